@@ -1,0 +1,47 @@
+# Everything works from a bare clone with Python >= 3.11, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test check lint types layers format bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/lacunet demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest src/lacunet tests
+
+check: lint types layers
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+layers: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m bench
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Lacunet needs Python 3.11 or newer; run make PYTHON=python3.12"'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(PIP) install -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.installed
+	$(PIP) install -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-peers lacunet-demo bench/results

@@ -1,0 +1,98 @@
+"""Lacunet: given data with holes, which Bayesian network, how many hidden states, how sure are we?
+
+>>> import lacunet
+>>> table = lacunet.load_dataset("carcinoma")
+>>> print(lacunet.select(table, range(1, 5)).states)
+3
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lacunet.api import (
+        Assignment,
+        Scores,
+        assign,
+        fit,
+        random_model,
+        score,
+        select,
+        simulate,
+    )
+    from lacunet.data import Column, Table, dataset_path, load_dataset, read_table
+    from lacunet.errors import DataError, LacunetError, ModelError, OptionError, OutputError
+    from lacunet.learn.fit import Fit
+    from lacunet.model.modelfile import read_model, write_model
+    from lacunet.model.network import Model, Network, Variable
+    from lacunet.scores import Evidence
+    from lacunet.search.average import Labellings
+    from lacunet.search.states import Candidate, Selection
+
+__version__ = "0.1.0"
+
+# Where each public name lives; it is imported on first use, so that `import lacunet` stays fast.
+_HOMES = {
+    "lacunet.api": (
+        "Assignment",
+        "Scores",
+        "assign",
+        "fit",
+        "random_model",
+        "score",
+        "select",
+        "simulate",
+    ),
+    "lacunet.data": ("Column", "Table", "dataset_path", "load_dataset", "read_table"),
+    "lacunet.errors": ("DataError", "LacunetError", "ModelError", "OptionError", "OutputError"),
+    "lacunet.learn.fit": ("Fit",),
+    "lacunet.model.modelfile": ("read_model", "write_model"),
+    "lacunet.model.network": ("Model", "Network", "Variable"),
+    "lacunet.scores": ("Evidence",),
+    "lacunet.search.average": ("Labellings",),
+    "lacunet.search.states": ("Candidate", "Selection"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Assignment",
+    "Candidate",
+    "Column",
+    "DataError",
+    "Evidence",
+    "Fit",
+    "Labellings",
+    "LacunetError",
+    "Model",
+    "ModelError",
+    "Network",
+    "OptionError",
+    "OutputError",
+    "Scores",
+    "Selection",
+    "Table",
+    "Variable",
+    "assign",
+    "dataset_path",
+    "fit",
+    "load_dataset",
+    "random_model",
+    "read_model",
+    "read_table",
+    "score",
+    "select",
+    "simulate",
+    "write_model",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'lacunet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,42 @@
+"""The commands, one file each. To add one: its file, and its line here."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lacunet import __version__
+from lacunet.cli.assign import assign
+from lacunet.cli.demo import demo
+from lacunet.cli.fit import fit
+from lacunet.cli.random import random
+from lacunet.cli.score import score
+from lacunet.cli.select import select
+from lacunet.cli.simulate import simulate
+
+app = typer.Typer(
+    name="lacunet",
+    help="Given data with holes: how many hidden classes, and how sure are we?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for function in (demo, select, fit, score, assign, simulate, random):
+    app.command()(function)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lacunet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Given data with holes: how many hidden classes, and how sure are we?"""

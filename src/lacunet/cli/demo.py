@@ -1,0 +1,35 @@
+"""`lacunet demo`: the main job, on data that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lacunet import api
+from lacunet.cli import options as o
+from lacunet.cli.console import command, progress, say, show
+from lacunet.cli.select import audit
+from lacunet.data import dataset_path, read_table
+from lacunet.report.documents import selection_document
+from lacunet.report.folder import check_folder, save_selection
+
+
+@command
+def demo(
+    save: Annotated[Path, typer.Option(help="Folder for what it writes.")] = Path("lacunet-demo"),
+    threads: o.Threads = None,
+    json: o.Json = False,
+) -> None:
+    """Choose the number of hidden classes in a bundled survey with missing answers."""
+    path = dataset_path("survey")
+    say(f"lacunet select {path} --states 1:6 --save {save}")
+    check_folder(save)
+    table = read_table(path)
+    audit(table)
+    with progress() as listener:
+        found = api.select(table, range(1, 7), threads=threads, listener=listener)
+    written = save_selection(found, save)
+    show(found, {**selection_document(found), "written": str(written)}, json)
+    say(f"written: {written} (selection.txt, selection.json, candidates.csv, model-K.json)")

@@ -1,0 +1,33 @@
+"""`lacunet random`: a random naive-Bayes model, as in the paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lacunet import api
+from lacunet.cli import options as o
+from lacunet.cli.console import command, tell
+from lacunet.model.modelfile import write_model
+from lacunet.model.prior import PAPER_ALPHA
+
+
+@command
+def random(
+    classes: Annotated[int, typer.Option(help="States of the hidden root.", show_default=False)],
+    leaves: Annotated[int, typer.Option(help="Observed variables.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Model file to write.", show_default=False)
+    ],
+    leaf_states: Annotated[int, typer.Option(help="States of each observed variable.")] = 2,
+    alpha: o.Alpha = PAPER_ALPHA,
+    seed: o.Seed = 0,
+    json: o.Json = False,
+) -> None:
+    """Write a random naive-Bayes model: every distribution drawn uniformly, as in the paper."""
+    model = api.random_model(classes, leaves, leaf_states=leaf_states, seed=seed, alpha=alpha)
+    write_model(model, output)
+    document = {"output": str(output), "dimension": model.network.dimension, "seed": seed}
+    tell(document, f"written: {output}", json)

@@ -1,0 +1,1 @@
+"""The bundled data sets and the scripts that wrote them."""

@@ -1,0 +1,121 @@
+"""What a column must be like to be used, and what to say when it is not."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import shlex
+from typing import TYPE_CHECKING
+
+from lacunet.data.audit import shorten
+from lacunet.data.states import UNKNOWN, Coding, Found, shown
+from lacunet.errors import DataError, OptionError
+from lacunet.states import State, label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lacunet.data.source import Source
+
+MOST_STATES = 1_000
+MOST_NUMBERS = 20  # different non-integral numbers; beyond that it is a measurement, not a category
+FEWEST_ROWS = 3  # below this every column looks like an identifier
+FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the usual form
+
+
+def check_inferred(
+    name: str, found: Found, coding: Coding, source: Source, *, weighted: bool
+) -> None:
+    """Refuse a column whose values are no categories: constant, identifier, measurement."""
+    states = coding.states
+    seen = [i for i, code in enumerate(coding.codes) if code >= 0]
+    observed = int(found.counts[seen].sum())
+    out = f"xclude it with --exclude {shlex.quote(name)}."
+    if not states:
+        raise DataError(f"column {name!r} has no observed value: every cell is missing. E{out}")
+    if len(states) == 1:
+        raise DataError(
+            f"column {name!r} has only one state, {shown(states)}, so nothing can be learned "
+            f"from it. E{out}"
+        )
+    for value in (states[0], states[-1]):
+        if isinstance(value, float) and math.isinf(value):
+            at = found.values.index(value)
+            raise DataError(
+                f"column {name!r}, {source.where(found.rows[at])}: {value} is not a finite number. "
+                f"Correct it, or declare it with --missing={value}."
+            )
+    if isinstance(states[0], float) and len(states) > MOST_NUMBERS:
+        at = next(i for i in seen if not float(found.values[i]).is_integer())
+        raise DataError(
+            f"column {name!r} holds continuous numbers: {len(states):,} different values, such as "
+            f"{label(found.values[at])} in {source.where(found.rows[at])}. Put them into a few "
+            f"bins first, or e{out}"
+        )
+    if len(states) == observed and observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS):
+        raise DataError(
+            f"column {name!r} has {observed:,} different values in {observed:,} observed rows, so "
+            f"it looks like an identifier. E{out}"
+        )
+    _check_number_of_states(name, states)
+
+
+def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:
+    """Refuse a categorical column that declares too little or too much."""
+    out = f"xclude it with --exclude {shlex.quote(name)}."
+    if all(code < 0 for code in coding.codes):
+        raise DataError(f"column {name!r} has no observed value: every cell is missing. E{out}")
+    if len(states) == 1:
+        raise DataError(
+            f"column {name!r} declares only one category, {shown(states)}, so nothing can be "
+            f"learned from it. E{out}"
+        )
+    _check_number_of_states(name, states)
+
+
+def check_known(name: str, found: Found, coding: Coding, source: Source) -> None:
+    """Refuse a value that is not among the declared states."""
+    if UNKNOWN not in coding.codes:
+        return
+    at = coding.codes.index(UNKNOWN)
+    text = label(found.values[at]).strip()
+    raise DataError(
+        f"column {name!r}, {source.where(found.rows[at])}: {shown([_stripped(found.values[at])])} "
+        f"is not one of its {len(coding.states)} states {shown(coding.states)}. Declare it with "
+        f"--missing {shlex.quote(shorten(text, 40))}, or add it to the states."
+    )
+
+
+def check_names(names: Iterable[str], option: str, source: Source) -> None:
+    """Refuse the name of a column that is not there, and suggest the one that was meant."""
+    for name in names:
+        if name not in source.columns:
+            raise OptionError(f"{option}: {_not_there(name, source)}")
+
+
+def check_has(names: Iterable[str], source: Source) -> None:
+    """Refuse data without one of the columns that are needed."""
+    for name in names:
+        if name not in source.columns:
+            raise DataError(f"{_not_there(name, source)} Add it, or rename the one that holds it.")
+
+
+def _not_there(name: str, source: Source) -> str:
+    close = difflib.get_close_matches(str(name), source.columns, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return (
+        f"there is no column {name!r} in {source.name}.{hint} Its columns are "
+        f"{shown(source.columns)}."
+    )
+
+
+def _check_number_of_states(name: str, states: Sequence[State]) -> None:
+    if len(states) > MOST_STATES:
+        raise DataError(
+            f"column {name!r} has more than {MOST_STATES:,} states ({len(states):,} found). "
+            f"Group them first, or exclude it with --exclude {shlex.quote(name)}."
+        )
+
+
+def _stripped(value: State) -> State:
+    return value.strip() if isinstance(value, str) else value

@@ -1,0 +1,119 @@
+"""Find the distinct rows of coded data, in one order, with bounded memory.
+
+A row of small codes is one number in a mixed radix. Packed so into as few 64-bit words as they
+need, rows are compared and sorted as numbers; the order of the words is the lexicographic order of
+the codes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Merged: TypeAlias = tuple[CodeArray, FloatArray, IntArray]
+
+WORD = 2**62  # values a word may take: leaves the sign bit of int64 alone
+FIRST_MERGE = 1 << 14  # rows to gather before it pays to look for equal ones
+
+
+def smallest(states: int) -> type[np.int8 | np.int16 | np.int32]:
+    """Give the smallest integer type that holds the codes -1 .. states - 1."""
+    if states <= 2**7:
+        return np.int8
+    return np.int16 if states <= 2**15 else np.int32
+
+
+def pack(codes: CodeArray) -> list[IntArray]:
+    """Pack rows of codes (m, n) into words (m,), the most significant word first.
+
+    >>> pack(np.array([[-1, 1], [0, -1]]))
+    [array([2, 3])]
+    """
+    words: list[IntArray] = []
+    room = 0
+    for column in codes.T:
+        radix = int(column.max()) + 2  # the states and the hole
+        if radix > room:
+            words.append(np.zeros(len(codes), np.int64))
+            room = WORD
+        words[-1] *= radix
+        words[-1] += column
+        words[-1] += 1
+        room //= radix
+    return words
+
+
+def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
+    """Sort rows and merge those that are equal in codes *and* weight, adding their copies.
+
+    Rows of different weight stay apart until `collapse`, so that sums of weights do not depend on
+    the order in which the rows came: floating-point addition is not associative.
+    The array `codes` is used up: the result lies in it.
+    """
+    keys: list[NDArray[Any]] = [*pack(codes), weight]
+    order = np.lexsort(keys[::-1])
+    first = np.zeros(len(order), np.bool_)
+    first[0] = True
+    for key in keys:
+        ordered = key[order]
+        first[1:] |= ordered[1:] != ordered[:-1]
+    copies = np.add.reduceat(copies[order], np.flatnonzero(first))
+    kept = order[first]
+    return _taken(codes, kept), weight[kept], copies
+
+
+def collapse(
+    codes: CodeArray, weight: FloatArray, copies: IntArray
+) -> tuple[CodeArray, FloatArray]:
+    """Merge sorted rows equal in codes; their count is the sum of weight × copies."""
+    first = np.zeros(len(codes), np.bool_)
+    first[0] = True
+    for column in codes.T:
+        first[1:] |= column[1:] != column[:-1]
+    counts: FloatArray = np.add.reduceat(weight * copies, np.flatnonzero(first))
+    return (codes if first.all() else codes[first]), counts
+
+
+def _taken(codes: CodeArray, kept: IntArray) -> CodeArray:
+    """Give codes[kept] in the memory of `codes`, column by column: no second table is made."""
+    for j in range(codes.shape[1]):
+        codes[: len(kept), j] = codes[kept, j]
+    return codes if len(kept) == len(codes) else codes[: len(kept)].copy()
+
+
+class DistinctRows:
+    """Gather batches of coded rows and keep only the distinct ones.
+
+    Rows are merged each time their number has doubled, so that the memory stays within a small
+    multiple of the distinct rows and the work within a small multiple of one sort.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[Merged] = []
+        self._waiting = 0
+        self._limit = FIRST_MERGE
+
+    def add(self, codes: CodeArray, weight: FloatArray) -> None:
+        """Take one batch: codes (rows, n) and the weight of each row (rows,)."""
+        self._blocks.append((codes, weight, np.ones(len(codes), np.int64)))
+        self._waiting += len(codes)
+        if self._waiting >= self._limit:
+            self._merge()
+
+    def joined(self) -> Merged:
+        """Give what is kept as one block; equal rows may still be in it, later merged."""
+        codes, weight, copies = ([block[i] for block in self._blocks] for i in range(3))
+        self._blocks.clear()
+        return np.concatenate(codes), np.concatenate(weight), np.concatenate(copies)
+
+    def _merge(self) -> None:
+        block = merge(*self.joined())
+        self._blocks.append(block)
+        self._waiting = len(block[0])
+        self._limit = max(2 * self._waiting, FIRST_MERGE)

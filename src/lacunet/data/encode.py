@@ -1,0 +1,136 @@
+"""From batches of raw values to small integers, one column at a time."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from lacunet.data.states import MISSING, Found
+from lacunet.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lacunet.arrays import FloatArray
+    from lacunet.data.source import Source
+    from lacunet.states import State
+
+# Values that a column may show before reading stops: enough to leave room for several spellings of
+# each of the 1,000 states that are allowed, few enough to refuse a long identifier early.
+MOST_VALUES = 10_000
+
+
+class TooManyValuesError(Exception):
+    """A column shows more different values than any usable column can."""
+
+
+class ColumnEncoder:
+    """Numbers the different values of a column in the order in which they appear."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._numbers: dict[State, int] = {}
+        self._rows: list[int] = []
+        self._counts = np.zeros(0, np.int64)
+        self._known = pl.Enum([])  # the values so far, if they are text
+
+    @property
+    def found(self) -> Found:
+        """The values so far."""
+        return Found(list(self._numbers), self._rows, self._counts)
+
+    def encode(self, series: pl.Series, row: int, source: Source) -> NDArray[np.int16]:
+        """Give the numbers of a batch that begins after `row` rows; null is -1."""
+        plain = _plain(series, source)
+        codes = self._lookup(plain)
+        if codes is None:
+            self._learn(plain, row)
+            codes = self._lookup(plain)
+        if codes is None:  # pragma: no cover
+            raise AssertionError(f"column {self.name!r}: a value was learned but not found")
+        self._counts += np.bincount(codes[codes >= 0], minlength=len(self._counts))
+        if len(self._numbers) > MOST_VALUES:
+            raise TooManyValuesError
+        return codes
+
+    def _lookup(self, values: pl.Series) -> NDArray[np.int16] | None:
+        """Give the numbers of values, or None if one of them is new."""
+        if values.dtype == pl.String:
+            # An Enum is a hash table in native code; what it does not know becomes null.
+            numbers = values.cast(self._known, strict=False).to_physical()
+            if numbers.null_count() != values.null_count():
+                return None
+            return _filled(numbers)
+        different, place = np.unique(values.drop_nulls().to_numpy(), return_inverse=True)
+        known = [self._numbers.get(value.item(), -1) for value in different]
+        if -1 in known:
+            return None
+        codes = np.full(len(values), -1, np.int16)
+        codes[values.is_not_null().to_numpy()] = np.array(known, np.int16)[place]
+        return codes
+
+    def _learn(self, values: pl.Series, row: int) -> None:
+        for first in values.arg_unique():
+            value = values[first]
+            if value is not None and value not in self._numbers:
+                self._numbers[value] = len(self._numbers)
+                self._rows.append(row + first + 1)
+        self._counts = np.pad(self._counts, (0, len(self._numbers) - len(self._counts)))
+        if values.dtype == pl.String:
+            self._known = pl.Enum([str(value) for value in self._numbers])
+
+
+def _filled(numbers: pl.Series) -> NDArray[np.int16]:
+    if numbers.null_count():
+        numbers = numbers.cast(pl.Int16).fill_null(-1)
+    return numbers.to_numpy().astype(np.int16)
+
+
+def read_weights(series: pl.Series, row: int, source: Source) -> FloatArray:
+    """Read a batch of the weight column; every weight must be a finite number, not negative."""
+
+    def refuse(at: int, what: str) -> DataError:
+        return DataError(
+            f"weight column {series.name!r}, {source.where(row + at + 1)}: {what}. A weight must "
+            "be a number that is not negative; correct it, or choose another column with --weights."
+        )
+
+    if series.dtype == pl.String:
+        series = series.str.strip_chars()
+        series = series.set(series.is_in(list(MISSING)), None)
+    elif not series.dtype.is_numeric() and series.dtype != pl.Null:
+        raise refuse(0, f"{series[0]!r} is not a number")
+    numbers = series.cast(pl.Float64, strict=False)
+    wrong = (
+        numbers.is_null() | numbers.is_nan() | numbers.is_infinite() | (numbers < 0)
+    ).fill_null(True)
+    if wrong.any():
+        at = int(wrong.arg_max() or 0)
+        value = series[at]
+        if value is None or value != value:  # NaN
+            raise refuse(at, "the weight is missing")
+        if numbers[at] is None:
+            raise refuse(at, f"{value!r} is not a number")
+        raise refuse(at, f"{value} is {'negative' if numbers[at] < 0 else 'infinite'}")
+    return numbers.to_numpy().astype(np.float64)
+
+
+def _plain(series: pl.Series, source: Source) -> pl.Series:
+    """Bring a column to text, integers, floats without NaN, or booleans."""
+    kind = series.dtype
+    if kind.is_float():
+        return series.fill_nan(None)
+    if kind in (pl.Boolean, pl.String) or (kind.is_integer() and kind != pl.Int128):
+        return series
+    if kind == pl.Decimal:
+        return series.cast(pl.Float64)
+    if kind in (pl.Categorical, pl.Enum, pl.Int128, pl.Null, pl.Date, pl.Datetime, pl.Time):
+        return series.cast(pl.String)
+    raise DataError(
+        f"column {series.name!r} of {source.name} holds {kind}; text, integers, numbers, booleans, "
+        "categories and dates are allowed. Convert it, or exclude it with --exclude "
+        f"{shlex.quote(series.name)}."
+    )

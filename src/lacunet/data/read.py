@@ -1,0 +1,239 @@
+"""Read data with holes from files and dataframes."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from lacunet.data import checks
+from lacunet.data.distinct import DistinctRows, merge, smallest
+from lacunet.data.encode import ColumnEncoder, TooManyValuesError, read_weights
+from lacunet.data.source import Source, open_source
+from lacunet.data.states import MISSING, Coding, infer, is_missing, markers, match, shown
+from lacunet.data.table import Column, Table
+from lacunet.errors import DataError, OptionError
+from lacunet.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lacunet.arrays import CodeArray, FloatArray
+
+T = TypeVar("T", str, State)
+
+
+def read_table(
+    source: object,
+    *,
+    missing: Sequence[State] = (),
+    weights: str | None = None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] = (),
+    states: Mapping[str, Sequence[State]] | None = None,
+) -> Table:
+    """Read a table, count its distinct rows, and code its values.
+
+    The source is read once, in batches, so it may be larger than memory: only the distinct rows
+    are kept, as small integers. No row is ever dropped.
+
+    Parameters
+    ----------
+    source
+        Path of a file (.csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc), a dataframe
+        (pandas, Polars eager or lazy, PyArrow), or a 2-d NumPy array. In an array of integers a
+        negative number is a state like any other; declare it with `missing` if it is a hole.
+    missing
+        Values that stand for a hole, beside an empty cell, NA, NaN, null and ?. They are compared
+        by their text, so "99" is also the integer 99 and the number 99.0.
+    weights
+        Column with the weight of each row: weight 2 is the row twice.
+    columns
+        The columns to use, in this order; all of them without it.
+    exclude
+        Columns not to use.
+    states
+        The columns to use and their states, for data that must fit a model. Values are matched by
+        their text; one that is not among the states is an error.
+
+    Examples
+    --------
+    >>> table = read_table(np.array([[0, 1], [1, 0], [0, 1], [1, 1]]))
+    >>> table.codes.tolist(), table.counts.tolist()
+    ([[0, 1], [1, 0], [1, 1]], [2.0, 1.0, 1.0])
+    """
+    opened = open_source(source)
+    wanted = None if columns is None else _listed(columns)
+    names = _chosen(opened, weights, wanted, _listed(exclude), states)
+    reading = _Reading(
+        opened,
+        tuple(ColumnEncoder(name) for name in names),
+        opened.categories if states is None else states,
+        markers(_listed(missing)),
+        weights,
+        given=states is not None,
+    )
+    rows = DistinctRows()
+    for batch, weight in reading.batches():
+        rows.add(batch, weight)
+    codings = reading.codings()
+    codes, weight, copies = rows.joined()
+    if not weight.any():
+        raise DataError(
+            f"weight column {weights!r} is zero in every row. Choose another column with --weights."
+        )
+    found = [Column(name, c.states) for name, c in zip(names, codings, strict=True)]
+    merged = merge(_recoded(codes, codings), weight, copies)
+    return Table.from_merged(found, *merged, opened.name, weights, reading.notes(codings))
+
+
+def read_rows(
+    source: object,
+    states: Mapping[str, Sequence[State]],
+    *,
+    missing: Sequence[State] = (),
+) -> CodeArray:
+    """Read the codes of every row in the order of the source, (rows, len(states)); -1 = missing."""
+    opened = open_source(source)
+    names = _chosen(opened, None, None, (), states)
+    encoders = tuple(ColumnEncoder(name) for name in names)
+    extra = markers(_listed(missing))
+    reading = _Reading(opened, encoders, states, extra, None, given=True)
+    blocks = [batch for batch, _ in reading.batches()]
+    return _recoded(np.concatenate(blocks), reading.codings())
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One pass over a source."""
+
+    source: Source
+    encoders: tuple[ColumnEncoder, ...]  # one per used column
+    declared: Mapping[str, Sequence[State]]  # states that are not to be inferred
+    missing: frozenset[str]
+    weights: str | None
+    given: bool  # the states come from a model, so the data need not look plausible
+
+    def batches(self) -> Iterator[tuple[CodeArray, FloatArray]]:
+        """Give, batch by batch, provisional codes (rows, n) and weights (rows,)."""
+        names = [encoder.name for encoder in self.encoders]
+        wanted = names if self.weights is None else [*names, self.weights]
+        row = 0
+        for frame in self.source.batches(wanted):
+            if not len(frame):
+                continue
+            weight = (
+                np.ones(len(frame))
+                if self.weights is None
+                else read_weights(frame[self.weights], row, self.source)
+            )
+            coded = []
+            for encoder in self.encoders:
+                try:
+                    coded.append(encoder.encode(frame[encoder.name], row, self.source))
+                except TooManyValuesError:
+                    self._coding(encoder)  # says what is wrong with the column, if it can
+                    raise DataError(
+                        f"column {encoder.name!r} has more than {len(encoder.found.values):,} "
+                        f"different values. Exclude it with --exclude "
+                        f"{shlex.quote(encoder.name)}."
+                    ) from None
+            kind = smallest(max(len(encoder.found.values) for encoder in self.encoders))
+            yield np.stack(coded, axis=1, dtype=kind), weight
+            row += len(frame)
+        if not row:
+            raise DataError(f"{self.source.name} has columns but no rows. Add at least one row.")
+
+    def codings(self) -> list[Coding]:
+        """Find the states of each column, and refuse those that cannot be used."""
+        return [self._coding(encoder) for encoder in self.encoders]
+
+    def _coding(self, encoder: ColumnEncoder) -> Coding:
+        name, found = encoder.name, encoder.found
+        if name not in self.declared:
+            coding = infer(found.values, self.missing)
+            checks.check_inferred(
+                name, found, coding, self.source, weighted=self.weights is not None
+            )
+            return coding
+        states = self.declared[name]
+        if not self.given:  # categories of a dataframe: a marker among them is still a hole
+            states = [s for s in states if not is_missing(s, self.missing | MISSING)]
+        coding = match(found.values, states, self.missing)
+        checks.check_known(name, found, coding, self.source)
+        if not self.given:
+            checks.check_categories(name, states, coding)
+        return coding
+
+    def notes(self, codings: Sequence[Coding]) -> list[str]:
+        """Say which declared categories do not occur."""
+        if self.given:
+            return []
+        unused = {
+            encoder.name: [s for k, s in enumerate(coding.states) if k not in coding.codes]
+            for encoder, coding in zip(self.encoders, codings, strict=True)
+        }
+        return [
+            f"column {name!r}: declared but never observed: {shown(states)}."
+            for name, states in unused.items()
+            if states
+        ]
+
+
+def _recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:
+    """Replace provisional codes by those of the states, in place where the type allows it."""
+    kind = smallest(max(len(coding.states) for coding in codings))
+    final = codes if codes.dtype == kind else np.empty(codes.shape, kind)
+    for j, coding in enumerate(codings):
+        # A missing cell, -1, picks the last entry.
+        final[:, j] = np.array([*coding.codes, -1], kind)[codes[:, j]]
+    return final
+
+
+def _chosen(
+    source: Source,
+    weights: str | None,
+    columns: Sequence[str] | None,
+    exclude: Sequence[str],
+    states: Mapping[str, Sequence[State]] | None,
+) -> list[str]:
+    """Decide which columns are used."""
+    if weights is not None:
+        checks.check_names([weights], "--weights", source)
+    checks.check_names(exclude, "--exclude", source)
+    if states is not None:
+        if columns is not None or exclude:
+            raise OptionError("states name the columns already. Leave out --columns and --exclude.")
+        checks.check_has(states, source)
+        for name, declared in states.items():
+            if not declared:
+                raise OptionError(f"column {name!r}: the list of its states is empty. List them.")
+            Column(name, tuple(declared))  # refuses a state listed twice
+        names = list(states)
+    else:
+        checks.check_names(columns or (), "--columns", source)
+        names = [n for n in (source.columns if columns is None else columns) if n not in exclude]
+        if columns is None:
+            names = [n for n in names if n != weights]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise OptionError(f"--columns names {twice!r} twice. Name it once.")
+    if weights in names:
+        raise OptionError(
+            f"column {weights!r} cannot be both the weight and a variable. Take it out of the "
+            "columns, or choose another one with --weights."
+        )
+    if not source.columns:
+        raise DataError(f"{source.name} has no columns. Give a table with at least one.")
+    if not names:
+        raise OptionError(
+            f"no column of {source.name} is left to use. Its columns are {shown(source.columns)}."
+        )
+    return names
+
+
+def _listed(names: Sequence[T]) -> list[T]:
+    """Take one name for a list of one: a person who writes exclude="id" means that."""
+    return [names] if isinstance(names, str) else list(names)

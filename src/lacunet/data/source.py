@@ -1,0 +1,200 @@
+"""Open whatever a person has: a file, a dataframe, an array. One face for the rest of the package.
+
+A source knows its column names and gives its rows in batches, so that no more than a batch of raw
+values is in memory at a time.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from lacunet.data.text import TextFile, open_text
+from lacunet.errors import DataError
+
+if TYPE_CHECKING:
+    from lacunet.states import State
+
+CELLS = 1 << 18  # cells per batch: as text, some megabytes
+TEXT = (".csv", ".tsv", ".txt")
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+
+Batches: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
+
+
+class Source(Protocol):
+    """What can be read: names, rows in batches, and how to say where a row is."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+
+    @property
+    def categories(self) -> Mapping[str, tuple[State, ...]]:
+        """Declared categories of categorical columns, in their declared order."""
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Give the wanted columns, some rows at a time, in the order of the source."""
+
+    def where(self, row: int) -> str:
+        """Say where a row is; the first row is 1."""
+
+
+@dataclass(frozen=True)
+class FrameSource:
+    """A table with typed columns."""
+
+    name: str
+    columns: tuple[str, ...]
+    _batches: Batches
+    categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Give the wanted columns, some rows at a time, in the order of the source."""
+        return self._batches(wanted)
+
+    def where(self, row: int) -> str:
+        """Say where a row is; the first row is 1."""
+        return f"row {row}"
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """A delimited text file; it declares no categories."""
+
+    text: TextFile
+    categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict, init=False)
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.text.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return self.text.columns
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Give the wanted columns as text, piece by piece."""
+        return self.text.batches(wanted)
+
+    def where(self, row: int) -> str:
+        """Say where a row is; the first row is 1."""
+        return self.text.where(row)
+
+
+def open_source(source: object) -> Source:
+    """Open a path, a dataframe or a 2-d array."""
+    if isinstance(source, str | os.PathLike):
+        return _open_path(Path(source).expanduser())
+    if isinstance(source, pl.LazyFrame):
+        return _open_lazy(source, "polars LazyFrame", sliced=False)
+    if isinstance(source, pl.DataFrame):
+        return _open_lazy(source.lazy(), "polars DataFrame", sliced=True)
+    # narwhals has one door, and only those who use another dataframe pay for opening it.
+    from lacunet.data import frames
+
+    return (
+        frames.open_array(source) if isinstance(source, np.ndarray) else frames.open_frame(source)
+    )
+
+
+def slices(rows: int, columns: int) -> Iterator[slice]:
+    """Cut rows into batches of about as many cells each, whatever the number of columns."""
+    step = max(CELLS // max(columns, 1), 256)
+    return (slice(start, start + step) for start in range(0, rows, step))
+
+
+def check_frame_names(names: Sequence[object], source: str) -> tuple[str, ...]:
+    """Turn the column names of a dataframe into text, each different."""
+    texts: list[str] = []
+    for name in names:
+        if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
+            raise DataError(
+                f"{source}: the column name {name!r} is not text. Rename the columns with text."
+            )
+        if not str(name).strip():
+            raise DataError(f"{source}: column {len(texts) + 1} has no name. Give it one.")
+        if str(name) in texts:
+            raise DataError(f"{source}: two columns are named {str(name)!r}. Rename one of them.")
+        texts.append(str(name))
+    return tuple(texts)
+
+
+def _open_path(path: Path) -> Source:
+    if path.is_dir():
+        raise DataError(f"{path} is a folder. Give the path of one file.")
+    if not path.exists():
+        raise DataError(f"there is no file {path}.{_close_files(path)}")
+    ending = path.suffix.lower()
+    if ending not in TEXT + PARQUET + ARROW:
+        raise DataError(
+            f"{path}: the ending {ending or 'of the name'!r} is not known. Files may end in "
+            f"{', '.join(TEXT + PARQUET + ARROW)}. Save the data as one of these."
+        )
+    try:
+        if path.stat().st_size == 0:
+            raise DataError(f"{path} is empty. The first line must name the columns.")
+        if ending in TEXT:
+            return TextSource(open_text(path))
+        if ending in PARQUET:
+            return _open_lazy(pl.scan_parquet(path, glob=False), str(path), sliced=True)
+        return _open_lazy(pl.scan_ipc(path, glob=False), str(path), sliced=False)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
+    """Open a query.
+
+    Slices bound the memory best where they are cheap: in memory and in Parquet. Elsewhere a slice
+    may run the whole query, or load a whole record batch, each time.
+    """
+    try:
+        schema = lazy.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(name, error) from error
+
+    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        try:
+            query = lazy.select(wanted)
+            if not sliced:
+                size = max(CELLS // len(wanted), 256)
+                yield from query.collect_batches(chunk_size=size, engine="streaming")
+                return
+            rows = lazy.select(pl.len()).collect(engine="streaming").item()
+            for part in slices(rows, len(wanted)):
+                yield query.slice(part.start, part.stop - part.start).collect(engine="streaming")
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _unreadable(name, error) from error
+
+    enums = {n: tuple(kind.categories) for n, kind in schema.items() if isinstance(kind, pl.Enum)}
+    return FrameSource(name, check_frame_names(schema.names(), name), batches, enums)
+
+
+def _unreadable(name: str, error: Exception) -> DataError:
+    why = str(error).strip().partition("\n")[0]
+    return DataError(
+        f"{name} cannot be read ({why}). A file may be damaged, cut off, or of another format than "
+        "its ending says: write it again."
+    )
+
+
+def _close_files(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f" There is no folder {path.parent} either."
+    close = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=3)
+    return f" Did you mean {' or '.join(close)}?" if close else " Check the name and the folder."

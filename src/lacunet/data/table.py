@@ -1,0 +1,176 @@
+"""A table of categorical data with holes, as distinct rows and their counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lacunet.data.audit import audit_grid
+from lacunet.data.distinct import collapse, merge, smallest
+from lacunet.errors import DataError
+from lacunet.states import State, label
+from lacunet.tabular import Grid, Printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from lacunet.arrays import CodeArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Column:
+    """A variable of the table: its name and what its codes stand for."""
+
+    name: str
+    states: tuple[State, ...]  # code k stands for states[k]; in the order a person expects
+
+    def __post_init__(self) -> None:
+        labels = self.labels
+        twice = sorted({text for text in labels if labels.count(text) > 1})
+        if twice:
+            raise DataError(
+                f"column {self.name!r}: the state {twice[0]!r} is listed twice. List it once."
+            )
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The canonical texts of the states."""
+        return tuple(label(state) for state in self.states)
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Printable):
+    """Data with holes: each distinct row once, with the weight of its copies.
+
+    The distinct rows are in lexicographic order of their codes (a hole before every state), so the
+    same data always give the same arrays, whatever the order of the rows in the source.
+    """
+
+    columns: tuple[Column, ...]
+    codes: CodeArray  # (m, n) distinct rows, C-contiguous, -1 = missing
+    counts: FloatArray  # (m,) total weight of each distinct row
+    rows: int  # rows in the source, unweighted
+    empty_rows: int  # rows in the source with every cell missing: kept and counted
+    source: str  # where it came from, for messages
+    weights: str | None = None  # name of the weight column, if any
+    notes: tuple[str, ...] = ()  # what a person should be told
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: ArrayLike,
+        columns: Sequence[Column] | None = None,
+        counts: ArrayLike | None = None,
+        source: str = "codes",
+    ) -> Table:
+        """Make a table of rows that are coded already.
+
+        Parameters
+        ----------
+        codes
+            (rows, n) integers; any negative number is a hole.
+        columns
+            What the codes stand for. Without it: x1 .. xn with the states 0 .. largest code.
+        counts
+            (rows,) weight of each row; 1 each without it.
+
+        Examples
+        --------
+        >>> Table.from_codes([[1, 0], [0, -1], [1, 0]]).counts
+        array([1., 2.])
+        """
+        given = _checked_codes(codes, source)
+        top = given.max(axis=0)
+        if columns is None:
+            columns = [
+                Column(f"x{i}", tuple(range(max(int(t), 0) + 1))) for i, t in enumerate(top, 1)
+            ]
+        _check_columns(columns, top, source)
+        weight = _checked_counts(counts, len(given), source)
+        kind = smallest(max(len(column.states) for column in columns))
+        kept: CodeArray = np.maximum(given, -1).astype(kind)
+        return cls.from_merged(columns, *merge(kept, weight, np.ones(len(kept), np.int64)), source)
+
+    @classmethod
+    def from_merged(
+        cls,
+        columns: Sequence[Column],
+        codes: CodeArray,
+        weight: FloatArray,
+        copies: IntArray,
+        source: str,
+        weights: str | None = None,
+        notes: Sequence[str] = (),
+    ) -> Table:
+        """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
+        rows = int(copies.sum())
+        empty = int(copies[(codes < 0).all(axis=1)].sum())
+        if empty:
+            which = "1 row has" if empty == 1 else f"{empty:,} rows have"
+            notes = [*notes, f"{which} every cell missing: kept and counted."]
+        codes, counts = collapse(codes, weight, copies)
+        return cls(tuple(columns), codes, counts, rows, empty, source, weights, tuple(notes))
+
+    @property
+    def weight(self) -> float:
+        """The total weight: the number of rows, where there is no weight column."""
+        return float(self.counts.sum())
+
+    @property
+    def distinct_rows(self) -> int:
+        """How many different rows there are."""
+        return len(self.codes)
+
+    @property
+    def missing(self) -> FloatArray:
+        """(n,) weighted share of missing cells per column."""
+        share: FloatArray = self.counts @ (self.codes < 0) / self.weight
+        return share
+
+    @property
+    def complete(self) -> bool:
+        """Whether no cell is missing."""
+        return not bool((self.codes < 0).any())
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        return [audit_grid(self)]
+
+    def __repr__(self) -> str:
+        return f"<Table {self.source}: {self.rows:,} rows, {len(self.columns)} columns>"
+
+
+def _checked_codes(codes: ArrayLike, source: str) -> CodeArray:
+    given = np.asarray(codes)
+    if given.ndim != 2 or not np.issubdtype(given.dtype, np.integer):
+        raise DataError(
+            f"{source}: codes must be a 2-d array of integers, not {given.ndim}-d of "
+            f"{given.dtype}. Use read_table for values that are not coded yet."
+        )
+    if 0 in given.shape:
+        raise DataError(f"{source}: there are {given.shape[0]} rows and {given.shape[1]} columns.")
+    return given if np.issubdtype(given.dtype, np.signedinteger) else given.astype(np.int64)
+
+
+def _check_columns(columns: Sequence[Column], top: CodeArray, source: str) -> None:
+    if len(columns) != len(top):
+        raise DataError(f"{source}: {len(top)} columns of codes, but {len(columns)} are described.")
+    for column, code in zip(columns, top, strict=True):
+        if code >= len(column.states):
+            raise DataError(
+                f"{source}: column {column.name!r} holds the code {code}, but has "
+                f"{len(column.states)} states (codes 0 to {len(column.states) - 1})."
+            )
+
+
+def _checked_counts(counts: ArrayLike | None, rows: int, source: str) -> FloatArray:
+    weight = np.ones(rows) if counts is None else np.asarray(counts, dtype=np.float64)
+    if weight.shape != (rows,):
+        raise DataError(f"{source}: counts have the shape {weight.shape}, not ({rows},).")
+    if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
+        raise DataError(f"{source}: counts must be finite, not negative, and not all zero.")
+    return weight

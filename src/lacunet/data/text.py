@@ -1,0 +1,304 @@
+"""Read delimited text in pieces that fit in memory, every cell as the text that it is.
+
+Polars parses the pieces. Two things are checked here first, because Polars lets them pass without
+a word: rows that are too short, and blank lines. Pieces with quotation marks go through Python's
+csv module, which also reads the marks that Polars refuses (`5" pipe`, `"a" ,b`).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+import polars as pl
+
+from lacunet.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+SEPARATORS = (",", ";", "\t", "|")
+PIECE = 1 << 18  # bytes per piece: short cells take some ten times that while they are parsed
+PIECE_PER_COLUMN = 5_000  # so that a piece of a wide table still has some thousand rows
+BOM = b"\xef\xbb\xbf"
+BLANK = b" \r\n"
+LONGEST_HEADER = 1 << 24  # bytes
+
+_MAGIC = {
+    b"PAR1": "a Parquet file. Rename it to end in .parquet.",
+    b"ARROW1": "an Arrow file. Rename it to end in .arrow.",
+    b"PK\x03\x04": "a spreadsheet or zip file. Save it as CSV first.",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet. Save it as CSV first.",
+    b"\x1f\x8b": "compressed. Unpack it first.",
+    b"\x28\xb5\x2f\xfd": "compressed. Unpack it first.",
+    b"\xff\xfe": "UTF-16 text. Save it as UTF-8.",
+    b"\xfe\xff": "UTF-16 text. Save it as UTF-8.",
+}
+
+
+@dataclass
+class TextFile:
+    """A delimited text file, its header read."""
+
+    path: Path
+    separator: str
+    columns: tuple[str, ...]
+    start: int  # byte at which the first data row begins
+    header_line: int  # number of the last line of the header, from 1
+    lines_are_rows: bool = True  # until a quoted cell with a line break is met
+    _blank: int | None = field(default=None, init=False)  # row of a blank line, maybe a last one
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return str(self.path)
+
+    def where(self, row: int) -> str:
+        """Say where a row is: "row 17 (line 18)"."""
+        return f"row {row}" + (f" (line {row + self.header_line})" if self.lines_are_rows else "")
+
+    def batches(self, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Give the wanted columns as text, piece by piece; an empty cell is null."""
+        schema = dict.fromkeys(self.columns, pl.String())
+        size = max(PIECE, PIECE_PER_COLUMN * len(self.columns))
+        self._blank = None
+        row = 0
+        with self.path.open("rb") as file:
+            file.seek(self.start)
+            while piece := file.read(size):
+                at = file.tell() - len(piece)
+                piece += file.readline()
+                self.check_bytes(piece, at, row)
+                if b'"' in piece:
+                    records = list(self._records(file, piece, row))
+                    cells = zip(*records, strict=True) if records else ((),) * len(self.columns)
+                    texts = dict(zip(self.columns, cells, strict=True))
+                    frame = pl.DataFrame(
+                        {n: texts[n] for n in wanted}, dict.fromkeys(wanted, pl.String)
+                    )
+                    rows, frame = len(records), frame.with_columns(pl.all().replace("", None))
+                else:
+                    piece = self._whole_rows(piece, row)
+                    rows = piece.count(b"\n")
+                    lazy = pl.scan_csv(
+                        piece,
+                        has_header=False,
+                        schema=schema,
+                        separator=self.separator,
+                        quote_char=None,
+                    )
+                    frame = lazy.select(wanted).collect() if rows else pl.DataFrame()
+                if rows:
+                    row += rows
+                    yield frame
+
+    def check_bytes(self, piece: bytes, at: int, row: int) -> None:
+        """Refuse bytes that are not UTF-8 text; they begin at byte `at`, after `row` rows."""
+        if piece.isascii() and b"\0" not in piece:
+            return
+        if b"\0" in piece:
+            raise _binary(self.name)
+        try:
+            piece.decode()
+        except UnicodeDecodeError as error:
+            row += piece.count(b"\n", 0, error.start) + 1
+            where = "" if b'"' in piece else f", {self.where(row)}"  # lines need not be rows there
+            raise _not_utf8(f"{self.name}{where}", at + error.start) from None
+
+    def _whole_rows(self, piece: bytes, row: int) -> bytes:
+        """Check that each line has as many cells as the header; cut blank lines at the end."""
+        if not piece.endswith(b"\n"):
+            piece += b"\n"
+        if len(self.columns) == 1 and self.separator.encode() not in piece:
+            return piece  # here a blank line is a missing cell
+        if self._blank is not None:
+            if piece.strip(BLANK):
+                raise self._blank_line(self._blank)
+            return b""
+        bytes_ = np.frombuffer(piece, np.uint8)
+        ends = np.flatnonzero(bytes_ == ord("\n"))
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        marks = (bytes_ == ord(self.separator)).view(np.uint8)
+        cells = np.add.reduceat(marks, starts, dtype=np.int64) + 1
+        wrong = np.flatnonzero(cells != len(self.columns))
+        if not len(wrong):
+            return piece
+        first = int(wrong[0])
+        if piece[starts[first] : ends[first]].strip(BLANK):
+            raise self._ragged(row + first + 1, int(cells[first]))
+        self._blank = row + first + 1
+        if piece[starts[first] :].strip(BLANK):
+            raise self._blank_line(self._blank)
+        return piece[: starts[first]]
+
+    def _records(self, file: BinaryIO, piece: bytes, row: int) -> Iterator[list[str]]:
+        """Parse a piece with the csv module, reading on to the end of its last record."""
+        lines = _Lines(self, file, piece, row)
+        # Spaces before a cell belong to it, unless a quotation mark follows: `a, "b, c"`.
+        spaced = re.search(rb'(?:^|[,;|\t])[ ]+"', piece, re.MULTILINE) is not None
+        reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=spaced)
+        last_line = 0
+        try:
+            for record in reader:
+                row += 1
+                if reader.line_num > last_line + 1:
+                    self.lines_are_rows = False
+                if lines.ended:  # the reader asked for more, so a cell is still open
+                    raise self._unclosed(row)
+                last_line = reader.line_num
+                cells = record or [""]
+                if len(self.columns) == 1 and len(cells) == 1:
+                    yield cells
+                elif not any(cell.strip() for cell in cells) and len(cells) == 1:
+                    self._blank = self._blank or row
+                elif self._blank is not None:
+                    raise self._blank_line(self._blank)
+                elif len(cells) != len(self.columns):
+                    raise self._ragged(row, len(cells))
+                else:
+                    yield cells
+                if lines.done:
+                    return
+        except csv.Error as error:
+            if "field limit" in str(error):
+                raise self._unclosed(row + 1) from None
+            raise DataError(
+                f"{self.name}, {self.where(row + 1)}: {error}. Save the file again as CSV."
+            ) from None
+
+    def _ragged(self, row: int, cells: int) -> DataError:
+        more = cells > len(self.columns)
+        step = (
+            f"Put cells that contain the separator {self.separator!r} in quotation marks."
+            if more
+            else "Fill the row up; a missing value is an empty cell, not one left out."
+        )
+        columns = f"{len(self.columns)} column" + "s" * (len(self.columns) != 1)
+        return DataError(
+            f"{self.name}, {self.where(row)}: {cells} cell{'s' * (cells != 1)}, but the header has "
+            f"{columns}. {step}"
+        )
+
+    def _blank_line(self, row: int) -> DataError:
+        return DataError(
+            f"{self.name}, {self.where(row)}: the line is blank, but the header has "
+            f"{len(self.columns)} columns. Delete the line; a row without any value is written as "
+            f"{self.separator * (len(self.columns) - 1)!r}."
+        )
+
+    def _unclosed(self, row: int) -> DataError:
+        return DataError(
+            f"{self.name}, row {row}: a quotation mark is opened and never closed. Close it, or "
+            'write a mark that belongs to the text as "".'
+        )
+
+
+class _Lines:
+    """Lines of a piece, then on demand further lines of the file.
+
+    The csv module asks for a line only when it needs one, so after a complete record the file
+    stands exactly at the start of the next.
+    """
+
+    def __init__(self, text: TextFile, file: BinaryIO, piece: bytes, row: int) -> None:
+        self._text, self._file, self._row = text, file, row
+        self._lines = [*io.BytesIO(piece)][::-1]
+        self.ended = False  # whether a line was asked for after the last one
+
+    @property
+    def done(self) -> bool:
+        """Whether the piece is used up."""
+        return not self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._lines.pop() if self._lines else self._more():
+            yield line.decode()
+        self.ended = True
+
+    def _more(self) -> bytes:
+        at = self._file.tell()
+        line = self._file.readline()
+        self._text.check_bytes(line, at, self._row)
+        return line
+
+
+def open_text(path: Path) -> TextFile:
+    """Read the header of a delimited text file."""
+    with path.open("rb") as file:
+        head = file.read(1024)
+        for magic, what in _MAGIC.items():
+            if head.startswith(magic):
+                raise DataError(f"{path} is not CSV text; it looks like {what}")
+        if b"\0" in head:
+            raise _binary(str(path))
+        file.seek(len(BOM) if head.startswith(BOM) else 0)
+        header, lines = _header(file, str(path))
+        separator = "\t" if path.suffix.lower() == ".tsv" else _separator(header)
+        text = io.StringIO(header, newline="")
+        record = next(csv.reader(text, delimiter=separator, skipinitialspace=True))
+        names = _checked([name.strip() for name in record], str(path))
+        return TextFile(path, separator, names, file.tell(), lines)
+
+
+def _header(file: BinaryIO, name: str) -> tuple[str, int]:
+    """Read the header, over several lines if a quoted name is; give it and its last line's number.
+
+    Blank lines before it are skipped.
+    """
+    raw, lines = b"", 0
+    while not raw.strip(BLANK) or raw.count(b'"') % 2:
+        raw = raw if raw.strip(BLANK) else b""
+        line = file.readline()
+        lines += 1
+        raw += line
+        if not line and not raw:
+            raise DataError(f"{name} is empty. The first line must name the columns.")
+        if not line or len(raw) > LONGEST_HEADER:
+            raise DataError(
+                f"{name}, header: a quotation mark is opened and never closed. Close it."
+            )
+    if b"\r" in raw.rstrip(b"\r\n").replace(b"\r\n", b""):
+        raise DataError(
+            f"{name} ends its lines with a bare carriage return. Save it with the line ends of "
+            "Unix or Windows."
+        )
+    try:
+        return raw.decode(), lines
+    except UnicodeDecodeError as error:
+        raise _not_utf8(f"{name}, header", file.tell() - len(raw) + error.start) from None
+
+
+def _separator(header: str) -> str:
+    """Find the separator that occurs most often in the header, outside quotation marks."""
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(SEPARATORS, key=bare.count)
+
+
+def _checked(names: list[str], source: str) -> tuple[str, ...]:
+    for place, name in enumerate(names, 1):
+        if not name:
+            raise DataError(
+                f"{source}: column {place} of {len(names)} has no name. Give it one in the header."
+            )
+        if names.index(name) != place - 1:
+            raise DataError(
+                f"{source}: two columns are named {name!r} (columns {names.index(name) + 1} and "
+                f"{place}). Rename one; if the first line holds data, add a header above it."
+            )
+    return tuple(names)
+
+
+def _binary(name: str) -> DataError:
+    return DataError(f"{name} is not text: it holds zero bytes. Save it as CSV (UTF-8).")
+
+
+def _not_utf8(where: str, byte: int) -> DataError:
+    return DataError(
+        f"{where}, byte {byte + 1}: not UTF-8 text. Save the file as UTF-8 (in a spreadsheet "
+        'program: "CSV UTF-8").'
+    )

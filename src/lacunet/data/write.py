@@ -1,0 +1,124 @@
+"""Write tables: the input with columns added, and coded rows as labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from lacunet.data.source import ARROW, PARQUET, open_source, slices
+from lacunet.errors import DataError, OptionError
+from lacunet.files import atomic_path
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lacunet.arrays import CodeArray
+    from lacunet.data.table import Column
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+ENDINGS = (*SEPARATORS, *PARQUET, *ARROW)
+
+
+def column_names(source: object) -> list[str]:
+    """List the columns of a source without reading its rows."""
+    return list(open_source(source).columns)
+
+
+def append_columns(
+    source: object, new: Mapping[str, NDArray[Any]], out: str | os.PathLike[str]
+) -> None:
+    """Write all columns of a source as they are, in its order of rows, then the new columns.
+
+    Parameters
+    ----------
+    source
+        Anything that `read_table` reads. The text of CSV cells is kept as it is.
+    new
+        Values of each new column, one per row of the source.
+    out
+        The file; its ending says the format: .csv, .tsv, .parquet, .pq, .arrow, .feather, .ipc.
+    """
+    _check_ending(out)
+    opened = open_source(source)
+    for name in new:
+        if name in opened.columns:
+            raise OptionError(
+                f"{opened.name} has a column {name!r} already. Choose another name for the new one."
+            )
+    rows = {len(values) for values in new.values()}
+
+    def batches() -> Iterator[pl.DataFrame]:
+        row = 0
+        for frame in opened.batches(opened.columns):
+            part = slice(row, row + len(frame))
+            row += len(frame)
+            if any(size < row for size in rows):
+                break
+            yield frame.with_columns(pl.Series(n, values[part]) for n, values in new.items())
+        if rows - {row}:
+            raise DataError(
+                f"the new columns have {min(rows):,} values, but {opened.name} has another "
+                "number of rows. Give one value per row."
+            )
+
+    _write(batches(), out)
+
+
+def write_codes(columns: Sequence[Column], codes: CodeArray, out: str | os.PathLike[str]) -> None:
+    """Write coded rows (m, n) as a file of labels, a missing cell empty."""
+    _check_ending(out)
+    for column in columns:
+        for text in column.labels:
+            if not text or text != text.strip():
+                raise DataError(
+                    f"column {column.name!r}: the state {text!r} could not be read back, because "
+                    "white space around a cell is ignored. Rename the state."
+                )
+    parts = slices(max(len(codes), 1), len(columns))
+    _write((labelled_frame(columns, codes[rows]) for rows in parts), out)
+
+
+def labelled_frame(columns: Sequence[Column], codes: CodeArray) -> pl.DataFrame:
+    """Turn coded rows (m, n) into a dataframe of labels, a missing cell null."""
+    labels = [pl.Series(column.name, [*column.labels, None], pl.String) for column in columns]
+    # A missing cell picks the entry after the last label, which is null.
+    places = [np.where(codes[:, j] < 0, len(t) - 1, codes[:, j]) for j, t in enumerate(labels)]
+    return pl.DataFrame([t.gather(p) for t, p in zip(labels, places, strict=True)])
+
+
+def _write(batches: Iterator[pl.DataFrame], out: str | os.PathLike[str]) -> None:
+    ending = Path(out).suffix.lower()
+    with atomic_path(out) as path:
+        if ending in SEPARATORS:
+            with path.open("wb") as file:
+                separator = SEPARATORS[ending]
+                for i, frame in enumerate(batches):
+                    if i == 0:
+                        file.write(_header(frame.columns, separator))
+                    frame.write_csv(file, separator=separator, include_header=False)
+        elif ending in PARQUET:
+            pl.concat(batches).write_parquet(path)
+        else:
+            pl.concat(batches).write_ipc(path)
+
+
+def _header(names: Sequence[str], separator: str) -> bytes:
+    """Write the header, with quotation marks around whatever could be taken for a separator."""
+    special = {*',;|"\t\r\n'}
+    quoted = ['"' + n.replace('"', '""') + '"' if special & {*n} else n for n in names]
+    return (separator.join(quoted) + "\n").encode()
+
+
+def _check_ending(out: str | os.PathLike[str]) -> None:
+    ending = Path(out).suffix.lower()
+    if ending not in ENDINGS:
+        raise OptionError(
+            f"{out}: the ending {ending!r} is not known. A table may be written to "
+            f"{', '.join(ENDINGS)}. Change the ending."
+        )

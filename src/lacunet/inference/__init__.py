@@ -1,0 +1,1 @@
+"""Inference: components, kernels, expected counts, log-likelihood, gradient, Hessian."""

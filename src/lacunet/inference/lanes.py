@@ -1,0 +1,126 @@
+"""Four numbers at once, inside kernels.
+
+The inner loops of an E step add short vectors, one number per hidden state, that stand anywhere in
+a table. Written as plain loops the compiler must first check, each time, whether the two vectors
+overlap, which for 4 or 10 states costs more than the sums. These operations say outright what is
+meant: load four neighbours, add, store. Tables are padded to a multiple of `LANES` columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+LANES = 4
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+
+
+def padded(cells: int) -> int:
+    """Round up to a multiple of the lanes."""
+    return -(-cells // LANES) * LANES
+
+
+def _lanes(function: Callable[..., Any]) -> Any:
+    """Make an operation that kernels can call; the type checker need not know its insides."""
+    return intrinsic(function)
+
+
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, position: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [position]), _VECTOR.as_pointer())
+
+
+def _broadcast(builder: Any, number: Any) -> Any:
+    vector = ir.Constant(_VECTOR, ir.Undefined)
+    for lane in range(LANES):
+        vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), lane))
+    return vector
+
+
+def _store(
+    context: Any, builder: Any, signature: Any, args: Sequence[Any], combine: Callable[..., Any]
+) -> Any:
+    """Store to (array, position) = the first two arguments what `combine` makes of the rest."""
+    target = _pointer(context, builder, signature.args[0], args[0], args[1])
+    builder.store(combine(target), target, align=8)
+    return context.get_dummy_value()
+
+
+@_lanes
+def add_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
+    """out[at : at + 4] += x[i : i + 4], positions in the flattened arrays."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def combine(target: Any) -> Any:
+            source = _pointer(context, builder, signature.args[2], args[2], args[3])
+            return builder.fadd(builder.load(target, align=8), builder.load(source, align=8))
+
+        return _store(context, builder, signature, args, combine)
+
+    return types.void(out, types.intp, x, types.intp), code
+
+
+@_lanes
+def add_four_lanes(
+    typing: Any,
+    out: Any,
+    at: Any,
+    x: Any,
+    i: Any,
+    j: Any,
+    k: Any,
+    m: Any,
+) -> Any:
+    """Add x at the four positions i, j, k, m to out: one load and store of `out` for four sums."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def combine(target: Any) -> Any:
+            total = builder.load(target, align=8)
+            for position in args[3:]:
+                source = _pointer(context, builder, signature.args[2], args[2], position)
+                total = builder.fadd(total, builder.load(source, align=8))
+            return total
+
+        return _store(context, builder, signature, args, combine)
+
+    return types.void(out, types.intp, x, *[types.intp] * 4), code
+
+
+@_lanes
+def fill_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
+    """out[at : at + 4] = number."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _store(context, builder, signature, args, lambda _: _broadcast(builder, args[2]))
+
+    return types.void(out, types.intp, types.float64), code
+
+
+@_lanes
+def shift_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
+    """out[at : at + 4] += number."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def combine(target: Any) -> Any:
+            return builder.fadd(builder.load(target, align=8), _broadcast(builder, args[2]))
+
+        return _store(context, builder, signature, args, combine)
+
+    return types.void(out, types.intp, types.float64), code
+
+
+@_lanes
+def scale_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
+    """out[at : at + 4] *= number."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def combine(target: Any) -> Any:
+            return builder.fmul(builder.load(target, align=8), _broadcast(builder, args[2]))
+
+        return _store(context, builder, signature, args, combine)
+
+    return types.void(out, types.intp, types.float64), code

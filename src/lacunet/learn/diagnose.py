@@ -1,0 +1,45 @@
+"""What a person should be told about a latent class fit, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.problem import Problem
+from lacunet.model.latent_class import is_latent_class
+
+EMPTY = 0.5  # expected cases below which a class counts as empty
+DUPLICATE = 0.01  # classes whose probabilities differ nowhere by more than this are duplicates
+BOUNDARY = 0.01  # expected cases below which a probability has no data to hold it off 0
+
+
+def diagnose_classes(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[str]:
+    """Name empty, duplicate and boundary classes."""
+    network, layout = problem.network, problem.layout
+    if not is_latent_class(network):
+        return
+    root = network.variables[0]
+    sizes = N[layout.block(0)]
+    empty = sizes < EMPTY
+    for c in np.flatnonzero(empty):
+        yield f"empty class: {root.name} {root.states[c]} holds {sizes[c]:.2g} expected cases"
+    profiles = [layout.table(theta, i) for i in range(1, len(network.variables))]
+    for a in range(len(sizes)):
+        for b in range(a + 1, len(sizes)):
+            apart = max(np.abs(t[a] - t[b]).max() for t in profiles)
+            if apart < DUPLICATE and not (empty[a] or empty[b]):
+                yield (
+                    f"duplicate classes: {root.name} {root.states[a]} and {root.states[b]} differ "
+                    f"nowhere by more than {apart:.2g}"
+                )
+    N_ij = layout.spread(layout.sum_k(N))
+    leaves = slice(layout.block(0).stop, None)
+    at_zero = (N < BOUNDARY)[leaves] & (N_ij >= EMPTY)[leaves]
+    if at_zero.any():
+        classes = sorted({int(j) for j in (layout.ij[leaves][at_zero] - 1) % len(sizes)})
+        yield (
+            f"boundary: {int(at_zero.sum())} of {at_zero.size} probabilities have no expected cases"
+            f" ({root.name} {', '.join(str(root.states[c]) for c in classes)})"
+        )

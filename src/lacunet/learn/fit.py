@@ -1,0 +1,172 @@
+"""Fit one network to one table: the whole of learning, from starts to flags."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.errors import OptionError
+from lacunet.inference.problem import Problem
+from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
+from lacunet.learn.diagnose import diagnose_classes
+from lacunet.learn.objective import Estimate, Objective, Point
+from lacunet.learn.schedules import (
+    Report,
+    Schedule,
+    Search,
+    leave_saddles,
+    search_default,
+    search_paper,
+)
+from lacunet.learn.show import profile_grid
+from lacunet.learn.starts import Map
+from lacunet.model.latent_class import is_latent_class
+from lacunet.model.network import Model
+from lacunet.model.prior import log_prior
+from lacunet.progress import Listener, Progress, ignore
+from lacunet.tabular import Grid, Printable
+
+DEFAULT_STARTS = 64  # CH96 §3
+FLAT = 1e-3  # relative curvature below which a direction is called flat
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to learn; the defaults are the program's."""
+
+    estimate: Estimate = Estimate.MAP
+    schedule: Schedule = Schedule.DEFAULT
+    starts: int = DEFAULT_STARTS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.starts < 1:
+            raise OptionError(f"{self.starts} starts: there must be at least 1.")
+        if self.seed < 0:
+            raise OptionError(f"seed {self.seed} is not allowed: give a whole number from 0 up.")
+
+
+@dataclass(frozen=True, eq=False)
+class Fit(Printable):
+    """The best parameters that were found, and how sure it is that they are the best."""
+
+    model: Model  # classes by size, largest first
+    point: Point  # the model's θ with its expected counts and log-likelihood
+    log_prior: float  # log p(θ)
+    options: Options
+    status: Outcome
+    iterations: int  # E steps of the winning start after the race
+    finalists: int  # starts that were run to the end
+    reached: int  # how many of them reached the best optimum
+    gradient: float  # largest component of the scaled gradient at the end, in cases
+    flags: tuple[str, ...]
+    seconds: float
+
+    @property
+    def log_lik(self) -> float:
+        """Log p(D | θ)."""
+        return self.point.log_lik
+
+    @property
+    def log_posterior(self) -> float:
+        """Log p(D | θ) + log p(θ)."""
+        return self.log_lik + self.log_prior
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        facts = Grid(
+            f"log p(D|θ) = {self.log_lik:.6f}, log p(D|θ) + log p(θ) = {self.log_posterior:.6f}",
+            (),
+            (),
+            notes=(
+                f"{self.status}; {self.iterations} iterations",
+                f"{self.reached} of {self.finalists} final starts reached the best optimum",
+                *(f"- {flag}" for flag in self.flags),
+            ),
+        )
+        profile = [profile_grid(self.model)] if is_latent_class(self.model.network) else []
+        return [facts, *profile]
+
+
+def learn(
+    problem: Problem,
+    options: Options | None = None,
+    *,
+    spread: Map = map,
+    listener: Listener = ignore,
+    start: Model | None = None,
+) -> Fit:
+    """Find the MAP or ML parameters of a problem, from random starts or from a given model."""
+    options = options or Options()
+    began = time.perf_counter()
+    objective = Objective.build(problem, options.estimate)
+
+    def report(done: float) -> None:
+        listener(Progress("EM", done))
+
+    found = _search(objective, options, spread, report, start)
+    point = _by_size(objective, found.climb.point)
+    report(1.0)
+    return Fit(
+        model=Model(problem.network, point.theta, problem.alpha),
+        point=point,
+        log_prior=log_prior(point.theta, problem.alpha, problem.layout),
+        options=options,
+        status=found.climb.outcome,
+        iterations=found.climb.steps,
+        finalists=found.finalists,
+        reached=found.reached,
+        gradient=float(np.abs(objective.gradient(point)).max()),
+        flags=(*_flags(found, options), *diagnose_classes(problem, point.theta, point.N)),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _search(
+    objective: Objective, options: Options, spread: Map, report: Report, start: Model | None
+) -> Search:
+    if objective.problem.exact:  # one M step from anywhere is the maximum
+        uniform = 1.0 / objective.problem.layout.spread(
+            objective.problem.layout.sum_k(np.ones(objective.problem.layout.size))
+        )
+        point = objective.em_step(objective.at(uniform))
+        return Search(Climb(point, 1, Outcome.CLOSED_FORM), 1, 1, None)
+    if start is not None:
+        climb = ascend(objective, em_while_fast(objective, objective.at(start.theta)))
+        climb, curvature = leave_saddles(objective, climb)
+        return Search(climb, 1, 1, curvature)
+    search = search_paper if options.schedule is Schedule.PAPER else search_default
+    return search(objective, options.starts, options.seed, spread, report)
+
+
+def _by_size(objective: Objective, point: Point) -> Point:
+    """Number the classes by size, so that two runs that find the same optimum print the same."""
+    problem = objective.problem
+    if not is_latent_class(problem.network):
+        return point
+    sizes = point.theta[problem.layout.block(0)]
+    order = np.argsort(-sizes, kind="stable")
+    if (order == np.arange(len(sizes))).all():
+        return point
+    model = Model(problem.network, point.theta, problem.alpha).permuted(0, order.tolist())
+    return objective.at(model.theta)
+
+
+def _flags(found: Search, options: Options) -> Iterator[str]:
+    if found.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
+        yield f"not converged: {found.climb.outcome}"
+    if found.finalists > 1 and found.reached == 1:
+        yield (
+            f"unstable: only 1 of {found.finalists} final starts reached the best optimum; "
+            f"there may be a better one (try --starts {4 * options.starts})"
+        )
+    if found.finalists == 1 and found.curvature is not None:
+        yield "single start: nothing tells whether this optimum is the best"
+    if found.curvature is not None and found.curvature.least < FLAT:
+        yield (
+            "flat direction: along some direction of the parameters the data tell "
+            f"{max(found.curvature.least, 0):.1g} of what complete data would"
+        )

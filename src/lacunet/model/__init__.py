@@ -1,0 +1,1 @@
+"""Networks as values: variables, graph, flat layout, prior, parameters, files, sampling."""

@@ -1,0 +1,128 @@
+"""A discrete Bayesian-network structure, and the same with its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import ModelError
+from lacunet.model.layout import Layout
+from lacunet.states import State, label
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One node."""
+
+    name: str
+    states: tuple[State, ...]
+    hidden: bool = False  # never seen in any data
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Texts of the states."""
+        return tuple(label(s) for s in self.states)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Variables and the parents of each: the structure S. Valid by construction."""
+
+    variables: tuple[Variable, ...]
+    parents: tuple[tuple[int, ...], ...]  # indices of the parents of each variable
+
+    @classmethod
+    def build(cls, variables: Sequence[Variable], parents: Sequence[Sequence[int]]) -> Network:
+        """Check names, states and acyclicity."""
+        network = cls(tuple(variables), tuple(tuple(p) for p in parents))
+        network._check()
+        return network
+
+    def _check(self) -> None:
+        if not self.variables:
+            raise ModelError("a network needs at least one variable.")
+        names = [v.name for v in self.variables]
+        for name in names:
+            if names.count(name) > 1:
+                raise ModelError(f"variable '{name}' stands twice. Names must differ.")
+        for v in self.variables:
+            if not v.states:
+                raise ModelError(f"variable '{v.name}' has no states. It needs at least one.")
+            if len(set(v.labels)) < len(v.labels):
+                raise ModelError(f"variable '{v.name}' has a state twice. States must differ.")
+        try:
+            _ = self.order  # sorting finds a cycle
+        except CycleError as error:
+            cycle = " → ".join(f"'{names[i]}'" for i in reversed(error.args[1]))
+            raise ModelError(
+                f"the parents form a cycle: {cycle}. Remove one of these edges."
+            ) from None
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Variables with every parent before its children."""
+        return tuple(TopologicalSorter(dict(enumerate(self.parents))).static_order())
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where each θ_ijk is in a flat vector."""
+        return Layout.build(
+            [len(v.states) for v in self.variables],
+            self.parents,
+            [v.hidden for v in self.variables],
+        )
+
+    @property
+    def dimension(self) -> int:
+        """Number of free parameters."""
+        return self.layout.dimension
+
+    @property
+    def observed(self) -> tuple[int, ...]:
+        """Indices of the variables that data can show."""
+        return tuple(i for i, v in enumerate(self.variables) if not v.hidden)
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Indices of the variables that no data shows."""
+        return tuple(i for i, v in enumerate(self.variables) if v.hidden)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A structure with its parameters and the prior that goes with them."""
+
+    network: Network
+    theta: FloatArray  # (size,) θ_ijk in the network's layout
+    alpha: FloatArray  # (size,) Dirichlet exponents α_ijk
+
+    def table(self, name: str) -> FloatArray:
+        """Give p(variable | parents): parents in their order, then the variable's states."""
+        names = [v.name for v in self.network.variables]
+        if name not in names:
+            raise ModelError(f"'{name}' is not a variable of this model: it has {names}.")
+        return self.network.layout.table(self.theta, names.index(name))
+
+    def permuted(self, variable: int, order: Sequence[int]) -> Model:
+        """Renumber the states of a variable: its new state k is the old state `order[k]`.
+
+        The names of the states stay where they are, so for a hidden variable this is a relabelling.
+        """
+        layout = self.network.layout
+
+        def permute(x: FloatArray) -> FloatArray:
+            return layout.flat(
+                [
+                    np.take(layout.table(x, i), order, axis=family.index(variable))
+                    if variable in family
+                    else layout.table(x, i)
+                    for i, family in enumerate(layout.families)
+                ]
+            )
+
+        return Model(self.network, permute(self.theta), permute(self.alpha))

@@ -1,0 +1,44 @@
+"""Random parameters and random data."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.errors import OptionError
+from lacunet.model.layout import Layout
+from lacunet.model.network import Model
+
+
+def random_theta(layout: Layout, rng: np.random.Generator) -> FloatArray:
+    """Draw every θ_ij from the uniform Dirichlet, as CH96 does for models and for starts."""
+    gamma = rng.standard_exponential(layout.size)
+    return gamma / layout.spread(layout.sum_k(gamma))
+
+
+def sample_codes(
+    model: Model, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
+) -> CodeArray:
+    """Draw rows of the observed variables, then make holes completely at random.
+
+    Returns
+    -------
+    codes : (rows, number of observed variables), -1 = missing
+    """
+    if rows < 1:
+        raise OptionError(f"{rows} rows: there must be at least 1.")
+    if not 0 <= missing_rate < 1:
+        raise OptionError(f"a missing rate of {missing_rate:g} is not allowed: give 0 ≤ p < 1.")
+    network = model.network
+    codes = np.empty((rows, len(network.variables)), dtype=np.int32)
+    for i in network.order:
+        table = network.layout.table(model.theta, i)
+        p = table[tuple(codes[:, list(network.parents[i])].T)]  # (rows, r_i) or (r_i,)
+        cumulative = np.cumsum(p, axis=-1)
+        # Scaling by the last value keeps rounding from ever drawing a state beyond the last one.
+        u = rng.random(rows) * cumulative[..., -1]
+        codes[:, i] = np.sum(u[:, None] >= cumulative, axis=-1)
+    seen = codes[:, list(network.observed)]
+    if missing_rate:
+        seen = np.where(rng.random(seen.shape) < missing_rate, -1, seen)
+    return np.ascontiguousarray(seen, dtype=np.int32)

@@ -1,0 +1,1 @@
+"""Results for others: JSON documents, and folders of files."""

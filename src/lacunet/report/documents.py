@@ -1,0 +1,121 @@
+"""Results as JSON documents: what `--json` prints and `--save` keeps."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from lacunet.api import Assignment, Scores
+from lacunet.data import Table
+from lacunet.learn.fit import Fit
+from lacunet.scores import Evidence
+from lacunet.search.average import Labellings
+from lacunet.search.states import Candidate, Selection
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """Write strict JSON: a number that does not exist is null."""
+    return json.dumps(_strict(document), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(k): _strict(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(v) for v in value]
+    return value
+
+
+def table_document(table: Table) -> dict[str, Any]:
+    """Describe the data."""
+    return {
+        "source": table.source,
+        "rows": table.rows,
+        "distinct_rows": table.distinct_rows,
+        "weight": table.weight,
+        "empty_rows": table.empty_rows,
+        "columns": [
+            {"name": c.name, "states": list(c.states), "missing": float(share)}
+            for c, share in zip(table.columns, table.missing, strict=True)
+        ],
+        "notes": list(table.notes),
+    }
+
+
+def evidence_document(evidence: Evidence) -> dict[str, Any]:
+    """Describe one score."""
+    return {
+        "value": evidence.value,
+        "terms": dict(evidence.terms),
+        "flags": list(evidence.flags),
+    }
+
+
+def fit_document(fit: Fit) -> dict[str, Any]:
+    """Describe a fit."""
+    return {
+        "log_likelihood": fit.log_lik,
+        "log_prior": fit.log_prior,
+        "log_posterior": fit.log_posterior,
+        "estimate": fit.options.estimate.value,
+        "schedule": fit.options.schedule.value,
+        "status": str(fit.status),
+        "iterations": fit.iterations,
+        "scaled_gradient": fit.gradient,
+        "starts": fit.options.starts,
+        "final_starts": fit.finalists,
+        "reached_best": fit.reached,
+        "flags": list(fit.flags),
+    }
+
+
+def candidate_document(candidate: Candidate) -> dict[str, Any]:
+    """Describe one candidate."""
+    return {
+        "states": candidate.states,
+        "dimension": candidate.dimension,
+        **fit_document(candidate.fit),
+        "scores": {name: evidence_document(e) for name, e in candidate.scores.items()},
+        "seconds": candidate.seconds,
+    }
+
+
+def selection_document(selection: Selection) -> dict[str, Any]:
+    """Describe a whole selection."""
+    names = [s.name for s in selection.scores]
+    return {
+        "data": table_document(selection.table),
+        "seed": selection.options.seed,
+        "alpha": selection.alpha,
+        "candidates": [candidate_document(c) for c in selection.candidates],
+        "headline": selection.headline,
+        "states": selection.states,
+        "chosen": selection.chosen,
+        "posterior": {name: selection.posterior(name) for name in names},
+        "posterior_with_log_k_factorial": {
+            name: selection.posterior(name, Labellings.ALL) for name in names
+        },
+    }
+
+
+def scores_document(scores: Scores) -> dict[str, Any]:
+    """Describe the scores of a model."""
+    document: dict[str, Any] = {
+        "dimension": scores.dimension,
+        "log_likelihood": scores.log_likelihood,
+        "log_prior": scores.log_prior,
+        "scores": {name: evidence_document(e) for name, e in scores.evidence.items()},
+    }
+    if scores.fit is not None:
+        document["refit"] = fit_document(scores.fit)
+    return document
+
+
+def assignment_document(assignment: Assignment) -> dict[str, Any]:
+    """Describe an assignment; the rows themselves go to the output file."""
+    sizes = {name: int((assignment.best == k).sum()) for k, name in enumerate(assignment.classes)}
+    return {"rows": len(assignment.best), "classes": sizes}

@@ -1,0 +1,17 @@
+"""BD: the exact evidence, where nothing is hidden. CH96 eq. 5."""
+
+from __future__ import annotations
+
+from lacunet.scores.counts import log_bd
+from lacunet.scores.evidence import Evidence, Score, ScoreInput
+
+
+def bd(at: ScoreInput) -> Evidence:
+    """Sum over families; a missing leaf is left out, for it integrates to one."""
+    problem = at.problem
+    families = log_bd(problem.seen, problem.alpha, problem.layout)
+    names = [v.name for v in problem.network.variables]
+    return Evidence("bd", {f"family {n}": float(x) for n, x in zip(names, families, strict=True)})
+
+
+BD = Score("bd", "BD (exact)", "CH96 eq. 5", bd, only_exact=True)

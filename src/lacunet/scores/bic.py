@@ -1,0 +1,15 @@
+"""BIC, which is also minus the minimum description length. CH96 eq. 9."""
+
+from __future__ import annotations
+
+from lacunet.scores.evidence import Evidence, Score, ScoreInput
+
+
+def bic(at: ScoreInput) -> Evidence:
+    """Log-likelihood less half the dimension times log N. Error O(1)."""
+    return Evidence(
+        "bic", {"log p(D|θ)": at.log_lik, "−d/2 log N": -at.dimension / 2 * at.log_cases}
+    )
+
+
+BIC = Score("bic", "BIC/MDL", "CH96 eq. 9", bic)

@@ -1,0 +1,1 @@
+"""Search over candidates: the number of hidden states, and averaging over it."""
