@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data import Column, Table, read_rows, read_table
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.inference.effective_dimension import effective_dimension
@@ -26,15 +27,16 @@ from lacunet.learn.schedules import Schedule
 from lacunet.model.latent_class import is_latent_class, latent_class
 from lacunet.model.modelfile import read_model
 from lacunet.model.network import Model
-from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
 from lacunet.model.sampling import random_theta, sample_codes
-from lacunet.parallel import workers
+from lacunet.parallel import check_threads, workers
 from lacunet.progress import Listener, ignore
-from lacunet.scores import Evidence, ScoreInput, choose_scores
+from lacunet.scores import Evidence, Score, ScoreInput, choose_scores
 from lacunet.search.states import Selection, check_states, select_states
 from lacunet.tabular import Grid, Printable, number, probability
 
 DIMENSIONS = ("parameters", "rank")
+ONLY_EXACT = "exact, so defined only where nothing is hidden; name another score, for example cs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Scores(Printable):
             (
                 e.name,
                 number(e.value, 4),
-                " + ".join(f"{t} {number(x, 4)}" for t, x in e.terms.items()),
+                "; ".join(f"{t} = {number(x, 4)}" for t, x in e.terms.items()),
             )
             for e in self.evidence.values()
         )
@@ -100,7 +102,7 @@ def as_table(data: object, **reading: Any) -> Table:
 
 def select(
     data: object,
-    states: Iterable[int] = range(1, 9),
+    states: int | Iterable[int] = range(1, 9),
     *,
     scores: str | Sequence[str] = "all",
     estimate: str = "map",
@@ -141,15 +143,16 @@ def select(
     **reading
         `missing`, `weights`, `columns`, `exclude`, as for `read_table`.
     """
-    chosen = choose_scores(scores)
-    options = _options(estimate, schedule, starts, seed)
-    rank = _rank(dimension)
+    numbers = _whole_numbers(states)
+    chosen = check_scores(scores, numbers)
+    rank = check_dimension(dimension)
+    options = check_search(estimate, alpha, starts, schedule, seed, threads)
     table = as_table(data, **reading)
     prepare(listener)
     with workers(threads) as spread:
         return select_states(
             table,
-            list(states),
+            numbers,
             scores=chosen,
             options=options,
             alpha=alpha,
@@ -174,9 +177,9 @@ def fit(
     **reading: Any,
 ) -> Fit:
     """Fit a latent class model with a given number of classes. Parameters as for `select`."""
-    options = _options(estimate, schedule, starts, seed)
+    options = check_search(estimate, alpha, starts, schedule, seed, threads)
     table = as_table(data, **reading)
-    check_states([states], table)
+    check_states(_whole_numbers(states), table)
     network = latent_class([(c.name, c.states) for c in table.columns], states)
     problem = build_problem(table, network, uniform_alpha(network.layout, alpha))
     prepare(listener)
@@ -198,13 +201,15 @@ def score(
 ) -> Scores:
     """Score a model at exactly its parameters; with `refit`, after EM started from them."""
     chosen = choose_scores(scores)
-    options = _options(estimate, "default", 1, 0)
-    rank = _rank(dimension)
+    rank = check_dimension(dimension)
+    options = check_search(estimate, starts=1, threads=threads)
     given = as_model(model)
     if not isinstance(data, Table):
-        reading = {**reading, "states": _observed_states(given)}
+        reading = {**reading, "states": observed_states(given)}
     table = as_table(data, **reading)
     problem = build_problem(table, given.network, given.alpha)
+    if not any(s.applies(problem) for s in chosen):
+        raise OptionError(f"{_names(chosen)} is {ONLY_EXACT}.")
     prepare(listener)
     with workers(threads):
         refitted = learn(problem, options, start=given, listener=listener) if refit else None
@@ -233,7 +238,7 @@ def assign(
             "a Table holds each distinct row once, without the order of the rows. "
             "Give the file or dataframe itself."
         )
-    codes = read_rows(data, _observed_states(given), missing=missing)
+    codes = read_rows(data, observed_states(given), missing=missing)
     problem = problem_of_codes(codes, np.ones(len(codes)), given.network, given.alpha)
     root = given.network.variables[0]
     posterior = row_posteriors(problem, given.theta)[:, : len(root.states)]
@@ -247,8 +252,12 @@ def simulate(
     from lacunet.data.write import labelled_frame
 
     given = as_model(model)
-    codes = sample_codes(given, rows, np.random.default_rng(seed), missing_rate)
-    return labelled_frame(observed_columns(given), codes)
+    return labelled_frame(observed_columns(given), draw(given, rows, seed, missing_rate))
+
+
+def draw(model: Model, rows: int, seed: int, missing_rate: float) -> CodeArray:
+    """Draw the codes of rows: (rows, observed variables), -1 = missing."""
+    return sample_codes(model, rows, _generator(seed), missing_rate)
 
 
 def random_model(
@@ -261,7 +270,7 @@ def random_model(
         raise OptionError(f"{leaf_states} states of each leaf: there must be at least 2.")
     columns = [(f"x{i}", tuple(range(leaf_states))) for i in range(1, leaves + 1)]
     network = latent_class(columns, classes)
-    theta = random_theta(network.layout, np.random.default_rng(seed))
+    theta = random_theta(network.layout, _generator(seed))
     return Model(network, theta, uniform_alpha(network.layout, alpha))
 
 
@@ -278,14 +287,49 @@ def observed_columns(model: Model) -> list[Column]:
     ]
 
 
-def _observed_states(model: Model) -> dict[str, Sequence[Any]]:
+def observed_states(model: Model) -> dict[str, Sequence[Any]]:
+    """Give the states of the variables that data can show, by name."""
     return {column.name: column.states for column in observed_columns(model)}
 
 
-def check_scoring(scores: str | Sequence[str], dimension: str) -> None:
-    """Refuse unknown scores and dimensions before any work is done."""
-    choose_scores(scores)
-    _rank(dimension)
+def check_scores(scores: str | Sequence[str], states: Sequence[int]) -> tuple[Score, ...]:
+    """Give the scores; refuse those that cannot compare the candidates."""
+    chosen = choose_scores(scores)
+    if not chosen:
+        raise OptionError("no score is named. Name some, or all.")
+    if all(s.only_exact for s in chosen) and any(k > 1 for k in states):
+        raise OptionError(f"{_names(chosen)} is {ONLY_EXACT}.")
+    return chosen
+
+
+def check_dimension(dimension: str) -> bool:
+    """Whether d is the rank; refuse what is unknown."""
+    if dimension not in DIMENSIONS:
+        raise OptionError(
+            f"dimension '{dimension}' is not known. Choose from {', '.join(DIMENSIONS)}."
+        )
+    return dimension == "rank"
+
+
+def check_search(
+    estimate: str = "map",
+    alpha: float = PAPER_ALPHA,
+    starts: int = DEFAULT_STARTS,
+    schedule: str = "default",
+    seed: int = 0,
+    threads: int | None = None,
+) -> Options:
+    """Give the options of learning; refuse, before any work is done, what is out of range."""
+    for value, kind, name in (
+        (estimate, Estimate, "estimate"),
+        (schedule, Schedule, "schedule"),
+    ):
+        allowed = [member.value for member in kind]
+        if value not in allowed:
+            raise OptionError(f"{name} '{value}' is not known. Choose from {', '.join(allowed)}.")
+    check_alpha(alpha)
+    check_threads(threads)
+    return Options(Estimate(estimate), Schedule(schedule), starts, seed)
 
 
 def fresh_names(new: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
@@ -300,20 +344,19 @@ def fresh_names(new: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
     return renamed
 
 
-def _options(estimate: str, schedule: str, starts: int, seed: int) -> Options:
-    for value, kind, name in (
-        (estimate, Estimate, "estimate"),
-        (schedule, Schedule, "schedule"),
-    ):
-        allowed = [member.value for member in kind]
-        if value not in allowed:
-            raise OptionError(f"{name} '{value}' is not known. Choose from {', '.join(allowed)}.")
-    return Options(Estimate(estimate), Schedule(schedule), starts, seed)
-
-
-def _rank(dimension: str) -> bool:
-    if dimension not in DIMENSIONS:
+def _whole_numbers(states: int | Iterable[int]) -> list[int]:
+    given = [states] if isinstance(states, int) or not isinstance(states, Iterable) else states
+    try:
+        return [index(k) for k in given]
+    except TypeError:
         raise OptionError(
-            f"dimension '{dimension}' is not known. Choose from {', '.join(DIMENSIONS)}."
-        )
-    return dimension == "rank"
+            f"states {states!r} are not whole numbers. Give for example range(1, 9)."
+        ) from None
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(Options(seed=seed).seed)
+
+
+def _names(scores: Sequence[Score]) -> str:
+    return ", ".join(s.name for s in scores)

@@ -11,6 +11,12 @@ from typing import Any
 from lacunet.errors import OptionError
 
 
+def check_threads(threads: int | None) -> None:
+    """Refuse no threads at all."""
+    if threads is not None and threads < 1:
+        raise OptionError(f"{threads} threads: there must be at least 1.")
+
+
 @contextlib.contextmanager
 def workers(threads: int | None) -> Iterator[Any]:
     """Give a `map` over that many threads (default: one per core), for the time of a block.
@@ -18,9 +24,8 @@ def workers(threads: int | None) -> Iterator[Any]:
     Meanwhile BLAS runs with one thread of its own: two layers of threads on few cores make small
     products ten times slower, and BLAS sums in another order with another number of threads.
     """
-    count = os.cpu_count() or 1 if threads is None else threads
-    if count < 1:
-        raise OptionError(f"{count} threads: there must be at least 1.")
+    check_threads(threads)
+    count = threads or os.cpu_count() or 1
     import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
     from threadpoolctl import threadpool_limits
 
@@ -28,9 +33,10 @@ def workers(threads: int | None) -> Iterator[Any]:
         if count == 1:
             yield map
             return
-        with ThreadPoolExecutor(count) as pool:
-            try:
-                yield pool.map
-            except BaseException:  # also Ctrl-C: do not start what nobody waits for
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        pool = ThreadPoolExecutor(count)
+        try:
+            yield pool.map
+        except BaseException:  # also Ctrl-C: do not start, nor wait for, what nobody wants now
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        pool.shutdown()

@@ -22,9 +22,11 @@ from lacunet.learn.objective import Objective, Point
 TOLERANCE = 1e-6  # on the largest gradient component, in cases
 PAPER_CHANGE = 1e-5  # relative change of g; CH96 §3
 EM_AT_MOST = 200
-MEMORY = 20  # pairs that the quasi-Newton update remembers
+MEMORY = (10, 80)  # fewest and most pairs that the quasi-Newton update remembers,
+MEMORY_NUMBERS = 40_000  # as many as keep its cost below that of an E step
 HOPELESS_GAP = 10.0  # nats: a start is given up only when it is this far below a better one,
 HOPELESS_FACTOR = 1e4  # and by this much further than what its next step promises to gain
+SHORTEST = 0.1  # a step that must be cut by more than this goes the wrong way: the memory is stale
 ENOUGH = 1e-4  # a step must gain this part of what its slope promises (Armijo)
 ROUNDING = 1e-14  # relative noise of a log-likelihood that is a sum over rows
 
@@ -84,9 +86,13 @@ def ascend(
         if rival - point.g > max(HOPELESS_GAP, HOPELESS_FACTOR * promise):
             return Climb(point, steps, Outcome.ABANDONED)
         shorter = min(1.0, basis.longest_move / np.abs(move).max())
-        moved = objective.at(basis.moved(point.theta, shorter * move, objective.problem.layout))
-        steps += 1
-        if not moved.g >= point.g + ENOUGH * shorter * promise - ROUNDING * abs(point.g):
+        moved = None
+        if shorter > SHORTEST:
+            moved = objective.at(basis.moved(point.theta, shorter * move, objective.problem.layout))
+            steps += 1
+        if moved is None or not (
+            moved.g >= point.g + ENOUGH * shorter * promise - ROUNDING * abs(point.g)
+        ):
             memory.clear()
             moved = objective.em_step(point)
             steps += 1
@@ -101,8 +107,9 @@ class Memory:
     """The last few moves and the changes of slope that they brought (L-BFGS)."""
 
     def __init__(self, size: int) -> None:
-        self.moves = np.zeros((MEMORY, size))
-        self.changes = np.zeros((MEMORY, size))
+        places = int(np.clip(MEMORY_NUMBERS // size, *MEMORY))
+        self.moves = np.zeros((places, size))
+        self.changes = np.zeros((places, size))
         self.held = 0
 
     def clear(self) -> None:
@@ -112,7 +119,7 @@ class Memory:
     def remember(self, move: FloatArray, change: FloatArray) -> None:
         """Keep a pair, unless it shows no positive curvature."""
         if move @ change > 0:
-            place = self.held % MEMORY
+            place = self.held % len(self.moves)
             self.moves[place], self.changes[place] = move, change
             self.held += 1
 

@@ -13,6 +13,7 @@ Numbers are written with all their digits, so that a file reads back exactly.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,14 +38,17 @@ def write_model(model: Model, path: str | os.PathLike[str]) -> None:
 def read_model(path: str | os.PathLike[str]) -> Model:
     """Read and check a model file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ModelError(
             f"{path}: {error.strerror or error}. Give the path of a model file, "
             "as `lacunet fit --save model.json` writes it."
         ) from error
     except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: this is not a text file, so not a model file.") from error
+        raise ModelError(
+            f"{path}: this is not a text file, so not a model file. Give a file that "
+            "`lacunet fit --save model.json` wrote."
+        ) from error
     try:
         return model_from_json(text)
     except ModelError as error:
@@ -87,25 +91,24 @@ def model_from_json(text: str) -> Model:
             f"line {error.lineno}: this is not valid JSON ({error.msg}). "
             "The file may be cut off, or be another format."
         ) from None
+    except (RecursionError, ValueError) as error:  # nested too deep, or a number with no end
+        raise ModelError(f"this is not a model file: it cannot be read as JSON ({error}).") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ModelError(f'this is not a model file: it has no "format": "{FORMAT}".')
+        raise ModelError(
+            f'this is not a model file: it has no "format": "{FORMAT}". Give a file that '
+            "`lacunet fit --save model.json` wrote."
+        )
     variables = [_variable(entry) for entry in _list(document, "variables", "the file")]
-    index = {v.name: i for i, v in enumerate(variables)}
-    families: dict[int, Mapping[str, Any]] = {}
-    for entry in _list(document, "families", "the file"):
-        child = _get(entry, "child", "a family")
-        if child not in index:
-            raise ModelError(f"family '{child}': no variable has this name.")
-        if index[child] in families:
-            raise ModelError(f"family '{child}' stands twice. Each variable has one family.")
-        families[index[child]] = entry
-    for v in variables:
-        if index[v.name] not in families:
-            raise ModelError(f"variable '{v.name}' has no family. Add its table.")
-    parents = [_parents(families[i], v.name, index) for i, v in enumerate(variables)]
+    index: dict[str, int] = {}
+    for i, v in enumerate(variables):
+        if v.name in index:
+            raise ModelError(f"variable '{v.name}' stands twice. Names must differ.")
+        index[v.name] = i
+    families = _families(_list(document, "families", "the file"), index)
+    parents = [_parents(families[v.name], v.name, index) for v in variables]
     network = Network.build(variables, parents)
     shapes = [tuple(len(variables[v].states) for v in f) for f in network.layout.families]
-    named = [(families[i], v.name, shapes[i]) for i, v in enumerate(variables)]
+    named = [(families[v.name], v.name, shapes[i]) for i, v in enumerate(variables)]
     return Model(
         network,
         network.layout.flat([_table(*family) for family in named]),
@@ -131,17 +134,44 @@ def _variable(entry: Any) -> Variable:
     states = _list(entry, "states", f"variable '{name}'")
     if not isinstance(name, str):
         raise ModelError(f"a variable has the name {name!r}. Names are texts.")
-    if not all(isinstance(s, str | int | float | bool) for s in states):
+    if not all(map(_is_state, states)):
         raise ModelError(f"variable '{name}': states must be texts, numbers or true/false.")
-    return Variable(name, tuple(states), hidden=bool(entry.get("hidden", False)))
+    hidden = entry.get("hidden", False)
+    if not isinstance(hidden, bool):
+        raise ModelError(f"variable '{name}': \"hidden\" is {hidden!r}. It must be true or false.")
+    return Variable(name, tuple(states), hidden=hidden)
+
+
+def _families(entries: list[Any], index: Mapping[str, int]) -> dict[str, Mapping[str, Any]]:
+    """Give the one family of each variable, by the name of the child."""
+    families: dict[str, Mapping[str, Any]] = {}
+    for entry in entries:
+        child = _get(entry, "child", "a family")
+        if not isinstance(child, str) or child not in index:
+            raise ModelError(
+                f"family '{child}': no variable has this name. The variables are "
+                f"{', '.join(map(repr, index))}."
+            )
+        if child in families:
+            raise ModelError(f"family '{child}' stands twice. Each variable has one family.")
+        families[child] = entry
+    for name in index:
+        if name not in families:
+            raise ModelError(f"variable '{name}' has no family. Add its table.")
+    return families
+
+
+def _is_state(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, int | float) and abs(value) < math.inf)
 
 
 def _parents(entry: Any, child: str, index: Mapping[str, int]) -> Sequence[int]:
     parents = _list(entry, "parents", f"family '{child}'")
     for parent in parents:
-        if parent not in index:
+        if not isinstance(parent, str) or parent not in index:
             raise ModelError(
-                f"family '{child}': its parent '{parent}' is not a variable of the file."
+                f"family '{child}': its parent '{parent}' is not a variable of the file. These are "
+                f"{', '.join(map(repr, index))}."
             )
         if parents.count(parent) > 1:
             raise ModelError(f"family '{child}': its parent '{parent}' stands twice.")
@@ -150,12 +180,19 @@ def _parents(entry: Any, child: str, index: Mapping[str, int]) -> Sequence[int]:
 
 def _numbers(value: Any, what: str, child: str, shape: tuple[int, ...]) -> FloatArray:
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+        if not _all_numbers(value):
+            raise TypeError
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):  # words, ragged lists, endless integers
         raise ModelError(
             f"family '{child}': its {what} is not a nested list of numbers of shape {shape}."
         ) from None
-    return array
+
+
+def _all_numbers(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_all_numbers, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _table(entry: Mapping[str, Any], child: str, shape: tuple[int, ...]) -> FloatArray:
@@ -171,7 +208,10 @@ def _table(entry: Mapping[str, Any], child: str, shape: tuple[int, ...]) -> Floa
     ):
         if bad.any():
             place = tuple(int(i) for i in np.argwhere(bad)[0])
-            raise ModelError(f"family '{child}': its table is {found} at {list(place)}.")
+            raise ModelError(
+                f"family '{child}': its table is {found} at {list(place)}. Each entry must be a "
+                "probability."
+            )
     off = np.abs(table.sum(axis=-1) - 1.0) > SUM_TOLERANCE
     if off.any():
         place = tuple(int(i) for i in np.argwhere(off)[0])

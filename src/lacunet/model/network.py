@@ -58,7 +58,7 @@ class Network:
         try:
             _ = self.order  # sorting finds a cycle
         except CycleError as error:
-            cycle = " → ".join(f"'{names[i]}'" for i in reversed(error.args[1]))
+            cycle = " → ".join(f"'{names[i]}'" for i in error.args[1])
             raise ModelError(
                 f"the parents form a cycle: {cycle}. Remove one of these edges."
             ) from None

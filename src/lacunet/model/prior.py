@@ -12,13 +12,18 @@ from lacunet.model.layout import Layout
 PAPER_ALPHA = 1.01  # CH96 §3: 1 + ε with ε = 0.01
 
 
-def uniform_alpha(layout: Layout, value: float) -> FloatArray:
-    """Give every θ_ijk the same exponent."""
+def check_alpha(value: float) -> None:
+    """Refuse what is no Dirichlet exponent."""
     if not (np.isfinite(value) and value > 0):
         raise OptionError(
             f"alpha {value:g} is not allowed: Dirichlet exponents must be above 0. "
             f"The usual choice is {PAPER_ALPHA}."
         )
+
+
+def uniform_alpha(layout: Layout, value: float) -> FloatArray:
+    """Give every θ_ijk the same exponent."""
+    check_alpha(value)
     return np.full(layout.size, float(value))
 
 

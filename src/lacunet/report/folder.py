@@ -6,41 +6,39 @@ import csv
 import io
 import os
 from pathlib import Path
+from typing import Any
 
-from lacunet.errors import OutputError
-from lacunet.files import write_text
+from lacunet.files import atomic_folder, write_text
 from lacunet.model.modelfile import write_model
 from lacunet.report.documents import selection_document, to_json
-from lacunet.search.show import candidate_grid
 from lacunet.search.states import Selection
 
-
-def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """Make the folder, or say now, before the work, why it cannot be made."""
-    path = Path(folder)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"{path} cannot be made a folder: {error.strerror or error}. "
-            "Choose another with --save."
-        ) from error
-    if not os.access(path, os.W_OK):
-        raise OutputError(f"{path} may not be written to. Choose another folder with --save.")
-    return path
+FIT = ("dimension", "log_likelihood", "log_prior", "log_posterior", "iterations", "reached_best")
 
 
 def save_selection(selection: Selection, folder: str | os.PathLike[str]) -> Path:
     """Write selection.json, candidates.csv, selection.txt and model-K.json for each K."""
-    path = check_folder(folder)
-    for c in selection.candidates:
-        write_model(c.fit.model, path / f"model-{c.states}.json")
-    grid = candidate_grid(selection)
+    document = selection_document(selection)
+    with atomic_folder(folder) as path:
+        for c in selection.candidates:
+            write_model(c.fit.model, path / f"model-{c.states}.json")
+        write_text(path / "candidates.csv", _candidates(document))
+        write_text(path / "selection.txt", f"{selection}\n")
+        write_text(path / "selection.json", to_json(document) + "\n")
+    return Path(folder)
+
+
+def _candidates(document: dict[str, Any]) -> str:
+    """One line per candidate, with all digits; a cell without a value is empty."""
+    names = list(dict.fromkeys(name for c in document["candidates"] for name in c["scores"]))
+    by = document["headline"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(grid.header)
-    writer.writerows([[cell.lstrip("*") for cell in row] for row in grid.rows])
-    write_text(path / "candidates.csv", buffer.getvalue())
-    write_text(path / "selection.txt", f"{selection}\n")
-    write_text(path / "selection.json", to_json(selection_document(selection)) + "\n")
-    return path
+    writer.writerow(["states", *FIT, *names, f"p_{by}", f"p_{by}_with_log_k_factorial", "seconds"])
+    for c in document["candidates"]:
+        k = c["states"]
+        values = [c["scores"][name]["value"] if name in c["scores"] else None for name in names]
+        chances = [document[p][by][k] for p in ("posterior", "posterior_with_log_k_factorial")]
+        cells = [k, *(c[key] for key in FIT), *values, *chances, sum(c["seconds"].values())]
+        writer.writerow(["" if cell != cell else cell for cell in cells])  # NaN
+    return buffer.getvalue()

@@ -28,12 +28,10 @@ def posterior(
     >>> posterior({1: -10.0, 2: -10.0})
     {1: 0.5, 2: 0.5}
     """
-    logs = []
-    for k, value in values.items():
-        log_weight = value + (math.lgamma(k + 1) if labellings is Labellings.ALL else 0.0)
-        share = 1.0 if prior is None else prior[k]
-        usable = math.isfinite(value) and share > 0
-        logs.append(log_weight + math.log(share) if usable else -math.inf)
+    logs = [
+        value + (math.lgamma(k + 1) if labellings is Labellings.ALL else 0.0)
+        for k, value in _weighed(values, prior).items()
+    ]
     top = max(logs, default=-math.inf)
     if top == -math.inf:
         return dict.fromkeys(values, math.nan)
@@ -41,10 +39,23 @@ def posterior(
     return {k: float(w) for k, w in zip(values, weights / weights.sum(), strict=True)}
 
 
-def choose(values: Mapping[int, float]) -> int | None:
-    """Give the candidate with the largest score; the smaller one where two are equal."""
-    usable = {k: v for k, v in values.items() if math.isfinite(v)}
+def choose(values: Mapping[int, float], prior: Mapping[int, float] | None = None) -> int | None:
+    """Give the most probable candidate; the smaller one where two are equal.
+
+    >>> choose({1: -12.0, 2: -10.0}), choose({1: -12.0, 2: -10.0}, {1: 0.9, 2: 0.1})
+    (2, 1)
+    """
+    usable = {k: v for k, v in _weighed(values, prior).items() if v > -math.inf}
     return min(usable, key=lambda k: (-usable[k], k)) if usable else None
+
+
+def _weighed(values: Mapping[int, float], prior: Mapping[int, float] | None) -> dict[int, float]:
+    """Give score + log p(k); −inf where there is no score or no prior probability."""
+    weights = dict.fromkeys(values, 1.0) if prior is None else prior
+    return {
+        k: v + math.log(weights[k]) if math.isfinite(v) and weights[k] > 0 else -math.inf
+        for k, v in values.items()
+    }
 
 
 def check_prior(prior: Mapping[int, float] | None, states: list[int]) -> None:
@@ -55,6 +66,6 @@ def check_prior(prior: Mapping[int, float] | None, states: list[int]) -> None:
         if k not in prior:
             raise OptionError(f"the prior says nothing of {k} states. Give one weight for each.")
         if not (math.isfinite(prior[k]) and prior[k] >= 0):
-            raise OptionError(f"the prior of {k} states is {prior[k]}. Weights must be 0 or more.")
+            raise OptionError(f"the prior of {k} is {prior[k]}. Weights must be 0 or more.")
     if not any(prior[k] > 0 for k in states):
         raise OptionError("the prior gives every candidate weight 0. At least one must be above 0.")

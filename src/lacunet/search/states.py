@@ -63,8 +63,8 @@ class Selection(Printable):
 
     @cached_property
     def chosen(self) -> dict[str, int | None]:
-        """Number of states that each score chooses; None where it has no value at all."""
-        return {s.name: choose(self.values(s.name)) for s in self.scores}
+        """Number of states that each score, with the prior, makes most probable; None if none."""
+        return {s.name: choose(self.values(s.name), self.prior) for s in self.scores}
 
     def posterior(
         self, score: str | None = None, labellings: Labellings = Labellings.PLAIN

@@ -1,0 +1,77 @@
+"""`python -m bench`: measure everything once, print one table, write bench/results/latest.json."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from bench.machine import ONE_THREAD, describe, headline
+from bench.report import Line, skipped, summary, table, write
+
+if TYPE_CHECKING:
+    from bench.peer import Peers
+
+PARTS = ("em", "search", "laplace", "scaling", "memory", "startup")
+RESULTS = Path(__file__).resolve().parent / "results" / "latest.json"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--only", metavar="PARTS", help=f"some of {','.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="fewer trials: a look, no verdict")
+    options = parser.parse_args()
+    parts = options.only.split(",") if options.only else list(PARTS)
+    unknown = sorted(set(parts) - set(PARTS))
+    if unknown:
+        parser.error(f"no such part: {', '.join(unknown)}. Choose from {', '.join(PARTS)}.")
+    _fix_threads()
+
+    began = time.perf_counter()
+    facts = describe()
+    print(headline(facts), file=sys.stderr)
+    lines: list[Line] = []
+    with TemporaryDirectory() as folder:
+        from bench.peer import Peers  # NumPy loads here, after the threads are fixed
+
+        peers = Peers(folder)
+        for part in parts:
+            for line in _lines(part, peers, options.quick):
+                lines.append(line)
+                now = time.perf_counter() - began
+                print(f"{now:4.0f} s  {line.case}  {line.compared}", file=sys.stderr)
+    elapsed = time.perf_counter() - began
+    write(RESULTS, {**facts, "parts": parts, "quick": options.quick, "seconds": elapsed}, lines)
+    print(table(lines))
+    print(
+        f"\n{summary(lines)}; {elapsed:.0f} s; every trial is in {RESULTS.relative_to(Path.cwd())}"
+    )
+    return 0
+
+
+def _lines(part: str, peers: Peers, quick: bool) -> Iterator[Line]:
+    """Run one part; if it breaks, say so in the table and let the others be measured."""
+    try:
+        yield from import_module(f"bench.{part}").run(peers, quick)
+    except Exception as error:
+        traceback.print_exc()
+        yield skipped("-", f"the part '{part}'", f"it broke: {type(error).__name__}: {error}")
+
+
+def _fix_threads() -> None:
+    """Start again with one thread everywhere: BLAS reads these only once, when it loads."""
+    if any(os.environ.get(name) != value for name, value in ONE_THREAD.items()):
+        sys.stdout.flush()
+        command = [sys.executable, "-m", "bench", *sys.argv[1:]]
+        os.execve(sys.executable, command, {**os.environ, **ONE_THREAD})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

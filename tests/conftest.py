@@ -1,0 +1,17 @@
+"""One Hypothesis profile for all: seeded, no deadline (the first example compiles kernels)."""
+
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # the oracle and the problems are not a package
+
+settings.register_profile(
+    "lacunet",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("lacunet")
