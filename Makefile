@@ -22,14 +22,14 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 layers: $(VENV)/.dev
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev
-	$(BIN)/python -m bench
+bench: $(VENV)/.installed
+	$(BIN)/python -m bench $(BENCH)
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "Lacunet needs Python 3.11 or newer; run make PYTHON=python3.12"'

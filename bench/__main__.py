@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +27,9 @@ RESULTS = Path(__file__).resolve().parent / "results" / "latest.json"
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--only", metavar="PARTS", help=f"some of {','.join(PARTS)}")
-    parser.add_argument("--quick", action="store_true", help="fewer trials: a look, no verdict")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer trials: a look, not a measurement"
+    )
     options = parser.parse_args()
     parts = options.only.split(",") if options.only else list(PARTS)
     unknown = sorted(set(parts) - set(PARTS))
@@ -50,10 +53,8 @@ def main() -> int:
     elapsed = time.perf_counter() - began
     write(RESULTS, {**facts, "parts": parts, "quick": options.quick, "seconds": elapsed}, lines)
     print(table(lines))
-    print(
-        f"\n{summary(lines)}; {elapsed:.0f} s; every trial is in {RESULTS.relative_to(Path.cwd())}"
-    )
-    return 0
+    print(f"\n{summary(lines)}; {elapsed:.0f} s; every trial is in {os.path.relpath(RESULTS)}")
+    return 1 if any("broke" in line.raw for line in lines) else 0
 
 
 def _lines(part: str, peers: Peers, quick: bool) -> Iterator[Line]:
@@ -62,7 +63,10 @@ def _lines(part: str, peers: Peers, quick: bool) -> Iterator[Line]:
         yield from import_module(f"bench.{part}").run(peers, quick)
     except Exception as error:
         traceback.print_exc()
-        yield skipped("-", f"the part '{part}'", f"it broke: {type(error).__name__}: {error}")
+        reason = f"it broke: {type(error).__name__}: {error}"
+        yield replace(
+            skipped("-", f"the part '{part}'", reason), raw={"skipped": reason, "broke": True}
+        )
 
 
 def _fix_threads() -> None:

@@ -73,3 +73,4 @@ E = Case("e", leaves=20, states=3, classes=4, rows=5_000, missing=0.2)
 F = Case("f", leaves=64, states=2, classes=36, rows=400, truth=32)  # Table 2's hardest row
 G_ONE = Case("g", leaves=50, states=4, classes=10, rows=20_000)
 G_TEN = Case("g", leaves=50, states=4, classes=10, rows=200_000)
+G_MEMORY = Case("g", leaves=50, states=4, classes=10, rows=500_000)

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench import cases
 from bench.ours import Ready, make_ready
-from bench.peer import NAMES, PEERS, Peers
+from bench.peer import NAMES, PEERS, Peers, best
 from bench.report import Line, faster, same_log_lik, skipped, within
 from bench.timing import clock
 from lacunet.learn.starts import em
@@ -50,22 +50,17 @@ def _case(task: Task, peers: Peers, rounds: int) -> Iterator[Line]:
         for peer in PEERS:
             theirs[peer].append(peers.iterations(peer, case, task.iterations, repeats=task.repeats))
     ours = min(mine)
-    best = {
-        peer: min(answer["seconds_per_iteration"] for answer in answers)
-        for peer, answers in theirs.items()
-        if not any("skipped" in answer for answer in answers)
-    }
+    fastest = best(theirs, "seconds_per_iteration")
     title = f"EM iteration: {case.title}"
     for peer in PEERS:
         compared = f"{title}; {NAMES[peer]}"
-        if peer not in best:
-            reason = next(answer["skipped"] for answer in theirs[peer] if "skipped" in answer)
-            yield skipped(name, compared, reason)
+        if peer not in fastest:
+            yield skipped(name, compared, theirs[peer][0]["skipped"], ours)
             continue
-        wanted = task.wanted if best[peer] == min(best.values()) else None
+        wanted = task.wanted if fastest[peer] == min(fastest.values()) else None
         raw = {"ours_trials": mine, "their_answers": theirs[peer]}
-        yield faster(name, compared, ours, best[peer], wanted, **raw)
-    if case.states > 2 and "stepmix" in best:
+        yield faster(name, compared, ours, fastest[peer], wanted, **raw)
+    if case.states > 2 and "stepmix" in fastest:
         yield _its_default(task, peers, ours)
     yield from _log_liks(task, peers, ready, theirs)
     yield within(
@@ -83,7 +78,8 @@ def _case(task: Task, peers: Peers, rounds: int) -> Iterator[Line]:
 def _ours(ready: Ready, task: Task) -> list[float]:
     """Seconds of one iteration, E step and M step, in each trial."""
     objective = ready.objective()
-    point = em(objective, objective.at(ready.start), iterations=2)  # caches are warm again
+    point = objective.at(ready.start)
+    em(objective, point, iterations=2)  # so that caches are warm again
     return [
         clock(lambda: em(objective, point, iterations=task.iterations)) / task.iterations
         for _ in range(task.repeats)

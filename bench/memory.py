@@ -21,7 +21,7 @@ STARTS = 64
 
 
 def run(peers: Peers, quick: bool) -> Iterator[Line]:
-    case = cases.G_ONE if quick else cases.G_TEN
+    case = cases.G_TEN if quick else cases.G_MEMORY
     table = make_table(case)
     np.save(peers.folder / "codes.npy", table.codes)
     np.save(peers.folder / "counts.npy", table.counts)

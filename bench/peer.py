@@ -78,3 +78,9 @@ class Peers:
             return {"peer": peer, "skipped": f"it failed: {said[-1]}"}
         answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return answer
+
+
+def best(answers: dict[str, list[dict[str, Any]]], key: str) -> dict[str, float]:
+    """The smallest time of each peer that gave any."""
+    times = {peer: [a[key] for a in given if "skipped" not in a] for peer, given in answers.items()}
+    return {peer: min(found) for peer, found in times.items() if found}

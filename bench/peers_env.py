@@ -41,11 +41,16 @@ def peers_env() -> PeersEnv | str:
         if reason:
             return reason
         stamp.write_text(REQUIREMENTS.read_text())
-    if (_version(python) or (0, 0)) >= POLCA_NEEDS:
+    version = _version(python) or (0, 0)
+    if version >= POLCA_NEEDS:
         return PeersEnv(python, {})
-    newest = ".".join(map(str, POLCA_NEEDS))
+    has, needs = (".".join(map(str, v)) for v in (version, POLCA_NEEDS))
     return PeersEnv(
-        python, {"polca": f"needs Python {newest} or newer, and none was found on this machine"}
+        python,
+        {
+            "polca": f"it needs Python {needs} or newer, the peers' environment has {has}; install "
+            f"one, remove {FOLDER.name} and run again"
+        },
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,8 +101,11 @@ def same_log_lik(
     )
 
 
-def skipped(case: str, compared: str, reason: str) -> Line:
-    return Line(case, compared, "", "", "", f"skipped: {reason}", None, {"skipped": reason})
+def skipped(case: str, compared: str, reason: str, ours: float | None = None) -> Line:
+    """Say why there is nothing to compare; our time, if there is one, is shown all the same."""
+    shown = "" if ours is None else seconds(ours)
+    raw = {"ours": ours, "skipped": reason}
+    return Line(case, compared, shown, "", "", f"skipped: {reason}", None, raw)
 
 
 def seconds(value: float) -> str:
@@ -131,9 +134,14 @@ def table(lines: Iterable[Line]) -> str:
     return "\n".join(texts)
 
 
-def summary(lines: Iterable[Line]) -> str:
+def summary(lines: Sequence[Line]) -> str:
     met = [line.met for line in lines if line.met is not None]
-    return f"{sum(met)} of {len(met)} met" + ("" if all(met) else f", {met.count(False)} NOT met")
+    left_out = sum("skipped" in line.raw for line in lines)
+    return (
+        f"{sum(met)} of {len(met)} met"
+        + (f", {met.count(False)} NOT met" if not all(met) else "")
+        + (f", skipped: {left_out}" if left_out else "")
+    )
 
 
 def write(path: Path, facts: Mapping[str, Any], lines: Iterable[Line]) -> None:

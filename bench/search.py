@@ -8,7 +8,7 @@ from typing import Any
 import lacunet
 from bench import cases
 from bench.ours import make_ready, make_table
-from bench.peer import NAMES, PEERS, Peers
+from bench.peer import NAMES, PEERS, Peers, best
 from bench.report import Line, faster, same_log_lik, skipped
 from bench.timing import clock
 
@@ -37,26 +37,21 @@ def run(peers: Peers, quick: bool) -> Iterator[Line]:
             limit = STEPMIX_AT_MOST / (4 if quick and peer == "stepmix" else 1)
             theirs[peer].append(peers.starts(peer, case, THEIR_STARTS, limit))
     ours = min(mine)
-    best = {
-        peer: min(answer["seconds"] for answer in answers)
-        for peer, answers in theirs.items()
-        if not any("skipped" in answer for answer in answers)
-    }
+    fastest = best(theirs, "seconds")
     title = f"64 starts against {THEIR_STARTS}: {case.title}"
     for peer in PEERS:
         raw = {"ours_trials": mine, "their_answers": theirs[peer]}
         compared = f"{title}; {NAMES[peer]}"
-        if peer in best:
-            wanted = WANTED if best[peer] == min(best.values()) else None
-            yield faster(case.name, compared, ours, best[peer], wanted, **raw)
+        if peer in fastest:
+            wanted = WANTED if fastest[peer] == min(fastest.values()) else None
+            yield faster(case.name, compared, ours, fastest[peer], wanted, **raw)
         else:
-            yield skipped(case.name, compared, theirs[peer][0]["skipped"])
-    for peer in best:
-        answer = max(theirs[peer], key=lambda a: a["log_likelihood"])
+            yield skipped(case.name, compared, theirs[peer][0]["skipped"], ours)
+    for peer in fastest:
         yield same_log_lik(
             case.name,
             f"  best log-likelihood found; {NAMES[peer]}",
             found[0].log_lik,
-            answer["log_likelihood"],
+            max(answer["log_likelihood"] for answer in theirs[peer] if "skipped" not in answer),
             asked=False,
         )

@@ -15,3 +15,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("lacunet")
+
+# These are loaded as plug-ins; collecting them for doctests would import them a second time.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]

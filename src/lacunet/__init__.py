@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         Assignment,
         Scores,
         assign,
+        compare,
         fit,
+        query,
         random_model,
         score,
         select,
@@ -25,11 +27,12 @@ if TYPE_CHECKING:
     from lacunet.data import Column, Table, dataset_path, load_dataset, read_table
     from lacunet.errors import DataError, LacunetError, ModelError, OptionError, OutputError
     from lacunet.learn.fit import Fit
+    from lacunet.model.formats import read_network, write_network
     from lacunet.model.modelfile import read_model, write_model
     from lacunet.model.network import Model, Network, Variable
     from lacunet.scores import Evidence
     from lacunet.search.average import Labellings
-    from lacunet.search.states import Candidate, Selection
+    from lacunet.search.candidates import Candidate, Selection
 
 __version__ = "0.1.0"
 
@@ -39,7 +42,9 @@ _HOMES = {
         "Assignment",
         "Scores",
         "assign",
+        "compare",
         "fit",
+        "query",
         "random_model",
         "score",
         "select",
@@ -48,11 +53,12 @@ _HOMES = {
     "lacunet.data": ("Column", "Table", "dataset_path", "load_dataset", "read_table"),
     "lacunet.errors": ("DataError", "LacunetError", "ModelError", "OptionError", "OutputError"),
     "lacunet.learn.fit": ("Fit",),
+    "lacunet.model.formats": ("read_network", "write_network"),
     "lacunet.model.modelfile": ("read_model", "write_model"),
     "lacunet.model.network": ("Model", "Network", "Variable"),
     "lacunet.scores": ("Evidence",),
     "lacunet.search.average": ("Labellings",),
-    "lacunet.search.states": ("Candidate", "Selection"),
+    "lacunet.search.candidates": ("Candidate", "Selection"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -75,16 +81,20 @@ __all__ = [
     "Table",
     "Variable",
     "assign",
+    "compare",
     "dataset_path",
     "fit",
     "load_dataset",
+    "query",
     "random_model",
     "read_model",
+    "read_network",
     "read_table",
     "score",
     "select",
     "simulate",
     "write_model",
+    "write_network",
 ]
 
 

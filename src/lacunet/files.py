@@ -19,7 +19,7 @@ def check_file(target: str | os.PathLike[str]) -> None:
         raise OutputError(f"{path} is a folder. Give the name of a file inside it.")
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is not an ordinary file. Give the name of one.")
-    _check_parent(path)
+    _check_place(path, path.absolute().parent)
 
 
 def check_folder(target: str | os.PathLike[str]) -> None:
@@ -27,11 +27,12 @@ def check_folder(target: str | os.PathLike[str]) -> None:
     path = Path(target)
     if path.exists() and not path.is_dir():
         raise OutputError(f"{path} is a file, and a folder is needed. Give another name.")
-    _check_parent(path / "any")
+    _check_place(path, path.absolute())
 
 
-def _check_parent(path: Path) -> None:
-    folder = next(p for p in path.absolute().parents if p.exists())
+def _check_place(path: Path, folder: Path) -> None:
+    """Check the nearest folder that is there already: the others would be made in it."""
+    folder = next(p for p in (folder, *folder.parents) if p.exists())
     if not folder.is_dir():
         raise _refused(path, f"{folder} is a file, not a folder")
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 from lacunet.errors import OptionError
+
+TICK = 0.1  # seconds between looks for Ctrl-C: a thread that waits without end may not notice it
 
 
 def check_threads(threads: int | None) -> None:
@@ -35,8 +38,21 @@ def workers(threads: int | None) -> Iterator[Any]:
             return
         pool = ThreadPoolExecutor(count)
         try:
-            yield pool.map
+            yield partial(_map, pool)
         except BaseException:  # also Ctrl-C: do not start, nor wait for, what nobody wants now
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         pool.shutdown()
+
+
+def _map(
+    pool: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Iterable[Any]
+) -> list[Any]:
+    """Do what `map` does, on a pool; the first error ends the wait for the others."""
+    tasks = [pool.submit(function, *each) for each in zip(*arguments, strict=False)]
+    waiting = set(tasks)
+    while waiting:
+        done, waiting = wait(waiting, TICK, FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+    return [task.result() for task in tasks]

@@ -6,7 +6,9 @@ import html
 import math
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+WORDS = 30  # characters that a column of words gets before it is wrapped
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,48 @@ class Grid:
         2       0.25
         """
         lines = [self.header, *self.rows] if self.header else []
-        widths = [max(_width(line[c]) for line in lines) for c in range(len(self.header))]
+        widths = self._widths()
         body = [
             "  ".join(_pad(cell, widths[c], c in self.left) for c, cell in enumerate(line)).rstrip()
             for line in lines
         ]
         return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
+
+    def panels(self, width: int, gap: int) -> list[Grid]:
+        """Split a table that is too wide into several, each with the first column again.
+
+        Columns of words can be wrapped, so they count for no more than `WORDS` characters.
+
+        >>> wide = Grid("Wide", ("k", "one", "two", "three"), (("1", "0.1", "0.2", "0.3"),))
+        >>> [panel.header for panel in wide.panels(width=11, gap=2)]
+        [('k', 'one', 'two'), ('k', 'three')]
+        """
+        needs = [
+            min(need, WORDS) if c in self.left else need for c, need in enumerate(self._widths())
+        ]
+        parts: list[list[int]] = []
+        room = 0
+        for c in range(1, len(self.header)):
+            if not parts or room < gap + needs[c]:
+                parts.append([0])
+                room = width - needs[0]
+            parts[-1].append(c)
+            room -= gap + needs[c]
+        if len(parts) < 2:
+            return [self]
+        panels = [self._columns(part) for part in parts]
+        panels[0] = replace(panels[0], title=self.title)
+        panels[-1] = replace(panels[-1], notes=self.notes)
+        return panels
+
+    def _columns(self, wanted: Sequence[int]) -> Grid:
+        header, *rows = (tuple(line[c] for c in wanted) for line in (self.header, *self.rows))
+        left = frozenset(new for new, c in enumerate(wanted) if c in self.left)
+        return Grid("", header, tuple(rows), left)
+
+    def _widths(self) -> list[int]:
+        lines = [self.header, *self.rows]
+        return [max(_width(line[c]) for line in lines) for c in range(len(self.header))]
 
     def html(self) -> str:
         """Give an HTML table; everything that may come from data is escaped."""
@@ -80,15 +118,19 @@ def number(x: float, digits: int = 2) -> str:
     return "–" if math.isnan(x) else f"{x:.{digits}f}"
 
 
-def probability(p: float) -> str:
+def probability(p: float, *, exact: bool = True) -> str:
     """Write a probability; one that is not quite 0 or 1 never looks as if it were.
+
+    Where it is not `exact`, even 0 and 1 are taken for rounded values between them.
 
     >>> probability(1.0), probability(0.99999), probability(0.25), probability(1e-9)
     ('1', '>0.999', '0.250', '<0.001')
+    >>> probability(1.0, exact=False)
+    '>0.999'
     """
     if math.isnan(p):
         return "–"
-    if p in (0.0, 1.0):
+    if exact and p in (0.0, 1.0):
         return f"{p:.0f}"
     return "<0.001" if p < 0.001 else ">0.999" if p > 0.999 else f"{p:.3f}"
 

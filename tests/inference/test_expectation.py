@@ -6,11 +6,12 @@ from hypothesis import given
 
 import oracle
 from lacunet.data.table import Column, Table
-from lacunet.errors import DataError, ModelError
+from lacunet.errors import DataError
 from lacunet.inference.coordinates import free_coordinates, softmax_gradient, theta_gradient
-from lacunet.inference.expectation import Tangent, expect, fill_barren, row_posteriors
+from lacunet.inference.expectation import Tangent, complete_counts, expect
 from lacunet.inference.problem import build_problem
-from lacunet.model.network import Network, Variable
+from lacunet.inference.query import posterior
+from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import log_prior, uniform_alpha
 from problems import cases, make_case
 
@@ -22,7 +23,7 @@ def test_log_likelihood_and_counts_are_the_oracles(case):
     wanted = oracle.log_likelihood(case.rows, case.counts, weights, tables)
     assert found.log_lik == pytest.approx(wanted, rel=1e-12, abs=1e-12)
     root, leaves = oracle.expected_counts(case.rows, case.counts, weights, tables)
-    filled = fill_barren(case.problem, case.theta, found.N)
+    filled = complete_counts(case.problem, case.theta)
     got_root, got_leaves = case.tables(filled)
     np.testing.assert_allclose(got_root, root, atol=1e-11)
     for got, leaf in zip(got_leaves, leaves, strict=True):
@@ -32,7 +33,7 @@ def test_log_likelihood_and_counts_are_the_oracles(case):
 @given(cases(max_rows=40))
 def test_expected_counts_of_every_family_sum_to_the_cases(case):
     N = expect(case.problem, case.theta).N
-    filled = fill_barren(case.problem, case.theta, N)
+    filled = complete_counts(case.problem, case.theta)
     for i in range(len(case.layout.cards)):
         assert filled[case.layout.block(i)].sum() == pytest.approx(case.problem.cases, rel=1e-12)
         assert N[case.layout.block(i)].sum() <= case.problem.cases * (1 + 1e-12)
@@ -40,9 +41,10 @@ def test_expected_counts_of_every_family_sum_to_the_cases(case):
 
 @given(cases())
 def test_row_posteriors(case):
-    posterior = row_posteriors(case.problem, case.theta)[:, : case.classes]
+    model = Model(case.problem.network, case.theta, case.problem.alpha)
+    (found,) = posterior(model, case.table.codes, [(0,)])
     weights, tables = case.tables()
-    for row, got in zip(case.rows, posterior, strict=True):
+    for row, got in zip(case.rows, found, strict=True):
         p = [
             weights[c] * np.prod([t[c][x] for x, t in zip(row, tables, strict=True) if x >= 0])
             for c in range(case.classes)
@@ -118,7 +120,7 @@ def test_complete_data_in_any_network():
     problem = build_problem(table, network, uniform_alpha(network.layout, 1.0))
     wanted = np.zeros((3, 3, 3))
     np.add.at(wanted, tuple(codes.T), 1)
-    np.testing.assert_array_equal(network.layout.table(problem.seen, 2), wanted)
+    np.testing.assert_array_equal(network.layout.table(problem.components.seen, 2), wanted)
     assert problem.exact
 
 
@@ -135,9 +137,3 @@ def test_what_does_not_fit_together_is_refused():
     clash = Table.from_codes([[0, 1, 1]], [*case.table.columns, Column("class", (0, 1))])
     with pytest.raises(DataError, match=r"'class' has the name of the model's hidden variable"):
         build_problem(clash, network, alpha)
-    chain = Network.build(
-        [Variable("h", (0, 1), hidden=True), Variable("x0", (0, 1)), Variable("x1", (0, 1))],
-        [(), (0,), (1,)],
-    )
-    with pytest.raises(ModelError, match="latent class models only"):
-        build_problem(case.table, chain, uniform_alpha(chain.layout, 1.0))

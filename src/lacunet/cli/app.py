@@ -8,6 +8,7 @@ import typer
 
 from lacunet import __version__
 from lacunet.cli.assign import assign
+from lacunet.cli.compare import compare
 from lacunet.cli.demo import demo
 from lacunet.cli.fit import fit
 from lacunet.cli.random import random
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for function in (demo, select, fit, score, assign, simulate, random):
+for function in (demo, select, compare, fit, score, assign, simulate, random):
     app.command()(function)
 
 

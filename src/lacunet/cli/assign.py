@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say, show
-from lacunet.data import append_columns, column_names
+from lacunet.data import append_columns, check_table_file, column_names
 from lacunet.report.documents import assignment_document
 
 
@@ -22,18 +21,24 @@ def assign(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Table to write.", show_default=False)
     ],
+    impute: Annotated[bool, typer.Option("--impute", help="Fill in missing cells too.")] = False,
     missing: o.Missing = None,
     json: o.Json = False,
 ) -> None:
-    """Give each row its class probabilities and its most probable class.
+    """Give each row its class: the most probable state of what is hidden, and all probabilities.
 
-    All columns and the order of the rows are kept; the new columns come last.
+    All columns and the order of the rows are kept; the new columns come last. With --impute, also
+    the most probable value, and the probabilities, of every column that has missing cells.
     """
+    check_table_file(output)
     given = api.as_model(model)
-    found = api.assign(data, given, missing=o.split(missing))
-    root = given.network.variables[0].name
-    new: dict[str, Any] = {root: np.array(found.classes)[found.best]}
-    new |= {f"p({root}={c})": found.probabilities[:, k] for k, c in enumerate(found.classes)}
+    found = api.assign(data, given, impute=impute, missing=o.split(missing))
+    hidden = {given.network.variables[h].name for h in given.network.hidden}
+    new: dict[str, Any] = {}
+    for v in found.variables:
+        labels = (*v.states, None)  # an impossible row, -1, gets the last: an empty cell
+        new[v.name if v.name in hidden else f"{v.name} (imputed)"] = [labels[k] for k in v.best]
+        new |= {f"p({v.name}={s})": v.probabilities[:, k] for k, s in enumerate(v.states)}
     append_columns(data, api.fresh_names(new, column_names(data)), output)
     show(found, {**assignment_document(found), "output": str(output)}, json)
     say(f"written: {output}")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
@@ -25,6 +27,7 @@ R = TypeVar("R")
 
 BAD_INPUT = 2  # exit code
 INTERRUPTED = 130
+GAP = 3  # blanks between the columns of a table
 QUIET_STEP = 0.25  # without a terminal, progress is a line at every quarter of the work
 
 
@@ -41,15 +44,26 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except LacunetError as error:
-            Console(stderr=True, highlight=False, soft_wrap=True).print(
-                f"[bold red]error:[/] {escape(str(error))}"
-            )
-            raise typer.Exit(BAD_INPUT) from None
+            raise _refused(str(error)) from None
+        except MemoryError as error:
+            raise _refused(f"not enough memory. {error}. Try fewer rows or fewer states.") from None
+        except BrokenPipeError:
+            raise  # whoever read the result has seen enough: the end comes without a word
+        except OSError as error:
+            raise _refused(f"the result cannot be printed: {error.strerror or error}.") from None
         except KeyboardInterrupt:
             say("interrupted; nothing half-written is left behind")
-            raise typer.Exit(INTERRUPTED) from None
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)  # a plain exit would first wait for every thread to finish
 
     return run
+
+
+def _refused(message: str) -> typer.Exit:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"[bold red]error:[/] {escape(message)}"
+    )
+    return typer.Exit(BAD_INPUT)
 
 
 def show(result: Printable, document: Mapping[str, Any], as_json: bool) -> None:
@@ -61,7 +75,8 @@ def show(result: Printable, document: Mapping[str, Any], as_json: bool) -> None:
     else:
         console = Console(highlight=False)
         for grid in result.grids():
-            _draw(console, grid)
+            for panel in grid.panels(console.width, GAP):
+                _draw(console, panel)
 
 
 def tell(document: Mapping[str, Any], line: str, as_json: bool) -> None:
@@ -70,17 +85,18 @@ def tell(document: Mapping[str, Any], line: str, as_json: bool) -> None:
 
 
 def _draw(console: Console, grid: Grid) -> None:
+    if grid.title:
+        console.print(f"[bold]{escape(grid.title)}[/]")
     if grid.header:
-        table = RichTable(title=escape(grid.title), title_justify="left", title_style="bold")
+        table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for c, name in enumerate(grid.header):
-            table.add_column(escape(name), justify="left" if c in grid.left else "right")
+            words = c in grid.left
+            table.add_column(escape(name), justify="left" if words else "right", no_wrap=not words)
         for row in grid.rows:
             table.add_row(
                 *(f"[bold]{escape(x)}[/]" if x.startswith("*") else escape(x) for x in row)
             )
         console.print(table)
-    else:
-        console.print(f"[bold]{escape(grid.title)}[/]")
     for note in grid.notes:
         console.print(escape(note))
     console.print()

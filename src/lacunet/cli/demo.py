@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +11,11 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, progress, say, show
-from lacunet.cli.select import audit
+from lacunet.cli.tables import audit
 from lacunet.data import dataset_path, read_table
+from lacunet.files import check_folder
 from lacunet.report.documents import selection_document
-from lacunet.report.folder import check_folder, save_selection
+from lacunet.report.folder import save_selection
 
 
 @command
@@ -24,12 +26,13 @@ def demo(
 ) -> None:
     """Choose the number of hidden classes in a bundled survey with missing answers."""
     path = dataset_path("survey")
-    say(f"lacunet select {path} --states 1:6 --save {save}")
+    api.check_search(threads=threads)
     check_folder(save)
+    say(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
     table = read_table(path)
     audit(table)
     with progress() as listener:
         found = api.select(table, range(1, 7), threads=threads, listener=listener)
-    written = save_selection(found, save)
-    show(found, {**selection_document(found), "written": str(written)}, json)
-    say(f"written: {written} (selection.txt, selection.json, candidates.csv, model-K.json)")
+    save_selection(found, save)
+    show(found, {**selection_document(found), "written": str(save)}, json)
+    say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from lacunet.data import column_names
 from lacunet.errors import OptionError
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
+from lacunet.model.prior import check_alpha
 
 Data: TypeAlias = Annotated[
     Path,
-    typer.Argument(help="Table: .csv, .tsv, .parquet, .arrow or .feather.", show_default=False),
+    typer.Argument(
+        metavar="DATA",
+        help="Table with a header: .csv, .tsv, .parquet, .arrow or .feather.",
+        show_default=False,
+    ),
 ]
 Scores: TypeAlias = Annotated[
     str,
@@ -23,7 +30,29 @@ EstimateOption: TypeAlias = Annotated[
     Estimate, typer.Option("--estimate", help="Parameters to learn: map (as the paper) or ml.")
 ]
 Alpha: TypeAlias = Annotated[
-    float, typer.Option(help="Dirichlet exponent of every parameter set, above 0.")
+    str,
+    typer.Option(
+        help="Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent "
+        "sample size)."
+    ),
+]
+NetworkFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--network",
+        help="Structure: .bif, .xmlbif, .xdsl or .json (default: a latent class model).",
+        show_default=False,
+    ),
+]
+HiddenOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hidden",
+        metavar="NAME[=STATES]",
+        help="Variable of the network that no column shows, and its number of states; may be "
+        "repeated.",
+        show_default=False,
+    ),
 ]
 Starts: TypeAlias = Annotated[int, typer.Option(help="Random starts of EM.")]
 ScheduleOption: TypeAlias = Annotated[
@@ -34,30 +63,38 @@ Seed: TypeAlias = Annotated[int, typer.Option(help="Seed; the same seed gives th
 Threads: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        help="Threads [default: one per core]; the numbers do not depend on it.", show_default=False
+        help="Threads (default: one per core); the numbers do not depend on it.", show_default=False
     ),
 ]
 Missing: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
+        metavar="MARKER",
         help="One more marker of a missing cell, besides empty, NA, NaN, null and ?; "
         "may be repeated, or have commas between.",
         show_default=False,
     ),
 ]
 Weights: TypeAlias = Annotated[
-    str | None, typer.Option(help="Column of row weights.", show_default=False)
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column of row weights: 2 is the row twice.", show_default=False
+    ),
 ]
 Columns: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help="Use only these columns; may be repeated, or have commas between.", show_default=False
+        metavar="COLUMN",
+        help="Use only these columns; may be repeated, or have commas between.",
+        show_default=False,
     ),
 ]
 Exclude: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        help="Leave these columns out; may be repeated, or have commas between.", show_default=False
+        metavar="COLUMN",
+        help="Leave these columns out; may be repeated, or have commas between.",
+        show_default=False,
     ),
 ]
 Dimension: TypeAlias = Annotated[
@@ -66,29 +103,45 @@ Dimension: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 ModelFile: TypeAlias = Annotated[
-    Path, typer.Option("--model", help="Model file (JSON).", show_default=False)
+    Path,
+    typer.Option(
+        "--model",
+        help="Model file: .json, or a network with its tables (.bif, .xmlbif, .xdsl).",
+        show_default=False,
+    ),
 ]
 
 
-def split(values: list[str] | None) -> list[str]:
-    """Read a repeatable option whose values may also have commas between."""
-    return [part.strip() for value in values or [] for part in value.split(",")]
+def split(values: list[str] | None, names: Sequence[str] = ()) -> list[str]:
+    """Read a repeatable option whose values may also have commas between.
+
+    A value that is one of `names` is taken whole, commas and all.
+
+    >>> split(["a,b", "age, in years"], names=["a", "b", "age, in years"])
+    ['a', 'b', 'age, in years']
+    """
+    return [
+        part
+        for value in values or []
+        for part in ([value] if value in names else map(str.strip, value.split(",")))
+    ]
 
 
 def reading(
+    data: Path,
     missing: list[str] | None,
     weights: str | None = None,
     columns: list[str] | None = None,
     exclude: list[str] | None = None,
 ) -> dict[str, Any]:
-    """Give the arguments of `read_table` that were asked for."""
-    wanted: dict[str, Any] = {
+    """Give the arguments of `read_table`."""
+    names = column_names(data) if columns or exclude else []
+    return {
         "missing": split(missing),
         "weights": weights,
-        "columns": split(columns) or None,
-        "exclude": split(exclude),
+        "columns": None if columns is None else split(columns, names),
+        "exclude": split(exclude, names),
     }
-    return {name: value for name, value in wanted.items() if value}
 
 
 def parse_states(text: str) -> list[int]:
@@ -118,4 +171,42 @@ def parse_states(text: str) -> list[int]:
                 f"--states '{text}' runs backwards, so it is empty. Did you mean {last}:{first}?"
             )
         found.extend(range(first, last + 1, step))
+    return list(dict.fromkeys(found))
+
+
+def parse_hidden(values: list[str] | None) -> dict[str, int | None]:
+    """Read --hidden NAME or NAME=STATES.
+
+    >>> parse_hidden(["H", "G=3"])
+    {'H': None, 'G': 3}
+    """
+    found: dict[str, int | None] = {}
+    for value in values or []:
+        name, equals, number = value.rpartition("=")
+        if not equals:
+            name, number = value, ""
+        try:
+            size = int(number) if equals else None
+        except ValueError:
+            raise OptionError(
+                f"--hidden '{value}' is not understood. Give NAME, or NAME=STATES as in H=3."
+            ) from None
+        if size is not None and size < 1:
+            raise OptionError(f"--hidden '{value}': there must be at least 1 hidden state.")
+        if name in found:
+            raise OptionError(f"--hidden names '{name}' twice. Name it once.")
+        found[name] = size
     return found
+
+
+def parse_alpha(text: str) -> float | str:
+    """Read --alpha: a number, k2 or bdeu:SIZE.
+
+    >>> parse_alpha("1.5"), parse_alpha("bdeu:10")
+    (1.5, 'bdeu:10')
+    """
+    check_alpha(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -10,6 +10,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, tell
+from lacunet.files import check_file
 from lacunet.model.modelfile import write_model
 from lacunet.model.prior import PAPER_ALPHA
 
@@ -22,12 +23,15 @@ def random(
         Path, typer.Option("--output", "-o", help="Model file to write.", show_default=False)
     ],
     leaf_states: Annotated[int, typer.Option(help="States of each observed variable.")] = 2,
-    alpha: o.Alpha = PAPER_ALPHA,
+    alpha: o.Alpha = str(PAPER_ALPHA),
     seed: o.Seed = 0,
     json: o.Json = False,
 ) -> None:
     """Write a random naive-Bayes model: every distribution drawn uniformly, as in the paper."""
-    model = api.random_model(classes, leaves, leaf_states=leaf_states, seed=seed, alpha=alpha)
+    check_file(output)
+    model = api.random_model(
+        classes, leaves, leaf_states=leaf_states, seed=seed, alpha=o.parse_alpha(alpha)
+    )
     write_model(model, output)
     document = {"output": str(output), "dimension": model.network.dimension, "seed": seed}
     tell(document, f"written: {output}", json)

@@ -9,8 +9,10 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, progress, show
+from lacunet.cli.tables import audit
 from lacunet.learn.objective import Estimate
-from lacunet.report.documents import scores_document
+from lacunet.report.documents import scores_document, table_document
+from lacunet.scores import choose_scores
 
 
 @command
@@ -30,16 +32,21 @@ def score(
 
     With --refit, EM starts from them, and the scores are taken where it ends.
     """
+    choose_scores(scores)
+    api.check_dimension(dimension)
+    api.check_search(estimate, threads=threads)
+    given = api.as_model(model)
+    table = api.table_for(data, given.network, missing=o.split(missing), weights=weights)
+    audit(table)
     with progress() as listener:
         found = api.score(
-            data,
-            model,
+            table,
+            given,
             scores=scores,
             refit=refit,
             estimate=estimate,
             dimension=dimension,
             threads=threads,
             listener=listener,
-            **o.reading(missing, weights),
         )
-    show(found, scores_document(found), json)
+    show(found, {"data": table_document(table), **scores_document(found)}, json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +11,16 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, progress, say, show
-from lacunet.data import Table, read_table
+from lacunet.cli.tables import read
 from lacunet.errors import OptionError
+from lacunet.files import check_folder
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.report.documents import selection_document
-from lacunet.report.folder import check_folder, save_selection
+from lacunet.report.folder import save_selection
+from lacunet.search.average import Label, check_prior
 from lacunet.search.states import check_states
 
 
@@ -25,9 +28,11 @@ from lacunet.search.states import check_states
 def select(
     data: o.Data,
     states: Annotated[str, typer.Option(help="Numbers of hidden states: 4, 1:8 or 2,4,8.")] = "1:8",
+    network: o.NetworkFile = None,
+    hidden: o.HiddenOption = None,
     scores: o.Scores = "all",
     estimate: o.EstimateOption = Estimate.MAP,
-    alpha: o.Alpha = PAPER_ALPHA,
+    alpha: o.Alpha = str(PAPER_ALPHA),
     starts: o.Starts = DEFAULT_STARTS,
     schedule: o.ScheduleOption = Schedule.DEFAULT,
     seed: o.Seed = 0,
@@ -37,7 +42,7 @@ def select(
         str | None,
         typer.Option(
             help="Prior weights of the numbers of states, with commas between, in the order of "
-            "--states [default: all the same].",
+            "--states (default: all the same).",
             show_default=False,
         ),
     ] = None,
@@ -51,48 +56,56 @@ def select(
     ] = None,
     json: o.Json = False,
 ) -> None:
-    """Choose the number of hidden classes of a table with holes, and say how sure that is."""
+    """Choose the number of hidden states, and say how sure that is.
+
+    Without --network, those are the classes of a latent class model of the table. With it, the
+    states of the variables that --hidden names, the rest of the network as given; several of them
+    in every combination.
+    """
     numbers = o.parse_states(states)
-    api.check_scoring(scores, dimension)
+    alphas = o.parse_alpha(alpha)
+    api.check_scores(scores, numbers)
+    api.check_dimension(dimension)
+    api.check_search(estimate, alphas, starts, schedule, seed, threads)
     if save is not None:
         check_folder(save)
-    table = read_table(data, **o.reading(missing, weights, columns, exclude))
-    audit(table)
+    sizes = o.parse_hidden(hidden)
+    structure = None if network is None else api.as_network(network, sizes)
+    varied = [name for name, size in sizes.items() if size is None] if structure else ["class"]
+    chances = _prior(prior, numbers, len(varied))
+    table = read(data, structure, missing, weights, columns, exclude)
     for warning in check_states(numbers, table):
         say(f"warning: {warning}")
     with progress() as listener:
         found = api.select(
             table,
             numbers,
+            network=structure,
+            hidden=sizes,
             scores=scores,
             estimate=estimate,
-            alpha=alpha,
+            alpha=alphas,
             starts=starts,
             schedule=schedule,
             seed=seed,
             threads=threads,
             dimension=dimension,
-            prior=_prior(prior, numbers),
+            prior=chances,
             listener=listener,
         )
+    # Saved before shown: whoever closes the pipe early still gets the files.
+    if save is not None:
+        save_selection(found, save)
     show(found, selection_document(found), json)
     if save is not None:
-        say(f"written: {save_selection(found, save)}")
+        say(f"written: {save}")
 
 
-def audit(table: Table) -> None:
-    """Say, before the work, what was read."""
-    say(
-        f"{table.source}: {table.rows:,} rows ({table.distinct_rows:,} distinct), "
-        f"{len(table.columns)} columns, {table.missing.mean():.1%} of the cells missing"
-    )
-    for note in table.notes:
-        say(f"note: {note}")
-
-
-def _prior(text: str | None, states: list[int]) -> dict[int, float] | None:
+def _prior(text: str | None, states: Sequence[Label], varied: int) -> dict[Label, float] | None:
     if text is None:
         return None
+    if varied > 1:
+        raise OptionError("--prior has no meaning for combinations of several hidden variables.")
     try:
         weights = [float(part) for part in text.split(",")]
     except ValueError:
@@ -104,4 +117,6 @@ def _prior(text: str | None, states: list[int]) -> dict[int, float] | None:
             f"--prior has {len(weights)} weights for {len(states)} numbers of states. "
             "Give one for each."
         )
-    return dict(zip(states, weights, strict=True))
+    chances = dict(zip(states, weights, strict=True))
+    check_prior(chances, states)
+    return chances

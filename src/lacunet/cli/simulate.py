@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, tell
-from lacunet.data import write_codes
-from lacunet.model.sampling import sample_codes
+from lacunet.data import check_table_file, write_codes
 
 
 @command
@@ -29,8 +27,9 @@ def simulate(
     json: o.Json = False,
 ) -> None:
     """Draw rows from a model; its hidden variables are left out."""
+    check_table_file(output)
     given = api.as_model(model)
-    codes = sample_codes(given, rows, np.random.default_rng(seed), missing_rate)
-    write_codes(api.observed_columns(given), codes, output)
+    codes = api.draw(given, rows, seed, missing_rate)
+    write_codes(api.observed_columns(given.network), codes, output)
     document = {"output": str(output), "rows": rows, "seed": seed, "missing_rate": missing_rate}
     tell(document, f"written: {output}", json)

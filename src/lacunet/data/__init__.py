@@ -14,12 +14,13 @@ from lacunet.data.table import Column, Table
 if TYPE_CHECKING:
     from lacunet.data.datasets import dataset_path, load_dataset
     from lacunet.data.read import read_rows, read_table
-    from lacunet.data.write import append_columns, column_names, write_codes
+    from lacunet.data.write import append_columns, check_table_file, column_names, write_codes
 
 __all__ = [
     "Column",
     "Table",
     "append_columns",
+    "check_table_file",
     "column_names",
     "dataset_path",
     "load_dataset",
@@ -30,6 +31,7 @@ __all__ = [
 
 _LATER = {
     "append_columns": "lacunet.data.write",
+    "check_table_file": "lacunet.data.write",
     "column_names": "lacunet.data.write",
     "dataset_path": "lacunet.data.datasets",
     "load_dataset": "lacunet.data.datasets",

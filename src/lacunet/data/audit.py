@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from lacunet.data.table import Table
 
 WIDTH = 48  # characters for the list of states
+SMALL = 0.001  # a share of missing cells below this is not written as 0.0%
 NAME_WIDTH = 32  # characters for a column name
 
 
 def audit_grid(table: Table) -> Grid:
     """One row per column: its states, and how much of it is missing."""
     return Grid(
-        f"{table.source}: {_sizes(table)}",
+        f"{table.source}: {sizes(table)}",
         ("column", "states", "", "missing"),
         tuple(_lines(table)),
         frozenset({0, 2}),
@@ -33,11 +34,23 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _sizes(table: Table) -> str:
-    sizes = f"{table.rows:,} rows, {table.distinct_rows:,} distinct"
+def sizes(table: Table) -> str:
+    """Say how many rows there are, and what they weigh."""
+    text = f"{table.rows:,} rows, {table.distinct_rows:,} distinct"
     if table.weights is not None:
-        sizes += f", total weight {table.weight:,.6g} (column {table.weights!r})"
-    return sizes
+        text += f", total weight {table.weight:,.6g} (column {table.weights!r})"
+    return text
+
+
+def holes(table: Table) -> str:
+    """Say how many columns there are, and how much of them is missing."""
+    columns = f"{len(table.columns)} column{'s' * (len(table.columns) > 1)}"
+    if table.complete:
+        return f"{columns}, no cell missing"
+    share = float(table.missing.mean())
+    return (
+        f"{columns}, {f'{share:.1%}' if share >= SMALL else f'<{SMALL:.1%}'} of the cells missing"
+    )
 
 
 def _lines(table: Table) -> list[tuple[str, str, str, str]]:

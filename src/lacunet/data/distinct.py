@@ -108,9 +108,17 @@ class DistinctRows:
 
     def joined(self) -> Merged:
         """Give what is kept as one block; equal rows may still be in it, later merged."""
-        codes, weight, copies = ([block[i] for block in self._blocks] for i in range(3))
-        self._blocks.clear()
-        return np.concatenate(codes), np.concatenate(weight), np.concatenate(copies)
+        rows = sum(len(codes) for codes, _, _ in self._blocks)
+        widest = np.result_type(*(codes.dtype for codes, _, _ in self._blocks))
+        codes = np.empty((rows, self._blocks[0][0].shape[1]), widest)
+        weight, copies = np.empty(rows), np.empty(rows, np.int64)
+        row = 0
+        while self._blocks:  # each block is let go as soon as it is copied: no second table is held
+            block = self._blocks.pop(0)
+            part = slice(row, row + len(block[0]))
+            codes[part], weight[part], copies[part] = block
+            row = part.stop
+        return codes, weight, copies
 
     def _merge(self) -> None:
         block = merge(*self.joined())

@@ -10,7 +10,7 @@ import polars as pl
 
 from lacunet.data.source import ARROW, PARQUET, open_source, slices
 from lacunet.errors import DataError, OptionError
-from lacunet.files import atomic_path
+from lacunet.files import atomic_path, check_file
 
 if TYPE_CHECKING:
     import os
@@ -31,7 +31,7 @@ def column_names(source: object) -> list[str]:
 
 
 def append_columns(
-    source: object, new: Mapping[str, NDArray[Any]], out: str | os.PathLike[str]
+    source: object, new: Mapping[str, Sequence[Any] | NDArray[Any]], out: str | os.PathLike[str]
 ) -> None:
     """Write all columns of a source as they are, in its order of rows, then the new columns.
 
@@ -44,7 +44,7 @@ def append_columns(
     out
         The file; its ending says the format: .csv, .tsv, .parquet, .pq, .arrow, .feather, .ipc.
     """
-    _check_ending(out)
+    check_table_file(out)
     opened = open_source(source)
     for name in new:
         if name in opened.columns:
@@ -72,7 +72,7 @@ def append_columns(
 
 def write_codes(columns: Sequence[Column], codes: CodeArray, out: str | os.PathLike[str]) -> None:
     """Write coded rows (m, n) as a file of labels, a missing cell empty."""
-    _check_ending(out)
+    check_table_file(out)
     for column in columns:
         for text in column.labels:
             if not text or text != text.strip():
@@ -115,10 +115,12 @@ def _header(names: Sequence[str], separator: str) -> bytes:
     return (separator.join(quoted) + "\n").encode()
 
 
-def _check_ending(out: str | os.PathLike[str]) -> None:
+def check_table_file(out: str | os.PathLike[str]) -> None:
+    """Say now, before the work, why a table could not be written; nothing is made yet."""
     ending = Path(out).suffix.lower()
     if ending not in ENDINGS:
         raise OptionError(
             f"{out}: the ending {ending!r} is not known. A table may be written to "
             f"{', '.join(ENDINGS)}. Change the ending."
         )
+    check_file(out)

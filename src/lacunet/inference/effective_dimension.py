@@ -10,12 +10,12 @@ import itertools
 
 import numpy as np
 
-from lacunet.arrays import CodeArray
-from lacunet.inference import kernels
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.inference import kernels, tree_kernels
+from lacunet.inference.components import Builder
 from lacunet.inference.coordinates import free_coordinates
-from lacunet.inference.expectation import row_posteriors
-from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.model.latent_class import is_latent_class
+from lacunet.inference.expectation import pattern_posteriors, safe_log, work_space
+from lacunet.inference.pattern_plan import pattern_plan
 from lacunet.model.network import Network
 from lacunet.model.sampling import random_theta
 
@@ -26,32 +26,55 @@ RELATIVE_GAP = 1e-10  # singular values below this part of the largest are zeros
 
 def effective_dimension(network: Network, seed: int = 0) -> int:
     """Give the rank of ∂ log p(x) / ∂θ over observable configurations x, at random θ."""
-    if not is_latent_class(network) or network.layout.cards[0] == 1:
+    if all(network.layout.cards[i] == 1 for i in network.hidden):
         return network.dimension
     rng = np.random.default_rng(seed)
-    codes = _configurations(network.layout.cards[1:], ROWS_PER_PARAMETER * network.dimension, rng)
-    problem = problem_of_codes(codes, np.ones(len(codes)), network, np.ones(network.layout.size))
-    return max(_rank(problem, rng) for _ in range(DRAWS))
+    cards = [network.layout.cards[i] for i in network.observed]
+    codes = _configurations(cards, ROWS_PER_PARAMETER * network.dimension, rng)
+    builder = Builder(network, codes, np.ones(len(codes)))
+    return max(_rank(builder, rng) for _ in range(DRAWS))
 
 
-def _configurations(cards: tuple[int, ...], enough: int, rng: np.random.Generator) -> CodeArray:
-    """All configurations of the leaves, or plenty of random ones where there are too many."""
+def _configurations(cards: list[int], enough: int, rng: np.random.Generator) -> CodeArray:
+    """All configurations of what can be seen, or plenty of random ones where there are too many."""
     if np.prod(cards, dtype=float) <= max(enough, 4096):
         return np.array(list(itertools.product(*map(range, cards))), dtype=np.int32)
     return np.column_stack([rng.integers(0, r, enough, dtype=np.int32) for r in cards])
 
 
-def _rank(problem: Problem, rng: np.random.Generator) -> int:
-    layout, plan = problem.layout, problem.plan
+def _rank(builder: Builder, rng: np.random.Generator) -> int:
+    layout = builder.layout
     theta = random_theta(layout, rng)
-    posterior = row_posteriors(problem, theta)
-    P = np.empty((problem.rows, layout.size // plan.cells, plan.cells))
-    ones = np.ones(P.shape[1:])
-    kernels.score_rows(plan.starts, plan.entries, plan.index, posterior, ones, P)
-    flat = P.reshape(problem.rows, layout.size)
+    P = _family_posteriors(builder, safe_log(theta))
     # In the softmax basis, P_ijk − θ_ijk P_ij, every entry is of order one: no column is tiny.
-    totals = np.zeros((problem.rows, layout.configurations))
-    np.add.at(totals.T, layout.ij, flat.T)
-    jacobian = (flat - theta * totals[:, layout.ij])[:, free_coordinates(layout, theta).free]
+    totals = np.zeros((len(P), layout.configurations))
+    np.add.at(totals.T, layout.ij, P.T)
+    jacobian = (P - theta * totals[:, layout.ij])[:, free_coordinates(layout, theta).free]
     singular = np.linalg.svd(jacobian, compute_uv=False)
     return int(np.sum(singular > RELATIVE_GAP * singular[0]))
+
+
+def _family_posteriors(builder: Builder, log_theta: FloatArray) -> FloatArray:
+    """P_ijk of each row, (rows, size): what it adds to the expected counts."""
+    P = np.zeros((len(builder.counts), builder.layout.size))
+    for c in builder.collectors:
+        if all(v in builder.codes for v in c.strides):
+            rows = np.arange(len(P))
+            P[rows, builder.offsets(c, rows)] = 1.0
+    for v, rows, slots in builder.single_variables():
+        plan = pattern_plan(v, builder.layout.cards[v], slots, np.ones(len(rows)))
+        posterior = pattern_posteriors(plan, log_theta)
+        ones = np.ones((len(plan.positions), plan.cells))
+        scores = np.zeros((len(rows), ones.size))
+        kernels.score_rows(plan.starts, plan.entries, plan.index, posterior, ones, scores)
+        places = (plan.positions[:, None] + np.arange(plan.cells)).reshape(-1)
+        P[np.ix_(rows, places)] += scores
+    instances = list(builder.instances())
+    trees = builder.plan_trees(instances)
+    if trees is not None:
+        work, messages = work_space(trees)
+        for kind, merged in enumerate(instances):
+            out = np.zeros((len(merged.counts), builder.layout.size))
+            tree_kernels.scores(trees.arrays, kind, log_theta, work, messages, out)
+            P[merged.rows] += out[merged.index]
+    return P

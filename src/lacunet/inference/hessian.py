@@ -1,9 +1,12 @@
 """A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in free θ coordinates (DESIGN §3).
 
-In the form of Louis (1982): A = A_c − Σ_rows Cov[complete-data score | row], with A_c what A would
-be if the hidden values had been seen in their expected counts. The covariance is the second moment,
-which couples only parameters of the same hidden cell (one small product per cell), less the
-outer product of the mean, which is one large product GᵀG over the rows.
+In the form of Louis (1982): A = A_c − Σ_components Cov[complete-data score | component], with A_c
+what A would be if the hidden values had been seen in their expected counts.
+
+For components of one hidden variable the covariance is the second moment, which couples only
+parameters of the same hidden state (one small product per state), less the outer product of the
+mean, which is one large product GᵀG over the rows. For all others it is the derivative of their
+expected counts, exact by the complex step.
 """
 
 from __future__ import annotations
@@ -11,12 +14,13 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from lacunet.arrays import FloatArray, IndexArray
-from lacunet.inference import kernels
+from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.inference import kernels, tree_kernels
 from lacunet.inference.coordinates import FreeCoordinates
-from lacunet.inference.expectation import expect, log_weight_table
-from lacunet.inference.plan import Plan
+from lacunet.inference.expectation import expect, pattern_table, safe_log, work_space
+from lacunet.inference.pattern_plan import PatternPlan
 from lacunet.inference.problem import Problem
+from lacunet.inference.tree_plan import TreePlan
 
 CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB, whatever the table's length
 
@@ -27,8 +31,10 @@ def negative_hessian(
     """Give A, (d, d) in Fortran order; only the lower triangle is filled."""
     A = np.zeros((len(coordinates.free),) * 2, order="F")
     _add_complete(A, problem, theta, coordinates)
-    if len(problem.plan.counts):
-        A = _subtract_covariance(A, problem, theta, coordinates)
+    for plan in problem.components.patterns:
+        A = _subtract_patterns(A, plan, theta, coordinates)
+    if problem.components.trees is not None:
+        _subtract_trees(A, problem.components.trees, theta, coordinates)
     return A
 
 
@@ -51,66 +57,86 @@ def _add_complete(
         ]
 
 
-def _subtract_covariance(
-    A: FloatArray, problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
+class _Touched:
+    """The free coordinates that the positions of a plan move, and the chain rule to them."""
+
+    def __init__(self, positions: IntArray, size: int, coordinates: FreeCoordinates) -> None:
+        local = np.full(size, len(positions), dtype=np.int64)  # one past the end: a zero column
+        local[positions] = np.arange(len(positions))
+        free, reference = local[coordinates.free], local[coordinates.reference]
+        self.columns = np.flatnonzero(
+            (free < len(positions)) | (reference < len(positions))
+        )  # (t,) of A
+        self.free, self.reference = free[self.columns], reference[self.columns]
+
+    def eliminate(self, x: FloatArray) -> FloatArray:
+        """Chain rule over the last axis, (..., positions + 1) → (..., t); the last is zero."""
+        return x[..., self.free] - x[..., self.reference]
+
+
+def _subtract_patterns(
+    A: FloatArray, plan: PatternPlan, theta: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
-    plan = problem.plan
+    cells, blocks = plan.cells, len(plan.positions)
+    positions = plan.positions[:, None] + np.arange(cells)  # (B, K)
     with np.errstate(divide="ignore"):
-        inverse = 1.0 / theta.reshape(-1, plan.cells)
-    table = log_weight_table(problem, theta)
-    pairs = np.zeros((plan.cells, len(inverse), len(inverse)))
-    step = max(1, CHUNK_NUMBERS // len(theta))
+        inverse = 1.0 / theta[positions]
+    touched = _Touched(positions.reshape(-1), len(theta), coordinates)
+    whole = len(touched.columns) == len(A)
+    M = A if whole else np.zeros((len(touched.columns),) * 2, order="F")
+    table = pattern_table(plan, safe_log(theta), padding=-np.inf)
+    pairs = np.zeros((cells, blocks, blocks))
+    step = max(1, CHUNK_NUMBERS // inverse.size)
     for first in range(0, len(plan.counts), step):
         index, counts = plan.index[first : first + step], plan.counts[first : first + step]
         posterior = np.empty((len(index), plan.width))
         kernels.posterior_rows(table, index, posterior, np.empty(len(index)))
-        G = score_matrix(plan, index, posterior, inverse, coordinates)
+        scores = np.zeros((len(index), inverse.size + 1))
+        kernels.score_rows(plan.starts, plan.entries, index, posterior, inverse, scores)
+        G = touched.eliminate(scores)
         G *= np.sqrt(counts)[:, None]
-        A = dsyrk(1.0, G.T, beta=1.0, c=A, lower=1, overwrite_c=1)
+        M = dsyrk(1.0, G.T, beta=1.0, c=M, lower=1, overwrite_c=1)
         _add_pairs(pairs, plan, index, posterior * counts[:, None])
-    for cell in range(plan.cells):
-        _subtract_second_moment(A, pairs[cell], cell, inverse, coordinates)
-    return A
+    for cell in range(cells):
+        mine = _Touched(positions[:, cell], len(theta), coordinates)
+        chain = mine.eliminate(np.vstack([np.diag(inverse[:, cell]), np.zeros(blocks)]).T).T
+        columns = np.searchsorted(touched.columns, mine.columns)
+        M[np.ix_(columns, columns)] -= chain @ pairs[cell] @ chain.T
+    if not whole:
+        A[np.ix_(touched.columns, touched.columns)] += np.tril(M)
+    return M if whole else A
 
 
-def score_matrix(
-    plan: Plan,
-    index: IndexArray,
-    posterior: FloatArray,
-    inverse_theta: FloatArray,
-    coordinates: FreeCoordinates,
-) -> FloatArray:
-    """Give G, (m, d): the gradient of each row's log-likelihood in free coordinates."""
-    scores = np.empty((len(index), *inverse_theta.shape))
-    kernels.score_rows(plan.starts, plan.entries, index, posterior, inverse_theta, scores)
-    return coordinates.eliminate(scores.reshape(len(index), -1))
-
-
-def _add_pairs(pairs: FloatArray, plan: Plan, index: IndexArray, weights: FloatArray) -> None:
-    """Count pairs of blocks that stand in one row, by hidden cell: (K, blocks, blocks)."""
+def _add_pairs(
+    pairs: FloatArray, plan: PatternPlan, index: IndexArray, weights: FloatArray
+) -> None:
+    """Count pairs of blocks that stand in one row, by hidden cell: (K, B, B)."""
     touched = np.empty((len(index), pairs.shape[1]))
     kernels.mark_blocks(plan.starts, plan.entries, index, touched)
     for cell in range(plan.cells):
         pairs[cell] += (touched * weights[:, cell, None]).T @ touched
 
 
-def _subtract_second_moment(
-    A: FloatArray,
-    pairs: FloatArray,
-    cell: int,
-    inverse: FloatArray,
-    coordinates: FreeCoordinates,
+def _subtract_trees(
+    A: FloatArray, trees: TreePlan, theta: FloatArray, coordinates: FreeCoordinates
 ) -> None:
-    """Subtract Σ_rows r_cell s sᵀ, s = the score of the row completed with this cell."""
-    cells = inverse.shape[1]
-    touched = np.zeros(inverse.size, dtype=bool)
-    touched[cell::cells] = True
-    columns = np.flatnonzero(touched[coordinates.free] | touched[coordinates.reference])
-    free, reference = coordinates.free[columns], coordinates.reference[columns]
-    # The chain rule from the positions of this cell to the free coordinates that they move.
-    chain = np.zeros((len(pairs), len(columns)))
-    mine, theirs = touched[free], touched[reference]
-    chain[free[mine] // cells, np.flatnonzero(mine)] = 1.0
-    chain[reference[theirs] // cells, np.flatnonzero(theirs)] -= 1.0
-    chain *= inverse[:, cell, None]
-    A[np.ix_(columns, columns)] -= chain.T @ pairs @ chain
+    """Subtract the covariances of all other components."""
+    starts, columns, signs = _targets(len(theta), coordinates)
+    work, messages = work_space(trees, np.complex128)
+    with np.errstate(divide="ignore"):
+        inverse = 1.0 / theta
+    log_theta = safe_log(theta).astype(np.complex128)
+    tree_kernels.subtract_covariances(
+        trees.arrays, log_theta, inverse, work, messages, starts, columns, signs, A
+    )
+
+
+def _targets(size: int, coordinates: FreeCoordinates) -> tuple[IntArray, IntArray, FloatArray]:
+    """For each position the free coordinates that move it, and which way: a ragged list."""
+    d = len(coordinates.free)
+    position = np.concatenate([coordinates.free, coordinates.reference])
+    column = np.concatenate([np.arange(d), np.arange(d)])
+    sign = np.concatenate([np.ones(d), -np.ones(d)])
+    order = np.argsort(position, kind="stable")
+    starts = np.searchsorted(position[order], np.arange(size + 1))
+    return starts.astype(np.int64), column[order], sign[order]

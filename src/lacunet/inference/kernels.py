@@ -70,6 +70,26 @@ def exp_inplace(x: FloatArray, bits: IntArray) -> None:
 
 
 @kernel
+def gather_blocks(
+    x: FloatArray, positions: IntArray, cells: int, padding: float, out: FloatArray
+) -> None:
+    """Put blocks of a flat vector into a padded table: out[b, c] = x[positions[b] + c]."""
+    for b in range(positions.shape[0]):
+        for c in range(cells):
+            out[b, c] = x[positions[b] + c]
+        for c in range(cells, out.shape[1]):
+            out[b, c] = padding
+
+
+@kernel
+def scatter_blocks(blocks: FloatArray, positions: IntArray, cells: int, out: FloatArray) -> None:
+    """Add a padded table to its places in a flat vector: out[positions[b] + c] += blocks[b, c]."""
+    for b in range(positions.shape[0]):
+        for c in range(cells):
+            out[positions[b] + c] += blocks[b, c]
+
+
+@kernel
 def sum_blocks(starts: IndexArray, entries: IndexArray, x: FloatArray, out: FloatArray) -> None:
     """Sum the blocks of each pattern: out[p] = Σ_e x[entries[e]]."""
     width = out.shape[1]
@@ -198,7 +218,7 @@ def expect_rows(table: FloatArray, index: IndexArray, counts: FloatArray, out: F
 
 @kernel
 def tangent_rows(
-    posterior: FloatArray,
+    table: FloatArray,
     direction: FloatArray,
     index: IndexArray,
     counts: FloatArray,
@@ -210,19 +230,21 @@ def tangent_rows(
     change of the row's log weight: the posterior covariance of the complete-data score, times the
     direction.
     """
-    width = direction.shape[1]
-    buffer = np.empty((ROWS_AT_ONCE, width))
+    width = table.shape[1]
+    posterior = np.empty((ROWS_AT_ONCE, width))
+    change = np.empty((ROWS_AT_ONCE, width))
+    log_z = np.empty(ROWS_AT_ONCE)
     for first in range(0, index.shape[0], ROWS_AT_ONCE):
         m = min(ROWS_AT_ONCE, index.shape[0] - first)
-        t, rows = buffer[:m], index[first : first + m]
+        r, t, rows = posterior[:m], change[:m], index[first : first + m]
+        posterior_rows(table, rows, r, log_z[:m])
         sum_patterns(direction, rows, t)
         for i in range(m):
-            r = posterior[first + i]
             mean = 0.0
             for c in range(width):
-                mean += r[c] * t[i, c]
+                mean += r[i, c] * t[i, c]
             for c in range(width):
-                t[i, c] = counts[first + i] * r[c] * (t[i, c] - mean)
+                t[i, c] = counts[first + i] * r[i, c] * (t[i, c] - mean)
         spread_rows(t, rows, out)
 
 
@@ -235,15 +257,15 @@ def score_rows(
     inverse_theta: FloatArray,
     out: FloatArray,
 ) -> None:
-    """Gradient of each row's log-likelihood in θ: out[i, b, c] = posterior[i, c] / θ[b, c]."""
-    out[:] = 0.0
+    """Gradient of each row's log-likelihood in θ: out[i, (b, c)] = posterior[i, c] / θ[b, c]."""
+    cells = inverse_theta.shape[1]
     for i in range(index.shape[0]):
         for g in range(index.shape[1]):
             p = index[i, g]
             for e in range(starts[p], starts[p + 1]):
                 block = entries[e]
-                for c in range(inverse_theta.shape[1]):
-                    out[i, block, c] = posterior[i, c] * inverse_theta[block, c]
+                for c in range(cells):
+                    out[i, block * cells + c] = posterior[i, c] * inverse_theta[block, c]
 
 
 @kernel

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray
+from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
-from lacunet.errors import DataError, ModelError
-from lacunet.inference.plan import Plan, empty_plan, latent_class_plan
-from lacunet.model.latent_class import is_latent_class
+from lacunet.errors import DataError
+from lacunet.inference.components import Builder, Components
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 
@@ -21,23 +21,29 @@ class Problem:
 
     network: Network
     alpha: FloatArray  # (size,) Dirichlet exponents
-    cases: float  # N, the total weight of the rows
-    rows: int  # m, distinct rows
-    seen: FloatArray  # (size,) N_ijk of the families that were seen whole; never touched again
-    plan: Plan  # the rest: components with hidden cells
-    barren: tuple[
-        int, ...
-    ]  # families whose child is missing in some rows (leaves, so barren there)
+    codes: CodeArray  # (m, observed variables) distinct rows, -1 = missing
+    counts: FloatArray  # (m,) their weights
+    components: Components  # the same, taken apart
 
     @property
     def layout(self) -> Layout:
         """The layout of every flat vector of this problem."""
         return self.network.layout
 
+    @cached_property
+    def cases(self) -> float:
+        """N, the total weight of the rows."""
+        return float(self.counts.sum())
+
     @property
     def exact(self) -> bool:
-        """Whether no row has a hidden part, so that the evidence has a closed form."""
-        return len(self.plan.counts) == 0
+        """Whether nothing is hidden but barren variables: then the evidence has a closed form."""
+        return not self.components.hidden
+
+    @cached_property
+    def filled(self) -> Components:
+        """The components with missing children filled in (see `components.Builder`)."""
+        return Builder(self.network, self.codes, self.counts, fill=True).build()
 
 
 def build_problem(table: Table, network: Network, alpha: FloatArray) -> Problem:
@@ -48,43 +54,8 @@ def build_problem(table: Table, network: Network, alpha: FloatArray) -> Problem:
 def problem_of_codes(
     codes: CodeArray, counts: FloatArray, network: Network, alpha: FloatArray
 ) -> Problem:
-    """Join rows that are coded already, (m, observed variables), and a network.
-
-    Supported today: latent class models with any cells missing, and any network without hidden
-    variables on complete data.
-    """
-    layout = network.layout
-    missing: BoolArray = np.any(codes < 0, axis=0)
-    barren = tuple(i for i, holes in zip(network.observed, missing, strict=True) if holes)
-    if is_latent_class(network) and layout.cards[0] > 1:
-        plan, seen = latent_class_plan(layout, codes, counts), np.zeros(layout.size)
-    elif is_latent_class(network) or not (barren or network.hidden):
-        plan, seen = empty_plan(), count_seen(network, codes, counts)
-    else:
-        raise ModelError(
-            "hidden variables and missing cells are supported in latent class models only "
-            "(one hidden root, every other variable its child). This network has another shape: "
-            "use complete data without hidden variables, or a latent class model."
-        )
-    return Problem(network, alpha, float(counts.sum()), len(codes), seen, plan, barren)
-
-
-def count_seen(network: Network, codes: CodeArray, counts: FloatArray) -> FloatArray:
-    """Count N_ijk over the rows in which all of family i is seen.
-
-    A hidden variable with one state is seen: its value is known.
-    """
-    layout = network.layout
-    column = {i: codes[:, c] for c, i in enumerate(network.observed)}
-    column |= {i: np.zeros(len(codes), codes.dtype) for i in network.hidden}
-    N = np.zeros(layout.size)
-    for i, family in enumerate(layout.families):
-        whole = np.all([column[v] >= 0 for v in family], axis=0)
-        position = np.full(int(whole.sum()), layout.offsets[i])
-        for v in family:
-            position += column[v][whole].astype(np.int64) * layout.stride(i, v)
-        N += np.bincount(position, weights=counts[whole], minlength=layout.size)
-    return N
+    """Join rows that are coded already, (m, observed variables), and a network."""
+    return Problem(network, alpha, codes, counts, Builder(network, codes, counts).build())
 
 
 def _align(table: Table, network: Network) -> CodeArray:
@@ -112,4 +83,5 @@ def _align(table: Table, network: Network) -> CodeArray:
             )
         order.append(names.index(v.name))
     # The usual case is the identity, which needs no copy of what may be a large array.
-    return table.codes if order == list(range(len(names))) else table.codes[:, order]
+    same = order == list(range(len(names)))
+    return table.codes if same else np.ascontiguousarray(table.codes[:, order])

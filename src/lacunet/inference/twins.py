@@ -7,7 +7,20 @@ import itertools
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray, IndexArray
+from lacunet.arrays import FloatArray, IndexArray, IntArray
+
+
+def gather_blocks(x: FloatArray, positions: IntArray, cells: int, padding: float) -> FloatArray:
+    """Twin of `kernels.gather_blocks`, padded by one column."""
+    blocks = x[positions[:, None] + np.arange(cells)]
+    return np.column_stack([blocks, np.full(len(blocks), padding)])
+
+
+def scatter_blocks(blocks: FloatArray, positions: IntArray, cells: int, size: int) -> FloatArray:
+    """Twin of `kernels.scatter_blocks`, from zero."""
+    out = np.zeros(size)
+    np.add.at(out, positions[:, None] + np.arange(cells), blocks[:, :cells])
+    return out
 
 
 def sum_blocks(starts: IndexArray, entries: IndexArray, x: FloatArray) -> FloatArray:
@@ -57,9 +70,10 @@ def expect_rows(
 
 
 def tangent_rows(
-    posterior: FloatArray, direction: FloatArray, index: IndexArray, counts: FloatArray
+    table: FloatArray, direction: FloatArray, index: IndexArray, counts: FloatArray
 ) -> FloatArray:
     """Twin of `kernels.tangent_rows`, from zero."""
+    posterior, _ = posterior_rows(table, index)
     t = sum_patterns(direction, index)
     mean = np.sum(posterior * t, axis=1, keepdims=True)
     return spread_rows(counts[:, None] * posterior * (t - mean), index, len(direction))
@@ -86,7 +100,8 @@ def score_rows(
     """Twin of `kernels.score_rows`."""
     touched = mark_blocks(starts, entries, index, len(inverse_theta))
     cells = inverse_theta.shape[1]
-    return np.asarray(touched[:, :, None] * posterior[:, None, :cells] * inverse_theta)
+    scores = touched[:, :, None] * posterior[:, None, :cells] * inverse_theta
+    return np.asarray(scores.reshape(len(index), -1))
 
 
 def maximize(N: FloatArray, pseudo: FloatArray, ij: IndexArray, theta: FloatArray) -> FloatArray:

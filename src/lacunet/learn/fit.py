@@ -143,16 +143,15 @@ def _search(
 
 
 def _by_size(objective: Objective, point: Point) -> Point:
-    """Number the classes by size, so that two runs that find the same optimum print the same."""
+    """Number hidden states by size, so that two runs that find the same optimum print the same."""
     problem = objective.problem
-    if not is_latent_class(problem.network):
-        return point
-    sizes = point.theta[problem.layout.block(0)]
-    order = np.argsort(-sizes, kind="stable")
-    if (order == np.arange(len(sizes))).all():
-        return point
-    model = Model(problem.network, point.theta, problem.alpha).permuted(0, order.tolist())
-    return objective.at(model.theta)
+    model = Model(problem.network, point.theta, problem.alpha)
+    for h in problem.network.hidden:
+        sizes = problem.layout.table(point.N, h).reshape(-1, problem.layout.cards[h]).sum(axis=0)
+        order = np.argsort(-sizes, kind="stable").tolist()
+        if order != list(range(len(order))) and (problem.alpha == problem.alpha[0]).all():
+            model = model.permuted(h, order)
+    return point if model.theta is point.theta else objective.at(model.theta)
 
 
 def _flags(found: Search, options: Options) -> Iterator[str]:

@@ -10,23 +10,26 @@ from lacunet.inference.coordinates import free_coordinates
 from lacunet.inference.hessian import negative_hessian
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.fit import Options, learn
-from lacunet.model.latent_class import latent_class
-from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.model.latent_class import is_latent_class, latent_class
+from lacunet.model.network import Network, Variable
+from lacunet.model.prior import PAPER_ALPHA, dirichlet
 from lacunet.progress import Listener, Progress
 
 
-def prepare(listener: Listener) -> None:
+def prepare(listener: Listener, *networks: Network) -> None:
     """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
     listener(Progress("preparing (kernels are compiled once, then kept on disk)", 0.0))
-    _run_all_kernels()
+    _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
 
 
 @functools.cache
-def _run_all_kernels() -> None:
+def _run_all_kernels(*, trees: bool) -> None:
     codes = np.array([[0, 1, 0], [1, 0, -1], [1, 1, 1], [0, 0, 1]], dtype=np.int8)
     network = latent_class([(name, (0, 1)) for name in "abc"], 2)
-    problem = problem_of_codes(
-        codes, np.ones(4), network, uniform_alpha(network.layout, PAPER_ALPHA)
-    )
+    if trees:  # two hidden variables that share a child
+        hidden = [Variable(name, (0, 1), hidden=True) for name in "gh"]
+        observed = [Variable(name, (0, 1)) for name in "abc"]
+        network = Network.build([*hidden, *observed], [(), (), (0, 1), (0,), (1,)])
+    problem = problem_of_codes(codes, np.ones(4), network, dirichlet(network, PAPER_ALPHA))
     theta = learn(problem, Options(starts=2)).model.theta
     negative_hessian(problem, theta, free_coordinates(network.layout, theta))

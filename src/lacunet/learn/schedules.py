@@ -21,7 +21,8 @@ from lacunet.learn.curvature import Curvature, least_curvature
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.starts import Map, halving, random_starts
 
-FINALISTS = 8  # starts that the default schedule brings to their maximum
+FINALISTS = 8  # most starts that the default schedule brings to their maximum
+RACED = 4  # starts raced for each of them
 PAPER_ITERATIONS = 200  # CH96 §3
 SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
 ESCAPES = 20  # saddles to leave before giving up
@@ -70,7 +71,9 @@ def search_default(
 ) -> Search:
     """Halve to a handful, climb with each to its maximum, and leave the best if it is a saddle."""
     points = random_starts(objective, starts, seed, spread)
-    for survivors in halving(objective, points, spread, finalists=min(FINALISTS, starts)):
+    for survivors in halving(
+        objective, points, spread, finalists=min(FINALISTS, max(starts // RACED, min(2, starts)))
+    ):
         points = survivors
         report(0.3 * (1 - len(points) / starts))
     climbs = list(spread(lambda p: em_while_fast(objective, p), points))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -91,6 +92,27 @@ class Network:
     def hidden(self) -> tuple[int, ...]:
         """Indices of the variables that no data shows."""
         return tuple(i for i, v in enumerate(self.variables) if v.hidden)
+
+
+def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
+    """Declare variables hidden; a number gives them that many states, 1 to k.
+
+    Edges stay as they are. A hidden variable has no names of its own for its states.
+    """
+    names = [v.name for v in network.variables]
+    for name, size in sizes.items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise ModelError(f"'{name}' is not a variable of the network.{hint} It has {names}.")
+        if size is not None and size < 1:
+            raise ModelError(f"hidden variable '{name}': {size} states; there must be at least 1.")
+    variables = []
+    for v in network.variables:
+        size = sizes.get(v.name)
+        states = v.states if size is None else tuple(range(1, size + 1))
+        variables.append(Variable(v.name, states, hidden=v.hidden or v.name in sizes))
+    return Network.build(variables, network.parents)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,29 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
 import numpy as np
 from scipy.special import gammaln, xlogy
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.model.layout import Layout
+from lacunet.model.network import Network
 
 PAPER_ALPHA = 1.01  # CH96 §3: 1 + ε with ε = 0.01
 
 
-def check_alpha(value: float) -> None:
-    """Refuse what is no Dirichlet exponent."""
+# One exponent for all; 'k2' (1 everywhere); 'bdeu:ESS' (an equivalent sample size, spread evenly);
+# or a table (or number) for each family, by child.
+Alpha: TypeAlias = float | str | Mapping[str, Any]
+
+
+def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
+    """Give the exponents α_ijk that a prior means for a network.
+
+    >>> from lacunet.model.network import Variable
+    >>> network = Network.build([Variable("a", (0, 1)), Variable("b", (0, 1))], [(), (0,)])
+    >>> dirichlet(network, "bdeu:4").tolist()
+    [2.0, 2.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    layout = network.layout
+    if isinstance(alpha, Mapping):
+        return _tables(network, alpha)
+    value, spread = _understood(alpha)
+    if not spread:
+        return np.full(layout.size, value)
+    sizes = np.diff(layout.offsets)
+    return np.repeat(value / sizes, sizes)
+
+
+def check_alpha(alpha: Alpha) -> None:
+    """Refuse what is no prior."""
+    if not isinstance(alpha, Mapping):
+        _understood(alpha)
+
+
+def _understood(alpha: float | str) -> tuple[float, bool]:
+    """Give the number, and whether it is a sample size to be spread over a family."""
+    kind, _, rest = str(alpha).strip().lower().partition(":")
+    if kind == "k2" and not rest:
+        return 1.0, False
+    try:
+        value = float(rest if kind == "bdeu" else alpha)
+    except ValueError:
+        raise OptionError(
+            f"alpha '{alpha}' is not understood. Give a number above 0, k2, or bdeu:SIZE."
+        ) from None
     if not (np.isfinite(value) and value > 0):
         raise OptionError(
             f"alpha {value:g} is not allowed: Dirichlet exponents must be above 0. "
             f"The usual choice is {PAPER_ALPHA}."
         )
+    return value, kind == "bdeu"
+
+
+def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
+    names = [v.name for v in network.variables]
+    for name in alpha:
+        if name not in names:
+            raise OptionError(f"alpha names '{name}', which is no variable of the network.")
+    layout, tables = network.layout, []
+    for name, family in zip(names, layout.families, strict=True):
+        if name not in alpha:
+            raise OptionError(
+                f"alpha says nothing of the family of '{name}'. Give a number or table."
+            )
+        shape = tuple(layout.cards[v] for v in family)
+        table = np.asarray(alpha[name], dtype=np.float64)
+        if table.shape not in ((), shape):
+            raise OptionError(
+                f"alpha of '{name}' has shape {table.shape}; give a number, or {shape}."
+            )
+        if not (np.isfinite(table).all() and (table > 0).all()):
+            raise OptionError(f"alpha of '{name}': every exponent must be a number above 0.")
+        tables.append(np.broadcast_to(table, shape))
+    return layout.flat(tables)
 
 
 def uniform_alpha(layout: Layout, value: float) -> FloatArray:
     """Give every θ_ijk the same exponent."""
-    check_alpha(value)
-    return np.full(layout.size, float(value))
+    return np.full(layout.size, _understood(value)[0])
 
 
 def log_prior(theta: FloatArray, alpha: FloatArray, layout: Layout) -> float:

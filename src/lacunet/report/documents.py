@@ -7,12 +7,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from lacunet.api import Assignment, Scores
+from lacunet.api import Assigned, Assignment, Scores
 from lacunet.data import Table
 from lacunet.learn.fit import Fit
 from lacunet.scores import Evidence
 from lacunet.search.average import Labellings
-from lacunet.search.states import Candidate, Selection
+from lacunet.search.candidates import Candidate, Selection
 
 
 def to_json(document: Mapping[str, Any]) -> str:
@@ -75,8 +75,12 @@ def fit_document(fit: Fit) -> dict[str, Any]:
 
 def candidate_document(candidate: Candidate) -> dict[str, Any]:
     """Describe one candidate."""
+    network = candidate.fit.model.network
+    sizes = {network.variables[h].name: len(network.variables[h].states) for h in network.hidden}
+    number = isinstance(candidate.label, int)
     return {
-        "states": candidate.states,
+        "label": candidate.label,
+        "states": candidate.label if number else sizes,
         "dimension": candidate.dimension,
         **fit_document(candidate.fit),
         "scores": {name: evidence_document(e) for name, e in candidate.scores.items()},
@@ -108,6 +112,7 @@ def scores_document(scores: Scores) -> dict[str, Any]:
         "dimension": scores.dimension,
         "log_likelihood": scores.log_likelihood,
         "log_prior": scores.log_prior,
+        "flags": list(scores.flags),
         "scores": {name: evidence_document(e) for name, e in scores.evidence.items()},
     }
     if scores.fit is not None:
@@ -117,5 +122,13 @@ def scores_document(scores: Scores) -> dict[str, Any]:
 
 def assignment_document(assignment: Assignment) -> dict[str, Any]:
     """Describe an assignment; the rows themselves go to the output file."""
-    sizes = {name: int((assignment.best == k).sum()) for k, name in enumerate(assignment.classes)}
-    return {"rows": len(assignment.best), "classes": sizes}
+
+    def sizes(v: Assigned) -> dict[str, int]:
+        return {name: int((v.best[v.missing] == k).sum()) for k, name in enumerate(v.states)}
+
+    return {
+        "rows": len(assignment.best),
+        "classes": sizes(assignment.variables[0]),
+        "variables": {v.name: sizes(v) for v in assignment.variables},
+        "impossible": assignment.impossible,
+    }

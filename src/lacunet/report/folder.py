@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from lacunet.files import atomic_folder, write_text
 from lacunet.model.modelfile import write_model
 from lacunet.report.documents import selection_document, to_json
-from lacunet.search.states import Selection
+from lacunet.search.candidates import Selection
 
 FIT = ("dimension", "log_likelihood", "log_prior", "log_posterior", "iterations", "reached_best")
 
@@ -21,7 +22,8 @@ def save_selection(selection: Selection, folder: str | os.PathLike[str]) -> Path
     document = selection_document(selection)
     with atomic_folder(folder) as path:
         for c in selection.candidates:
-            write_model(c.fit.model, path / f"model-{c.states}.json")
+            name = re.sub(r"[^\w.=-]+", "_", str(c.label))
+            write_model(c.fit.model, path / f"model-{name}.json")
         write_text(path / "candidates.csv", _candidates(document))
         write_text(path / "selection.txt", f"{selection}\n")
         write_text(path / "selection.json", to_json(document) + "\n")
@@ -32,11 +34,12 @@ def _candidates(document: dict[str, Any]) -> str:
     """One line per candidate, with all digits; a cell without a value is empty."""
     names = list(dict.fromkeys(name for c in document["candidates"] for name in c["scores"]))
     by = document["headline"]
+    first = "states" if isinstance(document["candidates"][0]["label"], int) else "network"
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["states", *FIT, *names, f"p_{by}", f"p_{by}_with_log_k_factorial", "seconds"])
+    writer.writerow([first, *FIT, *names, f"p_{by}", f"p_{by}_with_log_k_factorial", "seconds"])
     for c in document["candidates"]:
-        k = c["states"]
+        k = c["label"]
         values = [c["scores"][name]["value"] if name in c["scores"] else None for name in names]
         chances = [document[p][by][k] for p in ("posterior", "posterior_with_log_k_factorial")]
         cells = [k, *(c[key] for key in FIT), *values, *chances, sum(c["seconds"].values())]

@@ -7,9 +7,9 @@ from lacunet.scores.evidence import Evidence, Score, ScoreInput
 
 
 def bd(at: ScoreInput) -> Evidence:
-    """Sum over families; a missing leaf is left out, for it integrates to one."""
+    """Sum over families; a barren variable is left out, for it integrates to one."""
     problem = at.problem
-    families = log_bd(problem.seen, problem.alpha, problem.layout)
+    families = log_bd(problem.components.seen, problem.alpha, problem.layout)
     names = [v.name for v in problem.network.variables]
     return Evidence("bd", {f"family {n}": float(x) for n, x in zip(names, families, strict=True)})
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.inference.expectation import Expectation, expect, fill_barren
+from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.problem import Problem
 from lacunet.model.prior import log_prior
 
@@ -52,13 +52,13 @@ class ScoreInput:
 
     @cached_property
     def observed_counts(self) -> FloatArray:
-        """E[N_ijk | D, θ] with missing leaves left out."""
+        """E[N_ijk | D, θ] with barren variables left out."""
         return self._expectation.N
 
     @cached_property
     def complete_counts(self) -> FloatArray:
-        """E[N_ijk | D, θ] with missing leaves filled in: the paper's imaginary data D′."""
-        return fill_barren(self.problem, self.theta, self._expectation.N)
+        """E[N_ijk | D, θ] with everything filled in: the paper's imaginary data D′."""
+        return complete_counts(self.problem, self.theta)
 
     @cached_property
     def log_lik(self) -> float:
@@ -93,7 +93,10 @@ class Score:
     def __call__(self, at: ScoreInput) -> Evidence:
         """Evaluate, and note the time."""
         began = time.perf_counter()
-        found = self.evaluate(at)
+        if self.only_exact or np.isfinite(at.log_lik):
+            found = self.evaluate(at)
+        else:
+            found = Evidence(self.name, {}, ("the data are impossible under these parameters",))
         return replace(found, seconds=time.perf_counter() - began)
 
     def applies(self, problem: Problem) -> bool:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lacunet.learn.show import profile_grid
+from lacunet.model.latent_class import is_latent_class
 from lacunet.scores import SCORES
-from lacunet.search.average import Labellings
+from lacunet.search.average import Label, Labellings
 from lacunet.tabular import Grid, number, probability
 
 if TYPE_CHECKING:
-    from lacunet.search.states import Candidate, Selection
+    from lacunet.search.candidates import Candidate, Selection
 
 TITLES = {score.name: score.title for score in SCORES}
+COLUMNS = {"cs": "CS"}  # titles that are too long for a column
 
 
 def answer(selection: Selection) -> str:
@@ -21,68 +23,94 @@ def answer(selection: Selection) -> str:
     if k is None:
         return "No score has a value for any candidate: nothing can be chosen."
     by = TITLES[selection.headline]
-    plain = selection.posterior()[k]
-    labelled = selection.posterior(labellings=Labellings.ALL)
-    best = max(labelled, key=lambda n: (labelled[n], -n))
-    sentence = (
-        f"{k} hidden class{'es' if k > 1 else ''}, by {by}: "
-        f"probability {probability(plain)} among the candidates"
-    )
+    plain = _chances(selection, Labellings.PLAIN)
+    labelled = _chances(selection, Labellings.ALL)
+    best = _most_probable(selection)
+    sentence = f"{_what(selection)}, by {by}: probability {plain[k]} among the candidates"
     if best == k:
-        return f"{sentence} ({probability(labelled[k])} with log k! for equal labellings)."
-    return f"{sentence}; with log k! for equal labellings, {best} ({probability(labelled[best])})."
+        return f"{sentence} ({labelled[k]} with log k! for equal labellings)."
+    return f"{sentence}; with log k! for equal labellings, {best} ({labelled[best]})."
+
+
+def _what(selection: Selection) -> str:
+    k = selection.states
+    if isinstance(k, int) and is_latent_class(selection.best.fit.model.network):
+        return f"{k} hidden class{'es' if k > 1 else ''}"
+    return selection.best.title if isinstance(k, int) else str(k)
+
+
+def _most_probable(selection: Selection) -> Label:
+    chances = selection.posterior(labellings=Labellings.ALL)
+    return max(chances, key=lambda k: chances[k])
+
+
+def _chances(selection: Selection, labellings: Labellings) -> dict[Label, str]:
+    """Write the posterior; only a candidate without any rival is ever certain."""
+    alone = len(selection.candidates) == 1
+    chances = selection.posterior(labellings=labellings)
+    return {k: probability(p, exact=alone) for k, p in chances.items()}
 
 
 def candidate_grid(selection: Selection) -> Grid:
     """One row per candidate; a star marks what each score chooses."""
-    names = [s.name for s in SCORES if any(s.name in c.scores for c in selection.candidates)]
-    plain = selection.posterior()
-    labelled = selection.posterior(labellings=Labellings.ALL)
+    names = [s.name for s in selection.scores]
+    plain = _chances(selection, Labellings.PLAIN)
+    labelled = _chances(selection, Labellings.ALL)
 
     def row(c: Candidate) -> tuple[str, ...]:
-        scores = [_starred(c, name, selection.chosen.get(name)) for name in names]
         return (
-            str(c.states),
+            str(c.label),
             str(c.dimension),
+            *(_starred(c, name, selection.chosen[name]) for name in names),
             number(c.fit.log_lik),
-            *scores,
-            probability(plain[c.states]),
-            probability(labelled[c.states]),
+            plain[c.label],
+            labelled[c.label],
             f"{c.fit.reached}/{c.fit.finalists}",
             number(sum(c.seconds.values())),
         )
 
-    by = TITLES[selection.headline]
     header = (
-        "states",
+        "states" if isinstance(selection.candidates[0].label, int) else "network",
         "d",
+        *(COLUMNS.get(n, TITLES[n]) for n in names),
         "log p(D|θ)",
-        *(TITLES[n] for n in names),
         "p(k)",
         "p(k), k!",
         "starts",
         "seconds",
     )
     notes = (
-        (
-            f"* the choice of each score. p(k): posterior by {by}, plain and with log k!. "
-            "starts: final starts that reached the best optimum."
-        ),
+        "* the choice of each score. CS: Cheeseman–Stutz."
+        if "cs" in names
+        else "* the choice of each score.",
+        f"p(k): posterior by {TITLES[selection.headline]}, plain and with log k!.",
+        "starts: final starts that reached the best optimum.",
+        *_only_some(selection),
     )
     rows = tuple(row(c) for c in selection.candidates)
-    return Grid("Candidates (log marginal likelihoods in nats)", header, rows, frozenset(), notes)
+    words = frozenset() if isinstance(selection.candidates[0].label, int) else frozenset({0})
+    return Grid("Candidates (log marginal likelihoods in nats)", header, rows, words, notes)
 
 
-def _starred(c: Candidate, score: str, chosen: int | None) -> str:
-    if score not in c.scores:
-        return ""
-    return ("*" if chosen == c.states else "") + number(c.scores[score].value)
+def _only_some(selection: Selection) -> list[str]:
+    """Scores that not every candidate has, so that they compare nothing: BD of one state."""
+    common = [s.name for s in selection.scores]
+    return [
+        f"{TITLES[name]} of {c.title}: {number(e.value)}."
+        for c in selection.candidates
+        for name, e in c.scores.items()
+        if name not in common
+    ]
+
+
+def _starred(c: Candidate, score: str, chosen: Label | None) -> str:
+    return ("*" if chosen == c.label else "") + number(c.scores[score].value)
 
 
 def remarks(selection: Selection) -> list[str]:
     """Every flag of every candidate, in words."""
     return [
-        f"{c.states} states: {text}"
+        f"{c.title}: {text}"
         for c in selection.candidates
         for text in (
             *c.flags,
@@ -96,6 +124,6 @@ def selection_grids(selection: Selection) -> list[Grid]:
     grids = [Grid(answer(selection), (), ()), candidate_grid(selection)]
     if flags := remarks(selection):
         grids.append(Grid("What to know", (), (), notes=tuple(f"- {flag}" for flag in flags)))
-    if selection.states is not None:
+    if selection.states is not None and is_latent_class(selection.best.fit.model.network):
         grids.append(profile_grid(selection.best.fit.model))
     return grids

@@ -1,0 +1,439 @@
+"""The Python interface: one function for each thing that the command line does, no arithmetic.
+
+`data` is always a `Table`, or anything that `read_table` reads: the path of a file, a dataframe
+(pandas, Polars, PyArrow), a NumPy array. A network or model may be given as the path of its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lacunet.api.checks import (
+    ONLY_EXACT,
+    check_dimension,
+    check_scores,
+    check_search,
+    names_of,
+    whole_numbers,
+)
+from lacunet.api.inputs import (
+    Hidden,
+    ModelLike,
+    NetworkLike,
+    as_model,
+    as_network,
+    as_sizes,
+    as_table,
+    fresh_names,
+    observed_columns,
+    observed_states,
+    table_for,
+)
+from lacunet.api.results import Assigned, Assignment, Scores
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data import Table, read_rows
+from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.inference.effective_dimension import effective_dimension
+from lacunet.inference.problem import build_problem
+from lacunet.inference.query import posterior
+from lacunet.learn.fit import DEFAULT_STARTS, Fit, Options, learn
+from lacunet.learn.prepare import prepare
+from lacunet.model.latent_class import latent_class
+from lacunet.model.network import Model, Network
+from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
+from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.parallel import workers
+from lacunet.progress import Listener, ignore
+from lacunet.scores import ScoreInput, choose_scores
+from lacunet.search.average import Label
+from lacunet.search.candidates import Proposal, Selection, evaluate
+from lacunet.search.states import latent_classes, sizes_of_hidden
+from lacunet.states import label
+
+__all__ = [
+    "Assigned",
+    "Assignment",
+    "Scores",
+    "as_model",
+    "as_network",
+    "as_table",
+    "assign",
+    "check_dimension",
+    "check_scores",
+    "check_search",
+    "compare",
+    "draw",
+    "fit",
+    "fresh_names",
+    "observed_columns",
+    "observed_states",
+    "query",
+    "random_model",
+    "score",
+    "select",
+    "simulate",
+    "structures",
+    "table_for",
+]
+
+
+def select(
+    data: object,
+    states: int | Iterable[int] = range(1, 9),
+    *,
+    network: NetworkLike | None = None,
+    hidden: Hidden = (),
+    scores: str | Sequence[str] = "all",
+    estimate: str = "map",
+    alpha: Alpha = PAPER_ALPHA,
+    starts: int = DEFAULT_STARTS,
+    schedule: str = "default",
+    seed: int = 0,
+    threads: int | None = None,
+    dimension: str = "parameters",
+    prior: Mapping[Label, float] | None = None,
+    listener: Listener = ignore,
+    **reading: Any,
+) -> Selection:
+    """Find the most probable number of hidden states: of a latent class model, or of a network.
+
+    Parameters
+    ----------
+    data
+        A table, or anything that `read_table` reads.
+    states
+        Numbers of hidden states to try.
+    network
+        A network (or the path of its file) with hidden variables; without it, a latent class model.
+    hidden
+        Hidden variables of the network. Those without a number of states are tried with all of
+        `states`, several of them in every combination.
+    scores
+        Names of scores, or 'all'.
+    estimate
+        Parameters at which the scores are taken: 'map' (as the paper) or 'ml'.
+    alpha
+        Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
+    starts, schedule, seed
+        How to search: random starts; 'default' (to a true maximum) or 'paper'; the seed.
+    threads
+        Threads to use (default: one per core). The numbers do not depend on it.
+    dimension
+        What counts as d: 'parameters', or the 'rank' of the observable distribution's Jacobian.
+    prior
+        Weights of the candidates (default: all the same).
+    listener
+        Gets progress events.
+    **reading
+        `missing`, `weights`, `columns`, `exclude`, as for `read_table`.
+    """
+    numbers = whole_numbers(states)
+    chosen = check_scores(scores, numbers)
+    rank = check_dimension(dimension)
+    options = check_search(estimate, alpha, starts, schedule, seed, threads)
+    if network is None:
+        if as_sizes(hidden):
+            raise OptionError("hidden variables are named, but no network. Give the network too.")
+        table = as_table(data, **reading)
+        proposals = latent_classes(table, numbers)
+    else:
+        structure = as_network(network, hidden)
+        table = table_for(data, structure, **reading)
+        varied = {name: numbers for name, size in as_sizes(hidden).items() if size is None}
+        if not varied:
+            raise OptionError(
+                "no hidden variable to try numbers of states for. Name it: --hidden NAME."
+            )
+        proposals = sizes_of_hidden(structure, varied, table)
+    prepare(listener, *(p.network for p in proposals))
+    with workers(threads) as spread:
+        return evaluate(
+            table,
+            proposals,
+            scores=chosen,
+            options=options,
+            alpha=alpha,
+            prior=prior,
+            rank=rank,
+            spread=spread,
+            listener=listener,
+        )
+
+
+def compare(
+    data: object,
+    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
+    *,
+    hidden: Hidden = (),
+    scores: str | Sequence[str] = "all",
+    estimate: str = "map",
+    alpha: Alpha = PAPER_ALPHA,
+    starts: int = DEFAULT_STARTS,
+    schedule: str = "default",
+    seed: int = 0,
+    threads: int | None = None,
+    dimension: str = "parameters",
+    prior: Mapping[Label, float] | None = None,
+    listener: Listener = ignore,
+    **reading: Any,
+) -> Selection:
+    """Rank whole structures by each score. Parameters as for `select`; all learn anew.
+
+    Variables of `hidden` that a network does not have are left alone. Every network must have the
+    same observed variables: evidence of different data cannot be compared.
+    """
+    options = check_search(estimate, alpha, starts, schedule, seed, threads)
+    chosen = choose_scores(scores)
+    rank = check_dimension(dimension)
+    proposals = structures(networks, hidden)
+    table = table_for(data, proposals[0].network, **reading)
+    prepare(listener, *(p.network for p in proposals))
+    with workers(threads) as spread:
+        return evaluate(
+            table,
+            proposals,
+            scores=chosen,
+            options=options,
+            alpha=alpha,
+            prior=prior,
+            rank=rank,
+            spread=spread,
+            listener=listener,
+        )
+
+
+def structures(
+    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike], hidden: Hidden
+) -> list[Proposal]:
+    """Name the structures, and check that they are about the same observed variables."""
+    if not networks:
+        raise OptionError("no network to compare. Give two or more.")
+    if isinstance(networks, Mapping):
+        named: list[tuple[str, NetworkLike]] = list(networks.items())
+    else:
+        named = [
+            (f"network {i}" if isinstance(n, Network | Model) else Path(n).name, n)
+            for i, n in enumerate(networks, start=1)
+        ]
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):  # files of one name in several folders
+        named = [(f"{i}: {name}", n) for i, (name, n) in enumerate(named, start=1)]
+    found = []
+    for name, given in named:
+        plain = as_network(given)
+        own = {v.name for v in plain.variables}
+        structure = as_network(plain, {h: k for h, k in as_sizes(hidden).items() if h in own})
+        found.append(Proposal(name, structure, {}))
+    first = {c.name: c.labels for c in observed_columns(found[0].network)}
+    for other in found[1:]:
+        columns = {c.name: c.labels for c in observed_columns(other.network)}
+        if columns != first:
+            differ = sorted(n for n in {*first, *columns} if first.get(n) != columns.get(n))
+            raise ModelError(
+                f"'{found[0].label}' and '{other.label}' differ in their observed variables: "
+                + ", ".join(f"'{n}'" for n in differ)
+                + ". Evidence can be compared only for the same data: declare what no column shows "
+                "with --hidden, or make the states the same."
+            )
+    return found
+
+
+def fit(
+    data: object,
+    states: int | None = None,
+    *,
+    network: NetworkLike | None = None,
+    hidden: Hidden = (),
+    estimate: str = "map",
+    alpha: Alpha = PAPER_ALPHA,
+    starts: int = DEFAULT_STARTS,
+    schedule: str = "default",
+    seed: int = 0,
+    threads: int | None = None,
+    listener: Listener = ignore,
+    **reading: Any,
+) -> Fit:
+    """Fit a latent class model with `states` classes, or a network. Parameters as for `select`."""
+    options = check_search(estimate, alpha, starts, schedule, seed, threads)
+    if network is None:
+        if states is None:
+            raise OptionError("neither a number of states nor a network. Give one of them.")
+        table = as_table(data, **reading)
+        (proposal,) = latent_classes(table, whole_numbers(states))
+        structure = proposal.network
+    elif states is not None:
+        raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
+    else:
+        structure = as_network(network, hidden)
+        table = table_for(data, structure, **reading)
+    problem = build_problem(table, structure, dirichlet(structure, alpha))
+    prepare(listener, structure)
+    with workers(threads) as spread:
+        return learn(problem, options, spread=spread, listener=listener)
+
+
+def score(
+    data: object,
+    model: ModelLike,
+    *,
+    scores: str | Sequence[str] = "all",
+    refit: bool = False,
+    estimate: str = "map",
+    dimension: str = "parameters",
+    threads: int | None = None,
+    listener: Listener = ignore,
+    **reading: Any,
+) -> Scores:
+    """Score a model at exactly its parameters; with `refit`, after EM started from them."""
+    chosen = choose_scores(scores)
+    rank = check_dimension(dimension)
+    options = check_search(estimate, starts=1, threads=threads)
+    given = as_model(model)
+    table = table_for(data, given.network, **reading)
+    problem = build_problem(table, given.network, given.alpha)
+    if not any(s.applies(problem) for s in chosen):
+        raise OptionError(f"{names_of(chosen)} is {ONLY_EXACT}.")
+    prepare(listener, given.network)
+    with workers(threads):
+        refitted = learn(problem, options, start=given, listener=listener) if refit else None
+        theta = refitted.model.theta if refitted else given.theta
+        at = ScoreInput(problem, theta, effective_dimension(given.network) if rank else None)
+        found = {s.name: s(at) for s in chosen if s.applies(problem)}
+    return Scores(
+        Model(given.network, theta, given.alpha),
+        at.dimension,
+        at.log_lik,
+        at.log_prior,
+        found,
+        refitted,
+    )
+
+
+def assign(
+    data: object, model: ModelLike, *, impute: bool = False, missing: Sequence[str] = ()
+) -> Assignment:
+    """Give every row, in the order of the input, the posterior of what it does not show.
+
+    That is every hidden variable; with `impute`, every variable that has a hole somewhere too.
+    """
+    given = as_model(model)
+    network = given.network
+    if isinstance(data, Table):
+        raise DataError(
+            "a Table holds each distinct row once, without the order of the rows. "
+            "Give the file or dataframe itself."
+        )
+    codes = read_rows(data, observed_states(network), missing=missing)
+    column = {v: codes[:, j] for j, v in enumerate(network.observed)}
+    wanted = list(network.hidden)
+    if impute:
+        wanted += [v for v in network.observed if (column[v] < 0).any()]
+    if not wanted:
+        raise ModelError(
+            "nothing to assign: the model has no hidden variable. "
+            "Use --impute to fill in missing cells."
+            if not impute
+            else "nothing to assign: the model has no hidden variable, and no cell is missing."
+        )
+    found = []
+    for v, p in zip(wanted, posterior(given, codes, [(v,) for v in wanted]), strict=True):
+        possible = p.sum(axis=1) > 0
+        found.append(
+            Assigned(
+                network.variables[v].name,
+                network.variables[v].labels,
+                np.where(possible[:, None], p, np.nan),
+                np.where(possible, p.argmax(axis=1), -1),
+                column[v] < 0 if v in column else np.ones(len(codes), dtype=np.bool_),
+            )
+        )
+    return Assignment(tuple(found))
+
+
+def query(
+    model: ModelLike, variables: str | Sequence[str], evidence: object = None, **reading: Any
+) -> FloatArray:
+    """Give p(variables | evidence): their joint distribution, one axis each in the order given.
+
+    Parameters
+    ----------
+    model
+        A model, or the path of its file.
+    variables
+        What to ask for.
+    evidence
+        What is seen: a mapping {name: state} (or nothing) for one row, or a table with one row for
+        each question; then the first axis of the answer is the rows.
+    **reading
+        `missing`, as for `read_table`.
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> model = lacunet.random_model(2, 3, seed=1)
+    >>> lacunet.query(model, "class", {"x1": 0, "x2": 1}).round(3).tolist()
+    [0.9..., 0.0...]
+    """
+    given = as_model(model)
+    network = given.network
+    names = [v.name for v in network.variables]
+    asked = [variables] if isinstance(variables, str) else list(variables)
+    for name in asked:
+        if name not in names:
+            raise ModelError(f"'{name}' is not a variable of this model: it has {names}.")
+    if not asked or len(set(asked)) < len(asked):
+        raise OptionError("name one or more different variables to ask for.")
+    group = tuple(names.index(name) for name in asked)
+    if evidence is None or isinstance(evidence, Mapping):
+        codes = _one_row(network, evidence or {})
+        answer: FloatArray = posterior(given, codes, [group])[0][0]
+        return answer
+    return posterior(given, read_rows(evidence, observed_states(network), **reading), [group])[0]
+
+
+def _one_row(network: Network, evidence: Mapping[str, Any]) -> CodeArray:
+    codes = np.full((1, len(network.observed)), -1, dtype=np.int32)
+    place = {network.variables[v].name: j for j, v in enumerate(network.observed)}
+    for name, state in evidence.items():
+        if name not in place:
+            raise DataError(f"'{name}' is not an observed variable: there are {list(place)}.")
+        labels = network.variables[network.observed[place[name]]].labels
+        if label(state) not in labels:
+            raise DataError(f"'{name}': {state!r} is not one of its states {list(labels)}.")
+        codes[0, place[name]] = labels.index(label(state))
+    return codes
+
+
+def simulate(model: ModelLike, rows: int, *, seed: int = 0, missing_rate: float = 0.0) -> Any:
+    """Draw rows from a model, as a Polars dataframe of labels; holes completely at random."""
+    from lacunet.data.write import labelled_frame
+
+    given = as_model(model)
+    return labelled_frame(observed_columns(given.network), draw(given, rows, seed, missing_rate))
+
+
+def draw(model: Model, rows: int, seed: int, missing_rate: float) -> CodeArray:
+    """Draw the codes of rows: (rows, observed variables), -1 = missing."""
+    return sample_codes(model, rows, _generator(seed), missing_rate)
+
+
+def random_model(
+    classes: int, leaves: int, *, leaf_states: int = 2, seed: int = 0, alpha: Alpha = PAPER_ALPHA
+) -> Model:
+    """Draw a naive-Bayes model as in the paper: every parameter set from a uniform Dirichlet."""
+    if leaves < 1:
+        raise OptionError(f"{leaves} leaves: there must be at least 1.")
+    if leaf_states < 2:
+        raise OptionError(f"{leaf_states} states of each leaf: there must be at least 2.")
+    columns = [(f"x{i}", tuple(range(leaf_states))) for i in range(1, leaves + 1)]
+    network = latent_class(columns, classes)
+    theta = random_theta(network.layout, _generator(seed))
+    return Model(network, theta, dirichlet(network, alpha))
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(Options(seed=seed).seed)

@@ -1,0 +1,110 @@
+"""What the functions of the Python interface return, besides fits and selections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.learn.fit import Fit
+from lacunet.model.network import Model
+from lacunet.scores import Evidence
+from lacunet.tabular import Grid, Printable, number, probability
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Printable):
+    """Every score of a model at exactly its parameters."""
+
+    model: Model
+    dimension: int  # d, as the scores used it
+    log_likelihood: float
+    log_prior: float
+    evidence: Mapping[str, Evidence]  # by name
+    fit: Fit | None  # where the parameters were refitted first
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What to know of the model and the data."""
+        if self.log_likelihood > -np.inf:
+            return ()
+        return ("impossible: at least one row has probability 0 under the model",)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        rows = tuple(
+            (
+                e.name,
+                number(e.value, 4),
+                "; ".join(f"{t} = {number(x, 4)}" for t, x in e.terms.items()),
+            )
+            for e in self.evidence.values()
+        )
+        notes = (
+            *(f"- {flag}" for flag in self.flags),
+            *(f"- {e.name}: {flag}" for e in self.evidence.values() for flag in e.flags),
+        )
+        title = (
+            f"log p(D|θ) = {self.log_likelihood:.6f}, log p(θ) = {self.log_prior:.6f}, "
+            f"d = {self.dimension}"
+        )
+        return [Grid(title, ("score", "value", "addends"), rows, frozenset({0, 2}), notes)]
+
+
+@dataclass(frozen=True, eq=False)
+class Assigned:
+    """One variable in every row: what it probably is, where the row does not show it."""
+
+    name: str
+    states: tuple[str, ...]  # labels
+    probabilities: FloatArray  # (rows, states) posterior; NaN if a row is impossible
+    best: IntArray  # (rows,) index of the most probable state; -1 if a row is impossible
+    missing: BoolArray  # (rows,) whether the row does not show it
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment(Printable):
+    """Hidden variables and holes of rows, in the order of the input."""
+
+    variables: tuple[Assigned, ...]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Labels of the states of the (first) hidden variable."""
+        return self.variables[0].states
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Posterior of the (first) hidden variable, (rows, K); NaN if a row is impossible."""
+        return self.variables[0].probabilities
+
+    @property
+    def best(self) -> IntArray:
+        """Most probable state of the (first) hidden variable, (rows,); -1 if impossible."""
+        return self.variables[0].best
+
+    @property
+    def impossible(self) -> int:
+        """Number of rows with probability 0 under the model: nothing explains them."""
+        return int((self.best < 0).sum())
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        grids = [self._grid(v) for v in self.variables]
+        if self.impossible:
+            note = f"{self.impossible:,} have probability 0 under the model: they get nothing."
+            grids.append(Grid("What to know", (), (), notes=(note,)))
+        return grids
+
+    def _grid(self, v: Assigned) -> Grid:
+        open_rows = v.missing & (v.best >= 0)
+        sure = v.probabilities.max(axis=1)
+        rows = []
+        for k, name in enumerate(v.states):
+            mine = open_rows & (v.best == k)
+            mean = float(sure[mine].mean()) if mine.any() else float("nan")
+            rows.append((name, f"{int(mine.sum()):,}", probability(mean, exact=False)))
+        title = f"{v.name}: {int(open_rows.sum()):,} of {len(v.best):,} rows assigned"
+        return Grid(title, (v.name, "rows", "mean probability"), tuple(rows))

@@ -1,0 +1,52 @@
+"""What several commands say of the table that they have read."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from lacunet import api
+from lacunet.cli import options as o
+from lacunet.cli.console import say
+from lacunet.data import Table, read_table
+from lacunet.data.audit import holes, sizes
+from lacunet.errors import OptionError
+from lacunet.model.network import Network
+
+# Names that people give to a column that says how often a row occurs.
+COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights"}
+
+
+def read(
+    data: Path,
+    network: Network | None,
+    missing: list[str] | None,
+    weights: str | None,
+    columns: list[str] | None,
+    exclude: list[str] | None,
+) -> Table:
+    """Read the table, for a network if there is one, and say what was read."""
+    if network is None:
+        table = read_table(data, **o.reading(data, missing, weights, columns, exclude))
+    else:
+        if columns or exclude:
+            raise OptionError(
+                "--columns and --exclude have no meaning with a network: it says which columns are "
+                "used. Leave them out."
+            )
+        table = api.table_for(data, network, missing=o.split(missing), weights=weights)
+    audit(table)
+    return table
+
+
+def audit(table: Table) -> None:
+    """Say, before the work, what was read."""
+    say(f"{table.source}: {sizes(table)}; {holes(table)}")
+    for note in table.notes:
+        say(f"note: {note}")
+    for column in table.columns:
+        if table.weights is None and column.name.lower() in COUNTS:
+            say(
+                f"note: column '{column.name}' is used as a variable. If it says how often a row "
+                f"occurs, give --weights {shlex.quote(column.name)}."
+            )

@@ -1,0 +1,111 @@
+"""Networks in files: one list of formats, chosen by the ending of the name.
+
+A format is one module with ``read(text) -> Model`` and ``write(model) -> str``, and one line in
+`FORMATS`. Only the JSON model file holds a prior; the others are read with the same α everywhere.
+Structure and numbers come back exactly, states with their types (`typed`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from lacunet.errors import ModelError
+from lacunet.files import check_file, write_text
+from lacunet.model.formats import bif, json_model, xdsl, xmlbif
+from lacunet.model.network import Model
+from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
+
+__all__ = ["FORMATS", "Format", "check_network_file", "read_network", "write_network"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One network format."""
+
+    name: str
+    endings: tuple[str, ...]  # an ending of several formats: written as the first of them
+    read: Callable[[str], Model]
+    write: Callable[[Model], str]
+    looks: str  # pattern that a text of this format holds
+    prior: bool = False  # whether it holds α
+
+
+FORMATS = (
+    Format(
+        "BIF", (".bif",), bif.read, bif.write, r"\A(\s|//.*\n|/\*(?s:.*?)\*/)*(network|variable)\b"
+    ),
+    Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), xmlbif.read, xmlbif.write, r"<BIF\b"),
+    Format("XDSL", (".xdsl", ".xml"), xdsl.read, xdsl.write, r"<smile\b"),
+    Format("JSON model", (".json",), json_model.read, json_model.write, r"\A\s*\{", prior=True),
+)
+
+
+def read_network(path: str | os.PathLike[str], alpha: float = PAPER_ALPHA) -> Model:
+    """Read a network with its parameters; `alpha` is the prior where the file holds none."""
+    check_alpha(alpha)
+    allowed = _allowed(path)
+    text = _text(path)
+    try:
+        file_format = _chosen(allowed, text)
+        model = file_format.read(text)
+    except ModelError as error:
+        raise ModelError(f"{os.fspath(path)}: {error}") from None
+    if file_format.prior:
+        return model
+    return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
+
+
+def write_network(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a network with its parameters, atomically."""
+    write_text(path, _allowed(path)[0].write(model))
+
+
+def check_network_file(path: str | os.PathLike[str]) -> None:
+    """Refuse, before any work is done, a file that could not be written."""
+    check_file(path)
+    _allowed(path)
+
+
+def _allowed(path: str | os.PathLike[str]) -> list[Format]:
+    ending = Path(path).suffix.lower()
+    found = [f for f in FORMATS if ending in f.endings]
+    if not found:
+        known = "; ".join(f"{', '.join(f.endings)} ({f.name})" for f in FORMATS)
+        raise ModelError(
+            f"{os.fspath(path)}: the ending '{ending}' belongs to no network format. "
+            f"Allowed are {known}."
+        )
+    return found
+
+
+def _chosen(allowed: list[Format], text: str) -> Format:
+    """Judge by content which of several formats it is, and whether it is quite another."""
+    alike = [f for f in FORMATS if re.search(f.looks, text)]
+    both = [f for f in allowed if f in alike]
+    if alike and not both:
+        raise ModelError(
+            f"this looks like {alike[0].name}, not {' or '.join(f.name for f in allowed)}. "
+            f"Give the file the ending {alike[0].endings[0]}."
+        )
+    return (both or allowed)[0]
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ModelError(
+            f"{os.fspath(path)}: {error.strerror or error}. Give the path of a network file."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ModelError(
+            f"{os.fspath(path)}: this is not UTF-8 text (byte {error.start}). Save it as UTF-8, or "
+            "give another file."
+        ) from error
+    if not text.strip():
+        raise ModelError(f"{os.fspath(path)}: the file is empty. Give a file with a network.")
+    return text

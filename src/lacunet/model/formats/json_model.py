@@ -1,0 +1,164 @@
+"""The JSON model file, `lacunet-model/1`: the one format that also holds the prior.
+
+::
+
+    {"format": "lacunet-model/1",
+     "variables": [{"name", "states": [...], "hidden": true|false}, ...],
+     "families": [{"child", "parents": [...], "table": nested by parents, then child state,
+                   "alpha": same shape or one number}, ...]}
+
+Numbers are written with all their digits, so that a file reads back exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import ModelError
+from lacunet.model.formats.assembly import Family, check_table, connect, shapes
+from lacunet.model.network import Model, Variable
+
+FORMAT = "lacunet-model/1"
+
+
+def write(model: Model) -> str:
+    """Give the text of a model file."""
+    network = model.network
+    names = [v.name for v in network.variables]
+    document = {
+        "format": FORMAT,
+        "variables": [
+            {"name": v.name, "states": list(v.states), "hidden": v.hidden}
+            for v in network.variables
+        ],
+        "families": [
+            {
+                "child": names[i],
+                "parents": [names[p] for p in network.parents[i]],
+                "table": network.layout.table(model.theta, i).tolist(),
+                "alpha": _compact(network.layout.table(model.alpha, i)),
+            }
+            for i in range(len(names))
+        ],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _compact(alpha: FloatArray) -> Any:
+    return float(alpha.flat[0]) if np.all(alpha == alpha.flat[0]) else alpha.tolist()
+
+
+def read(text: str) -> Model:
+    """Read the text of a model file; every mistake is a ModelError that names the place."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ModelError(
+            f"line {error.lineno}: this is not valid JSON ({error.msg}). "
+            "The file may be cut off, or be another format."
+        ) from None
+    except (RecursionError, ValueError) as error:  # nested too deep, or a number with no end
+        raise ModelError(
+            f"this is not a model file: it cannot be read as JSON ({error})."
+        ) from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelError(
+            f'this is not a model file: it has no "format": "{FORMAT}". Give a file that '
+            "`lacunet fit --save model.json` wrote."
+        )
+    variables = [_variable(entry) for entry in _list(document, "variables", "the file")]
+    entries = _list(document, "families", "the file")
+    network, order = connect(variables, [_family(entry) for entry in entries], "family")
+    named = [
+        (entries[f], f"family '{v.name}'", shape)
+        for f, v, shape in zip(order, variables, shapes(network), strict=True)
+    ]
+    return Model(
+        network,
+        network.layout.flat([_table(*family) for family in named]),
+        network.layout.flat([_alpha(*family) for family in named]),
+    )
+
+
+def _get(entry: Any, key: str, where: str) -> Any:
+    if not isinstance(entry, dict) or key not in entry:
+        raise ModelError(f'{where} has no "{key}".')
+    return entry[key]
+
+
+def _list(entry: Any, key: str, where: str) -> list[Any]:
+    value = _get(entry, key, where)
+    if not isinstance(value, list):
+        raise ModelError(f'"{key}" of {where} must be a list.')
+    return value
+
+
+def _variable(entry: Any) -> Variable:
+    name = _get(entry, "name", "a variable")
+    states = _list(entry, "states", f"variable '{name}'")
+    if not isinstance(name, str):
+        raise ModelError(f"a variable has the name {name!r}. Names are texts.")
+    if not all(map(_is_state, states)):
+        raise ModelError(f"variable '{name}': states must be texts, numbers or true/false.")
+    hidden = entry.get("hidden", False)
+    if not isinstance(hidden, bool):
+        raise ModelError(f"variable '{name}': \"hidden\" is {hidden!r}. It must be true or false.")
+    return Variable(name, tuple(states), hidden=hidden)
+
+
+def _is_state(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, int | float) and abs(value) < math.inf)
+
+
+def _family(entry: Any) -> Family:
+    child = _get(entry, "child", "a family")
+    where = f"family '{child}'"
+    parents = _list(entry, "parents", where)
+    for name in (child, *parents):
+        if not isinstance(name, str):
+            raise ModelError(f"{where}: {name!r} is not the name of a variable. Names are texts.")
+    return Family(child, tuple(parents), where)
+
+
+def _numbers(value: Any, what: str, where: str, shape: tuple[int, ...]) -> FloatArray:
+    try:
+        if not _all_numbers(value):
+            raise TypeError
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):  # words, ragged lists, endless integers
+        raise ModelError(
+            f"{where}: its {what} is not a nested list of numbers of shape {shape}."
+        ) from None
+
+
+def _all_numbers(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_all_numbers, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _table(entry: Mapping[str, Any], where: str, shape: tuple[int, ...]) -> FloatArray:
+    table = _numbers(_get(entry, "table", where), "table", where, shape)
+    if table.shape != shape:
+        raise ModelError(
+            f"{where}: its table has shape {table.shape}, but its parents and states "
+            f"ask for {shape}."
+        )
+    return check_table(table, where)
+
+
+def _alpha(entry: Mapping[str, Any], where: str, shape: tuple[int, ...]) -> FloatArray:
+    alpha = _numbers(_get(entry, "alpha", where), "alpha", where, shape)
+    if alpha.shape not in ((), shape):
+        raise ModelError(
+            f"{where}: its alpha has shape {alpha.shape}. Give one number, or {shape}."
+        )
+    if not (np.isfinite(alpha).all() and (alpha > 0).all()):
+        raise ModelError(f"{where}: every alpha must be a number above 0.")
+    return np.broadcast_to(alpha, shape)

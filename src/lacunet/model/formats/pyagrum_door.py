@@ -1,0 +1,59 @@
+"""To and from pyAgrum: a BayesNet of LabelizedVariables.
+
+pyAgrum knows states as texts, so types come back by the rule of `typed`; the description of a
+variable carries what the rule needs, and ``hidden = true``. pyAgrum holds no prior.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lacunet.errors import ModelError
+from lacunet.model.formats.assembly import Family, assemble, connect
+from lacunet.model.formats.optional import load
+from lacunet.model.formats.typed import to_properties, variable
+from lacunet.model.network import Model
+from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+
+
+def to_pyagrum(model: Model) -> Any:
+    """Give the model as a pyagrum.BayesNet."""
+    gum = load("pyagrum")
+    network = model.network
+    other = gum.BayesNet("lacunet")
+    for v in network.variables:
+        described = "; ".join(f"{k} = {value}" for k, value in to_properties(v).items())
+        other.add(gum.LabelizedVariable(v.name, described, list(v.labels)))
+    for i, parents in enumerate(network.parents):
+        for p in parents:
+            other.addArc(network.variables[p].name, network.variables[i].name)
+    for i, v in enumerate(network.variables):
+        table = network.layout.table(model.theta, i)
+        # pyAgrum fills with the child fastest, then the first parent, then the next.
+        parents_reversed = [*reversed(range(table.ndim - 1)), table.ndim - 1]
+        other.cpt(v.name).fillWith(np.transpose(table, parents_reversed).reshape(-1).tolist())
+    return other
+
+
+def from_pyagrum(other: Any, alpha: float = PAPER_ALPHA) -> Model:
+    """Read a pyagrum.BayesNet, with the same exponent `alpha` everywhere."""
+    gum = load("pyagrum")
+    if not isinstance(other, gum.BayesNet):
+        raise ModelError(f"{other!r} is not a pyagrum.BayesNet. Give one.")
+    variables, families, tables = [], [], []
+    for node in sorted(other.nodes()):
+        v, cpt = other.variable(node), other.cpt(node)
+        where = f"node '{v.name()}'"
+        pairs = [part.partition("=") for part in v.description().split(";")]
+        properties = [(key.strip(), value.strip()) for key, _, value in pairs]
+        variables.append(variable(v.name(), v.labels(), properties, where))
+        parents = tuple(name for name in cpt.names if name != v.name())
+        families.append(Family(v.name(), parents, where))
+        axes = list(reversed(cpt.names))  # an array of pyAgrum has its last variable first
+        array = np.asarray(cpt.toarray(), dtype=np.float64)
+        tables.append(np.transpose(array, [axes.index(name) for name in (*parents, v.name())]))
+    network, _ = connect(variables, families, "node")
+    model = assemble(network, tables, [f.where for f in families])
+    return Model(network, model.theta, uniform_alpha(network.layout, alpha))

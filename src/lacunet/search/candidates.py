@@ -1,0 +1,211 @@
+"""Candidates for one table: fit and score each, then choose and average."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from lacunet.data.table import Table
+from lacunet.inference.effective_dimension import effective_dimension
+from lacunet.inference.problem import build_problem
+from lacunet.learn.fit import Fit, Options, learn
+from lacunet.learn.starts import Map
+from lacunet.model.network import Network
+from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
+from lacunet.progress import Listener, Progress, ignore
+from lacunet.scores import HEADLINE, SCORES, Evidence, Score, ScoreInput
+from lacunet.search.average import Label, Labellings, check_prior, choose, posterior
+from lacunet.tabular import Grid, Printable
+
+Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A network to try."""
+
+    label: Label  # a number of hidden states, or a name
+    network: Network
+    sizes: Sizes  # states of the hidden variables that the search varies; empty if it varies none
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One network: its fit and its scores."""
+
+    proposal: Proposal
+    fit: Fit
+    dimension: int  # d, as the scores used it
+    scores: Mapping[str, Evidence]  # by name
+
+    @property
+    def label(self) -> Label:
+        """What tells it from the others: a number of hidden states, or a name."""
+        return self.proposal.label
+
+    @property
+    def states(self) -> Label:
+        """The label, where that is a number of states."""
+        return self.proposal.label
+
+    @property
+    def title(self) -> str:
+        """The label in words."""
+        k = self.label
+        return k if isinstance(k, str) else f"{k} state{'s' * (k > 1)}"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What to know of the fit."""
+        return self.fit.flags
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time of EM and of each score."""
+        return {"em": self.fit.seconds} | {n: e.seconds for n, e in self.scores.items()}
+
+    @property
+    def log_labellings(self) -> float:
+        """Log of the number of equal labellings, Π k! over the hidden variables."""
+        network = self.fit.model.network
+        return sum(math.lgamma(len(network.variables[h].states) + 1) for h in network.hidden)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection(Printable):
+    """Every candidate, what each score chooses, and how sure that is."""
+
+    table: Table
+    candidates: tuple[Candidate, ...]  # in the order given; numbers of states ascend
+    options: Options
+    alpha: Alpha
+    prior: Mapping[Label, float] | None  # over the candidates; None = uniform
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """The scores that every candidate has, so that they can be compared."""
+        return tuple(s for s in SCORES if all(s.name in c.scores for c in self.candidates))
+
+    def values(self, score: str) -> dict[Label, float]:
+        """Give a score of each candidate, by label."""
+        return {c.label: c.scores[score].value for c in self.candidates}
+
+    @cached_property
+    def chosen(self) -> dict[str, Label | None]:
+        """The candidate that each score, with the prior, makes most probable; None if none."""
+        return {s.name: choose(self.values(s.name), self.prior) for s in self.scores}
+
+    def posterior(
+        self, score: str | None = None, labellings: Labellings = Labellings.PLAIN
+    ) -> dict[Label, float]:
+        """Give the posterior over the candidates by a score (default: the headline's)."""
+        values = self.values(score or self.headline)
+        if labellings is Labellings.ALL:
+            values = {c.label: values[c.label] + c.log_labellings for c in self.candidates}
+        return posterior(values, self.prior)
+
+    @property
+    def headline(self) -> str:
+        """The score that the answer goes by."""
+        names = [s.name for s in self.scores]
+        return HEADLINE.name if HEADLINE.name in names else names[0]
+
+    @property
+    def states(self) -> Label | None:
+        """The answer: the label of the chosen candidate."""
+        return self.chosen[self.headline]
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate that the answer names."""
+        return next(c for c in self.candidates if c.label == self.states)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        from lacunet.search.show import selection_grids
+
+        return selection_grids(self)
+
+
+def candidate(
+    table: Table,
+    proposal: Proposal,
+    *,
+    scores: Sequence[Score],
+    options: Options,
+    alpha: Alpha = PAPER_ALPHA,
+    rank: bool = False,
+    spread: Map = map,
+    listener: Listener = ignore,
+) -> Candidate:
+    """Fit and score one network."""
+    network = proposal.network
+    problem = build_problem(table, network, dirichlet(network, alpha))
+    fit = learn(problem, options, spread=spread, listener=listener)
+    at = ScoreInput(
+        problem,
+        fit.model.theta,
+        effective_dimension(network, options.seed) if rank else None,
+    )
+    found = {s.name: s(at) for s in scores if s.applies(problem)}
+    return Candidate(proposal, fit, at.dimension, found)
+
+
+def evaluate(
+    table: Table,
+    proposals: Sequence[Proposal],
+    *,
+    scores: Sequence[Score] = SCORES,
+    options: Options | None = None,
+    alpha: Alpha = PAPER_ALPHA,
+    prior: Mapping[Label, float] | None = None,
+    rank: bool = False,
+    spread: Map = map,
+    listener: Listener = ignore,
+    keep: Callable[[Candidate], None] = lambda _: None,
+) -> Selection:
+    """Fit and score every proposal; `keep` gets each candidate as soon as it is done."""
+    options = options or Options()
+    check_prior(prior, [p.label for p in proposals])
+    track = _Track(proposals, listener)
+
+    def one(proposal: Proposal) -> Candidate:
+        done = candidate(
+            table,
+            proposal,
+            scores=scores,
+            options=options,
+            alpha=alpha,
+            rank=rank,
+            listener=lambda event: track(proposal, 0.9 * event.done),
+        )
+        keep(done)
+        track(proposal, 1.0)
+        return done
+
+    # The largest first: what takes longest must not be what is left over at the end.
+    largest_first = sorted(proposals, key=lambda p: -p.network.dimension)
+    found = {c.label: c for c in spread(one, largest_first)}
+    return Selection(table, tuple(found[p.label] for p in proposals), options, alpha, prior)
+
+
+class _Track:
+    """Progress of all candidates together, each weighed by its likely time."""
+
+    def __init__(self, proposals: Sequence[Proposal], listener: Listener) -> None:
+        self.weight = {p.label: (1.0 + p.network.dimension) ** 1.5 for p in proposals}
+        self.done = dict.fromkeys(self.weight, 0.0)
+        self.listener = listener
+        self.lock = threading.Lock()
+
+    def __call__(self, proposal: Proposal, done: float) -> None:
+        with self.lock:
+            self.done[proposal.label] = done
+            part = math.fsum(self.weight[k] * d for k, d in self.done.items())
+            name = proposal.label
+            task = name if isinstance(name, str) else f"{name} state{'s' * (name > 1)}"
+            self.listener(Progress(task, part / math.fsum(self.weight.values())))

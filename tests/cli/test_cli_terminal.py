@@ -1,0 +1,121 @@
+"""What a terminal shows, and what happens when the user leaves early."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lacunet import api, dataset_path
+from lacunet.data import write_codes
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
+
+FULL = Path("/dev/full")
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
+
+
+def start(arguments, cwd, **options):
+    environment = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "NO_COLOR"}}
+    command = [sys.executable, "-m", "lacunet", *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd=cwd, env={**environment, "TERM": "xterm-256color"}, **options
+    )
+
+
+def in_terminal(arguments, cwd, columns: int) -> str:
+    """Run a command whose stdout is a terminal of so many columns; give what it shows."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = start(arguments, cwd, stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
+    os.close(slave)
+    shown = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+        while piece := os.read(master, 65536):
+            shown += piece
+    os.close(master)
+    assert process.wait(timeout=60) == 0
+    return shown.decode("utf-8")
+
+
+def width(line: str) -> int:
+    return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_tables_fit_the_terminal(tmp_path, columns):
+    options = ("--states", "1:6", "--starts", 8)
+    raw = in_terminal(("select", dataset_path("survey"), *options), tmp_path, columns)
+    assert "\x1b[1m" in raw
+    lines = CONTROL.sub("", raw).splitlines()
+    assert max(map(width, lines)) <= columns
+    assert "…" not in "".join(lines)
+    text = " ".join(" ".join(lines).split())
+    assert text.startswith("3 hidden classes, by Cheeseman–Stutz: probability >0.999 among the")
+    headers = [line.split() for line in lines if line.startswith("states ")]
+    assert len(headers) == (2 if columns == 80 else 1)
+    assert {"Laplace", "CS", "BIC/MDL", "starts", "seconds"} <= {x for h in headers for x in h}
+    assert any(line.startswith("commute = public transport") for line in lines)
+
+
+def test_many_classes_are_shown_in_several_tables(tmp_path):
+    options = ("--states", 9, "--starts", 2)
+    raw = in_terminal(("fit", dataset_path("survey"), *options), tmp_path, 80)
+    lines = CONTROL.sub("", raw).splitlines()
+    assert max(map(width, lines)) <= 80
+    assert sum(line.startswith("size ") for line in lines) == 2
+    assert all(any(f"class {k}" in line for line in lines) for k in range(1, 10))
+
+
+def test_a_closed_pipe_is_no_error_message(tmp_path):
+    options = ("--weights", "count", "--states", "1:2", "--json", "--save", "out")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = start(("select", dataset_path("carcinoma"), *options), tmp_path, **pipes)
+    process.stdout.close()
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    process.wait(timeout=60)
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+    assert (tmp_path / "out" / "selection.json").exists()
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+def test_a_full_disk_is_an_error(tmp_path):
+    with FULL.open("w") as full:
+        arguments = ("random", "--classes", 2, "--leaves", 2, "-o", "m.json")
+        process = start(arguments, tmp_path, stdout=full, stderr=subprocess.PIPE)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.decode() == "error: the result cannot be printed: No space left on device.\n"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_interrupted_work_leaves_nothing(tmp_path, threads):
+    model = api.random_model(6, 40, leaf_states=4, seed=1)
+    codes = api.draw(model, 20_000, 1, 0.1)
+    write_codes(api.observed_columns(model.network), np.asarray(codes), tmp_path / "big.csv")
+    arguments = ("select", "big.csv", "--states", "8:16", "--save", "out", "--threads", threads)
+    process = start(arguments, tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for line in process.stderr:  # the work begins after this line
+        if b"preparing" in line:
+            break
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, said = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, b"")
+    assert said.decode().endswith("interrupted; nothing half-written is left behind\n")
+    assert "Traceback" not in said.decode()
+    assert [p.name for p in tmp_path.iterdir()] == ["big.csv"]
