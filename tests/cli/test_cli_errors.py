@@ -211,7 +211,7 @@ def test_files_that_are_no_models(refused, carcinoma, model, tmp_path):
     assert "cannot be read as JSON" in said("1" * 10_000)
     assert "this is not UTF-8 text (byte 0)" in said(b"\xff\xfe\x00")
     assert 'it has no "format"' in said("[1, 2]")
-    assert "nil.json: No such file or directory. Give the path of a model file" in refused(
+    assert "nil.json: No such file or directory. Give the path of a network file" in refused(
         "score", carcinoma, "--model", "nil.json"
     )
     assert "Is a directory" in refused("score", carcinoma, "--model", tmp_path)

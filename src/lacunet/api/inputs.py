@@ -58,8 +58,8 @@ def table_for(data: object, network: Network, **reading: Any) -> Table:
             raise DataError(
                 f"the data have no column '{name}', which the network has. Their columns are "
                 + ", ".join(f"'{n}'" for n in names)
-                + f". Add it (empty cells are fine), or declare it hidden: with --hidden {name}, or "
-                "in the model file."
+                + ". Add it (empty cells are fine), or declare it hidden: "
+                f"with --hidden {name}, or in the model file."
             )
     table = read_table(data, **{**reading, "states": wanted})
     return replace(table, notes=(*table.notes, *_unused(network, names, reading.get("weights"))))
