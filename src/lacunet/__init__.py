@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from lacunet.errors import DataError, LacunetError, ModelError, OptionError, OutputError
     from lacunet.learn.fit import Fit
     from lacunet.model.formats import read_network, write_network
+    from lacunet.model.formats.networkx_door import from_networkx, to_networkx
+    from lacunet.model.formats.pgmpy_door import from_pgmpy, to_pgmpy
+    from lacunet.model.formats.pyagrum_door import from_pyagrum, to_pyagrum
     from lacunet.model.modelfile import read_model, write_model
     from lacunet.model.network import Model, Network, Variable
     from lacunet.scores import Evidence
@@ -54,6 +57,9 @@ _HOMES = {
     "lacunet.errors": ("DataError", "LacunetError", "ModelError", "OptionError", "OutputError"),
     "lacunet.learn.fit": ("Fit",),
     "lacunet.model.formats": ("read_network", "write_network"),
+    "lacunet.model.formats.networkx_door": ("from_networkx", "to_networkx"),
+    "lacunet.model.formats.pgmpy_door": ("from_pgmpy", "to_pgmpy"),
+    "lacunet.model.formats.pyagrum_door": ("from_pyagrum", "to_pyagrum"),
     "lacunet.model.modelfile": ("read_model", "write_model"),
     "lacunet.model.network": ("Model", "Network", "Variable"),
     "lacunet.scores": ("Evidence",),
@@ -84,6 +90,9 @@ __all__ = [
     "compare",
     "dataset_path",
     "fit",
+    "from_networkx",
+    "from_pgmpy",
+    "from_pyagrum",
     "load_dataset",
     "query",
     "random_model",
@@ -93,6 +102,9 @@ __all__ = [
     "score",
     "select",
     "simulate",
+    "to_networkx",
+    "to_pgmpy",
+    "to_pyagrum",
     "write_model",
     "write_network",
 ]

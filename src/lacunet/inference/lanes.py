@@ -90,37 +90,32 @@ def add_four_lanes(
     return types.void(out, types.intp, x, *[types.intp] * 4), code
 
 
+def _with_number(operation: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    """Code that combines four neighbours with one number: operation(builder, old, number)."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def combine(target: Any) -> Any:
+            old = builder.load(target, align=8)
+            return operation(builder, old, _broadcast(builder, args[2]))
+
+        return _store(context, builder, signature, args, combine)
+
+    return code
+
+
 @_lanes
 def fill_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
     """out[at : at + 4] = number."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _store(context, builder, signature, args, lambda _: _broadcast(builder, args[2]))
-
-    return types.void(out, types.intp, types.float64), code
+    return types.void(out, types.intp, types.float64), _with_number(lambda _b, _old, new: new)
 
 
 @_lanes
 def shift_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
     """out[at : at + 4] += number."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def combine(target: Any) -> Any:
-            return builder.fadd(builder.load(target, align=8), _broadcast(builder, args[2]))
-
-        return _store(context, builder, signature, args, combine)
-
-    return types.void(out, types.intp, types.float64), code
+    return types.void(out, types.intp, types.float64), _with_number(lambda b, x, n: b.fadd(x, n))
 
 
 @_lanes
 def scale_lanes(typing: Any, out: Any, at: Any, number: Any) -> Any:
     """out[at : at + 4] *= number."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def combine(target: Any) -> Any:
-            return builder.fmul(builder.load(target, align=8), _broadcast(builder, args[2]))
-
-        return _store(context, builder, signature, args, combine)
-
-    return types.void(out, types.intp, types.float64), code
+    return types.void(out, types.intp, types.float64), _with_number(lambda b, x, n: b.fmul(x, n))

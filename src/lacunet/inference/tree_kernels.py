@@ -20,9 +20,9 @@ STEP = 1e-40  # of log θ: derivatives by the complex step lose no digits, howev
 
 
 @kernel
-def load_cliques(a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any) -> Any:
+def load_cliques(a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any) -> float:
     """Put exp(Σ log θ) of each clique's own families into `work`; return the log taken out."""
-    log_scale = 0.0 * log_theta[0]
+    log_scale = 0.0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         cells = a.cells[q]
         w = work[a.first[q] : a.first[q] + cells]
@@ -120,7 +120,8 @@ def spread_cliques(a: TreeArrays, kind: int, row: int, weight: float, work: Any,
 @kernel
 def expect_trees(a: TreeArrays, log_theta: Any, work: Any, messages: Any, out: Any) -> Any:
     """Add the expected counts of all components to `out`; return their log-likelihood."""
-    log_lik = 0.0 * log_theta[0]
+    work[0] = 0.0
+    log_lik = work[0]  # a zero of the right type, real or complex
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
