@@ -7,9 +7,11 @@ inside the family's block. An instance adds only where the observed values of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,75 +69,17 @@ def tree_plan(
     names: Sequence[str],
 ) -> TreePlan:
     """Build the plan; `strides[f][v]` says how far states of v are apart in family f."""
-    maps = _Maps()
-    cliques: list[tuple[Clique, ...]] = []
-    rows: dict[str, list[int]] = {name: [] for name in TreeArrays._fields}
-    slot_total = 0
-    for instances in found:
-        kind = instances.kind
-        scopes = {f: frozenset(strides[f]) & frozenset(kind.members) for f in kind.families}
-        tree = clique_tree(
-            kind.members, scopes.values(), dict(enumerate(cards)), dict(enumerate(names))
-        )
-        base = sum(len(t) for t in cliques)
-        home = {
-            f: next(q for q, c in enumerate(tree) if scope <= set(c.variables))
-            for f, scope in scopes.items()
-        }
-        first = separator_first = 0
-        for q, clique in enumerate(tree):
-            states = _states(clique.variables, cards)
-            rows["cells"].append(states.shape[1])
-            rows["first"].append(first)
-            first += states.shape[1]
-            shared: tuple[int, ...] = ()
-            if clique.parent >= 0:
-                above = tree[clique.parent].variables
-                shared = tuple(v for v in clique.variables if v in above)
-                rows["up"].append(maps.add(_index(clique.variables, shared, cards)))
-                rows["down"].append(maps.add(_index(above, shared, cards)))
-                rows["parent"].append(base + clique.parent)
-            else:
-                for name in ("up", "down", "parent"):
-                    rows[name].append(-1)
-            size = int(np.prod([cards[v] for v in shared], dtype=np.int64))
-            rows["separator"].append(size)
-            rows["separator_first"].append(separator_first)
-            separator_first += size
-            rows["slots"].append(slot_total)
-            for column, f in enumerate(kind.families):
-                if home[f] == q:
-                    step = np.array([strides[f].get(v, 0) for v in clique.variables])
-                    rows["slot_family"].append(column)
-                    rows["slot_map"].append(maps.add(step @ states))
-                    slot_total += 1
-        cliques.append(tuple(tree))
-    rows["slots"].append(slot_total)
-    sizes = [i.offsets.size for i in found]
+    writer = _Writer(strides, cards, names)
+    cliques = [writer.add(instances.kind) for instances in found]
     return TreePlan(
         TreeArrays(
-            kind_cliques=_starts([len(t) for t in cliques]),
+            kind_cliques=_starts([len(tree) for tree in cliques]),
             kind_instances=_starts([len(i.counts) for i in found]),
-            kind_offsets=_starts(sizes)[:-1],
+            kind_offsets=_starts([i.offsets.size for i in found])[:-1],
             kind_width=np.array([len(i.kind.families) for i in found], dtype=np.int64),
             offsets=np.concatenate([i.offsets.reshape(-1) for i in found]).astype(np.int64),
             counts=np.concatenate([i.counts for i in found]),
-            maps=maps.joined(),
-            **{
-                name: np.array(rows[name], dtype=np.int64)
-                for name in (
-                    "cells",
-                    "first",
-                    "parent",
-                    "separator",
-                    "separator_first",
-                    "up",
-                    "down",
-                    "slots",
-                    "slot_family",
-                    "slot_map",
-                )
-            },
+            **writer.arrays(),
         ),
         tuple(i.kind for i in found),
         tuple(cliques),
@@ -146,39 +90,109 @@ def _starts(lengths: Sequence[int]) -> IntArray:
     return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
-def _states(variables: Sequence[int], cards: Sequence[int]) -> IntArray:
-    """Give the state of each variable in each joint cell, (variables, cells), the last fastest."""
-    shape = [cards[v] for v in variables]
-    return np.array(np.unravel_index(np.arange(int(np.prod(shape))), shape), dtype=np.int64)
+class _Writer:
+    """Writes kinds, one after the other, into lists that become the arrays of cliques and slots."""
+
+    def __init__(
+        self, strides: Sequence[dict[int, int]], cards: Sequence[int], names: Sequence[str]
+    ) -> None:
+        self.strides, self.cards = strides, cards
+        self.trees = _Trees(dict(enumerate(cards)), dict(enumerate(names)))
+        self.maps = _Maps()
+        self.lists: dict[str, list[int]] = defaultdict(list)
+
+    def arrays(self) -> dict[str, Any]:
+        """Give what was written."""
+        self.lists["slots"].append(len(self.lists["slot_map"]))
+        written = {name: np.array(x, dtype=np.int64) for name, x in self.lists.items()}
+        return {**written, "maps": self.maps.joined()}
+
+    def add(self, kind: Kind) -> tuple[Clique, ...]:
+        """Write one kind."""
+        members = frozenset(kind.members)
+        scopes = [members.intersection(self.strides[f]) for f in kind.families]
+        tree = self.trees.of(kind.members, scopes)
+        base, first, separator_first = len(self.lists["cells"]), 0, 0
+        families: dict[int, list[int]] = defaultdict(list)  # columns of the families of a clique
+        for column, scope in enumerate(scopes):
+            families[self.trees.home(tree, scope)].append(column)
+        for q, clique in enumerate(tree):
+            above = tree[clique.parent].variables if clique.parent >= 0 else ()
+            shared = self._steps(tuple(v for v in clique.variables if v in above))
+            cells = math.prod(self.cards[v] for v in clique.variables)
+            separator = math.prod(self.cards[v] for v in shared)
+            self._write(
+                cells=cells,
+                first=first,
+                parent=base + clique.parent if above else -1,
+                separator=separator,
+                separator_first=separator_first,
+                up=self._map(clique.variables, shared),
+                down=self._map(above, shared),
+                slots=len(self.lists["slot_map"]),
+            )
+            for column in families[q]:
+                steps = self.strides[kind.families[column]]
+                self._write(slot_family=column, slot_map=self._map(clique.variables, steps))
+            first += cells
+            separator_first += separator
+        return tree
+
+    def _write(self, **numbers: int) -> None:
+        for name, number in numbers.items():
+            self.lists[name].append(number)
+
+    def _steps(self, variables: tuple[int, ...]) -> dict[int, int]:
+        """Number the joint states of some variables, the last fastest."""
+        sizes = [self.cards[v] for v in variables]
+        return {v: math.prod(sizes[i + 1 :]) for i, v in enumerate(variables)}
+
+    def _map(self, variables: tuple[int, ...], steps: Mapping[int, int]) -> int:
+        shape = tuple(self.cards[v] for v in variables)
+        return self.maps.start(shape, tuple(steps.get(v, 0) for v in variables))
 
 
-def _index(variables: Sequence[int], shared: Sequence[int], cards: Sequence[int]) -> IntArray:
-    """Map joint cells of some variables to those of the shared ones."""
-    index = np.zeros(int(np.prod([cards[v] for v in variables])), dtype=np.int64)
-    states = _states(variables, cards)
-    for v in shared:
-        index = index * cards[v] + states[list(variables).index(v)]
-    return index
+class _Trees:
+    """Clique trees; kinds whose families connect their members alike share one."""
+
+    def __init__(self, cards: dict[int, int], names: dict[int, str]) -> None:
+        self.cards, self.names = cards, names
+        self.known: dict[object, tuple[Clique, ...]] = {}
+        self.sets: dict[tuple[Clique, ...], list[frozenset[int]]] = {}
+
+    def of(self, members: tuple[int, ...], scopes: Sequence[frozenset[int]]) -> tuple[Clique, ...]:
+        """Give the tree of some members."""
+        connecting = frozenset(scope for scope in scopes if len(scope) > 1)
+        key = (members, connecting)
+        if key not in self.known:
+            tree = tuple(clique_tree(members, connecting, self.cards, self.names))
+            self.known[key] = tree
+            self.sets[tree] = [frozenset(clique.variables) for clique in tree]
+        return self.known[key]
+
+    def home(self, tree: tuple[Clique, ...], scope: frozenset[int]) -> int:
+        """Give the first clique that a scope fits into."""
+        return next(q for q, variables in enumerate(self.sets[tree]) if scope <= variables)
 
 
 class _Maps:
-    """Distinct maps, one after the other."""
+    """Linear maps from joint states to positions, each distinct one once."""
 
     def __init__(self) -> None:
-        self.start: dict[bytes, int] = {}
-        self.parts: list[IndexArray] = []
+        self.known: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
         self.length = 0
 
-    def add(self, values: IntArray) -> int:
-        """Keep a map; give where it starts."""
-        part = values.astype(np.int32)
-        key = part.tobytes()
-        if key not in self.start:
-            self.start[key] = self.length
-            self.parts.append(part)
-            self.length += len(part)
-        return self.start[key]
+    def start(self, shape: tuple[int, ...], steps: tuple[int, ...]) -> int:
+        """Give where the map Σ state · step over all joint states starts; keep it if it is new."""
+        if (shape, steps) not in self.known:
+            self.known[shape, steps] = self.length
+            self.length += math.prod(shape)
+        return self.known[shape, steps]
 
     def joined(self) -> IndexArray:
-        """All of them."""
-        return np.concatenate(self.parts) if self.parts else np.zeros(0, np.int32)
+        """All of them, one after the other."""
+        joined = np.empty(self.length, dtype=np.int32)
+        for (shape, steps), first in self.known.items():
+            states = np.indices(shape, dtype=np.int32).reshape(len(shape), math.prod(shape))
+            joined[first : first + math.prod(shape)] = np.array(steps, dtype=np.int32) @ states
+        return joined

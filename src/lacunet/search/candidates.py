@@ -110,9 +110,8 @@ class Selection(Printable):
 
     @property
     def headline(self) -> str:
-        """The score that the answer goes by."""
-        names = [s.name for s in self.scores]
-        return HEADLINE.name if HEADLINE.name in names else names[0]
+        """The score that the answer goes by; an exact one, where every candidate has it."""
+        return min(self.scores, key=_trust).name
 
     @property
     def states(self) -> Label | None:
@@ -129,6 +128,11 @@ class Selection(Printable):
         from lacunet.search.show import selection_grids
 
         return selection_grids(self)
+
+
+def _trust(score: Score) -> int:
+    """Exact scores first, then the headline's."""
+    return 0 if score.only_exact else 1 if score is HEADLINE else 2
 
 
 def candidate(
