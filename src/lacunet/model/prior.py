@@ -32,7 +32,7 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
     layout = network.layout
     if isinstance(alpha, Mapping):
         return _tables(network, alpha)
-    value, spread = _understood(alpha)
+    value, spread = understand_alpha(alpha)
     if not spread:
         return np.full(layout.size, value)
     sizes = np.diff(layout.offsets)
@@ -42,10 +42,10 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
 def check_alpha(alpha: Alpha) -> None:
     """Refuse what is no prior."""
     if not isinstance(alpha, Mapping):
-        _understood(alpha)
+        understand_alpha(alpha)
 
 
-def _understood(alpha: float | str) -> tuple[float, bool]:
+def understand_alpha(alpha: float | str) -> tuple[float, bool]:
     """Give the number, and whether it is a sample size to be spread over a family."""
     kind, _, rest = str(alpha).strip().lower().partition(":")
     if kind == "k2" and not rest:
@@ -89,7 +89,7 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
 
 def uniform_alpha(layout: Layout, value: float) -> FloatArray:
     """Give every θ_ijk the same exponent."""
-    return np.full(layout.size, _understood(value)[0])
+    return np.full(layout.size, understand_alpha(value)[0])
 
 
 def log_prior(theta: FloatArray, alpha: FloatArray, layout: Layout) -> float:

@@ -13,6 +13,7 @@ from lacunet.learn.fit import Fit
 from lacunet.scores import Evidence
 from lacunet.search.average import Labellings
 from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.structure import Learned
 
 
 def to_json(document: Mapping[str, Any]) -> str:
@@ -103,6 +104,21 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "posterior_with_log_k_factorial": {
             name: selection.posterior(name, Labellings.ALL) for name in names
         },
+    }
+
+
+def learned_document(learned: Learned) -> dict[str, Any]:
+    """Describe a learned graph."""
+    names = [v.name for v in learned.network.variables]
+    return {
+        "log_bd": learned.log_bd,
+        "parents": {
+            name: [names[p] for p in parents]
+            for name, parents in zip(names, learned.network.parents, strict=True)
+        },
+        "families": dict(zip(names, learned.families, strict=True)),
+        "steps": learned.steps,
+        "families_scored": learned.scored,
     }
 
 
