@@ -12,6 +12,7 @@ from lacunet.cli.compare import compare
 from lacunet.cli.demo import demo
 from lacunet.cli.fit import fit
 from lacunet.cli.learn import learn
+from lacunet.cli.paper import paper
 from lacunet.cli.random import random
 from lacunet.cli.score import score
 from lacunet.cli.select import select
@@ -25,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for function in (demo, select, compare, learn, fit, score, assign, simulate, random):
+for function in (demo, select, compare, learn, fit, score, assign, simulate, random, paper):
     app.command()(function)
 
 

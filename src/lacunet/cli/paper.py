@@ -1,0 +1,55 @@
+"""`lacunet paper`: CH96 repeated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lacunet.cli import options as o
+from lacunet.cli.console import command, progress, say, show
+from lacunet.paper.reproduce import FULL_MODELS, reproduce
+
+
+@command
+def paper(
+    out: Annotated[
+        Path,
+        typer.Option(help="Folder for figures, tables, results and the page.", show_default=False),
+    ],
+    models: Annotated[int, typer.Option(help="Random models of each experiment.")] = 1,
+    datasets: Annotated[int, typer.Option(help="Data sets of each model.")] = 5,
+    full: Annotated[
+        bool, typer.Option("--full", help=f"{FULL_MODELS} models: means with honest error bars.")
+    ] = False,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    json: o.Json = False,
+) -> None:
+    """Repeat the experiments of Chickering & Heckerman (1996), published numbers beside ours.
+
+    Can be interrupted at any moment: the same command goes on where it stopped.
+    """
+    count = max(models, FULL_MODELS) if full else models
+    asked = f"lacunet paper --out {out} --models {count} --datasets {datasets} --seed {seed}"
+    with progress() as listener:
+        found = reproduce(
+            out,
+            models=count,
+            datasets=datasets,
+            seed=seed,
+            threads=threads,
+            command=asked,
+            listener=listener,
+        )
+    document = {
+        "out": str(out),
+        "models": count,
+        "datasets": datasets,
+        "seed": seed,
+        "table1": list(found.table1),
+        "findings": list(found.findings),
+    }
+    show(found, document, json)
+    say(f"written: {out / 'paper.html'}")

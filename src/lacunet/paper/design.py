@@ -1,0 +1,82 @@
+"""The experiments of CH96 §4 and §5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
+
+EPSILON = 0.01  # α = 1 + ε; CH96 §3
+
+Panel: TypeAlias = tuple[int, int, int]  # n leaves, c states of the generating root, N cases
+
+
+@dataclass(frozen=True)
+class Task:
+    """One line of the ledger: a fit, or one comparison of §5."""
+
+    kind: str  # "fit" or "reality"
+    n: int  # leaves
+    c: int  # states of the generating root
+    N: int  # cases
+    model: int  # number of the generating model
+    dataset: int  # number of the data set
+    states: int  # states of the test model; 0 for a comparison
+    epsilon: float
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes it this task."""
+        return tuple(asdict(self).values())
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which experiments there are."""
+
+    figures: Mapping[int, Sequence[Panel]]  # four panels each
+    states: Mapping[int, Sequence[int]]  # states of the test models, by c
+    timed: Panel  # the experiment of Table 2
+    reality: Sequence[Panel]  # §5; the first is the paper's
+    reality_states: Sequence[int]
+    epsilon_panels: Sequence[Panel]  # repeated with every ε
+    epsilons: Sequence[float]
+
+    @property
+    def panels(self) -> list[Panel]:
+        """Every experiment once."""
+        return list(dict.fromkeys(p for panels in self.figures.values() for p in panels))
+
+    def tasks(self, models: int, datasets: int) -> Iterator[Task]:
+        """Every task, all of model 0 first."""
+        for m in range(models):
+            yield from self._fits(self.panels, m, datasets, EPSILON)
+            for n, c, N in self.reality:
+                for r in range(datasets):
+                    yield Task("reality", n, c, N, m, r, 0, EPSILON)
+            for epsilon in self.epsilons:
+                if epsilon != EPSILON:
+                    yield from self._fits(self.epsilon_panels, m, datasets, epsilon)
+
+    def _fits(
+        self, panels: Sequence[Panel], model: int, datasets: int, epsilon: float
+    ) -> Iterator[Task]:
+        for n, c, N in panels:
+            for r in range(datasets):
+                for k in self.states[c]:
+                    yield Task("fit", n, c, N, model, r, k, epsilon)
+
+
+PAPER = Design(
+    figures={
+        1: ((8, 4, 400), (16, 4, 400), (32, 4, 400), (64, 4, 400)),
+        2: ((64, 32, 400), (64, 16, 400), (64, 8, 400), (64, 4, 400)),
+        3: ((32, 4, 100), (32, 4, 200), (32, 4, 400), (32, 4, 800)),
+    },
+    states={4: range(2, 9), 8: range(3, 15), 16: range(6, 25), 32: range(8, 41)},
+    timed=(64, 32, 400),
+    reality=((12, 3, 800), (16, 4, 800), (24, 4, 800)),
+    reality_states=range(1, 7),
+    epsilon_panels=((16, 4, 400), (32, 4, 400)),
+    epsilons=(0.001, 0.01, 0.1),  # the range in which the paper's conclusions did not change
+)

@@ -1,0 +1,115 @@
+"""The paper's figures: five approximate log marginal likelihoods against the number of root states.
+
+matplotlib is an extra; this file is its one door.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lacunet.errors import OptionError
+from lacunet.files import atomic_path, write_text
+from lacunet.paper.design import Panel
+from lacunet.paper.tables import Record, fits
+from lacunet.scores import SCORES
+
+# Distinct in hue, lightness and marker, so that they can be told apart in print and when
+# colours look alike.
+STYLE = {
+    "laplace": ("#000000", "o", "-"),
+    "cs": ("#0072b2", "s", "-"),
+    "mled": ("#56b4e9", "^", "--"),
+    "draper": ("#d55e00", "D", "-"),
+    "bic": ("#009e73", "v", "-"),
+}
+TITLES = {s.name: s.title for s in SCORES}
+
+
+def load_matplotlib() -> Any:
+    """Give matplotlib, drawing to files only."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise OptionError(
+            "the figures need matplotlib, which is not installed. Install it with: "
+            "pip install 'lacunet[paper]'."
+        ) from None
+    mpl.use("Agg")
+    return mpl
+
+
+def curves(records: Sequence[Record], panel: Panel) -> dict[str, dict[int, float]]:
+    """Scores of the first data set of the first model, by name and number of states."""
+    found: dict[str, dict[int, float]] = {name: {} for name in STYLE}
+    for r in fits(records):
+        if (r["n"], r["c"], r["N"]) == panel and r["model"] == 0 and r["dataset"] == 0:
+            for name, value in r["scores"].items():
+                if value is not None:
+                    found[name][r["states"]] = value
+    return {name: dict(sorted(curve.items())) for name, curve in found.items()}
+
+
+def write_figure(
+    number: int, panels_of: Sequence[Panel], records: Sequence[Record], folder: Path
+) -> str:
+    """Write figureN.svg, .png and .csv; return the SVG text."""
+    panels = [(panel, curves(records, panel)) for panel in panels_of]
+    write_text(folder / f"figure{number}.csv", _data(panels))
+    mpl = load_matplotlib()
+    import matplotlib.pyplot as plt
+
+    style = {
+        "font.size": 9,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "lacunet",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+    }
+    with mpl.rc_context(style):
+        figure, axes = plt.subplots(2, 2, figsize=(9, 6.4), layout="constrained")
+        for axis, (panel, found) in zip(axes.flat, panels, strict=True):
+            _draw(axis, panel, found)
+        handles, labels = axes.flat[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+        for ending, more in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 160})):
+            with atomic_path(folder / f"figure{number}.{ending}") as path:
+                figure.savefig(path, format=ending, **more)
+        plt.close(figure)
+    return (folder / f"figure{number}.svg").read_text(encoding="utf-8")
+
+
+def _draw(axis: Any, panel: Panel, found: dict[str, dict[int, float]]) -> None:
+    n, c, N = panel
+    for name, (colour, marker, line) in STYLE.items():
+        if curve := found[name]:
+            states, values = list(curve), list(curve.values())
+            axis.plot(
+                states,
+                values,
+                line,
+                color=colour,
+                marker=marker,
+                markersize=3.5,
+                label=TITLES[name],
+            )
+            top = max(curve, key=lambda k: curve[k])
+            axis.plot(top, curve[top], marker, color=colour, markersize=8, fillstyle="none")
+    axis.axvline(c, color="#999999", linewidth=0.8, linestyle=":")
+    axis.set_title(f"n = {n}, c = {c}, N = {N}", fontsize=10, loc="left")
+    axis.set_xlabel("states of the root")
+    axis.set_ylabel("log marginal likelihood")
+    axis.xaxis.get_major_locator().set_params(integer=True)
+
+
+def _data(panels: Sequence[tuple[Panel, dict[str, dict[int, float]]]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["n", "c", "N", "states", *STYLE])
+    for panel, found in panels:
+        for k in sorted({k for curve in found.values() for k in curve}):
+            writer.writerow([*panel, k, *(found[name].get(k, "") for name in STYLE)])
+    return buffer.getvalue()

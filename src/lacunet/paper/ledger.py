@@ -1,0 +1,88 @@
+"""Results as they come: one JSON line each, so that work can stop at any moment and go on.
+
+The first line says what the file is. A last line that was cut off (the program was killed while
+writing it) is dropped; anything else that is not as it should be is reported and left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from lacunet.errors import OutputError
+from lacunet.paper.design import Task
+
+FORMAT = "lacunet-paper/1"
+TASK = ("kind", "n", "c", "N", "model", "dataset", "states", "epsilon")
+
+
+class Ledger:
+    """The results file: what is done is read, what gets done is added."""
+
+    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
+        self.path = path
+        self.header = {"format": FORMAT, **settings}
+        self.lock = threading.Lock()
+        self.records: dict[tuple[object, ...], dict[str, Any]] = {}
+        if path.exists():
+            self._read()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._append(self.header)
+
+    def __contains__(self, task: Task) -> bool:
+        return task.key in self.records
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Keep a result, on disk at once."""
+        with self.lock:
+            self._append(record)
+            self.records[_key(record)] = record
+
+    def _append(self, record: dict[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(record, allow_nan=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _read(self) -> None:
+        text = self.path.read_bytes()
+        whole, _, rest = text.rpartition(b"\n")
+        lines = whole.split(b"\n") if whole else []
+        parsed = [self._parse(number, line) for number, line in enumerate(lines, start=1)]
+        if not parsed or parsed[0].get("format") != FORMAT:
+            raise self._refused("it is not a results file of `lacunet paper`")
+        for name, value in self.header.items():
+            if parsed[0].get(name) != value:
+                raise self._refused(
+                    f"it was made with {name} {parsed[0].get(name)!r}, not {value!r}"
+                )
+        for number, record in enumerate(parsed[1:], start=2):
+            if not all(name in record for name in TASK):
+                raise self._refused(f"line {number} is no result")
+            self.records[_key(record)] = record
+        if rest:  # cut off while it was written: that one fit is done again
+            with self.path.open("r+b") as file:
+                file.truncate(len(text) - len(rest))
+
+    def _parse(self, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            record = json.loads(line)
+        except ValueError:
+            raise self._refused(f"line {number} is damaged") from None
+        if not isinstance(record, dict):
+            raise self._refused(f"line {number} is no result")
+        return record
+
+    def _refused(self, why: str) -> OutputError:
+        return OutputError(
+            f"{self.path}: {why}. It was left as it is: move it away, or choose another folder "
+            "with --out."
+        )
+
+
+def _key(record: dict[str, Any]) -> tuple[object, ...]:
+    return tuple(record[name] for name in TASK)

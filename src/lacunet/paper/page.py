@@ -1,0 +1,112 @@
+"""One self-contained page: what was asked, figures, tables, published beside measured."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from lacunet.errors import OptionError
+from lacunet.paper.tables import OTHERS, Record
+from lacunet.scores import SCORES
+
+TITLES = {s.name: s.title for s in SCORES} | {"em": "EM", "cs": "CS"}
+TIMINGS = ("em", "laplace", "cs", "mled", "draper", "bic")
+PACKAGES = ("lacunet", "numpy", "scipy", "numba")
+FAR = 2.0  # standard deviations, of both sides together, from which means count as different
+
+
+def versions() -> str:
+    """Name what computed the numbers."""
+    found = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return ", ".join([f"Python {platform.python_version()}", *found, platform.machine()])
+
+
+def findings(table1: Sequence[Record], reality: Sequence[Record]) -> list[str]:
+    """Say, from the numbers, where they agree with the published ones and where not."""
+    lines = []
+    below = [r for r in table1 if r["scores"]["bic"]["mean"] <= 0]
+    lines.append(
+        f"BIC chooses no more states than Laplace on average in {len(below)} of {len(table1)} "
+        "experiments (published: in all of them)."
+    )
+    printed = [
+        (r, name, r["scores"][name])
+        for r in table1
+        for name in OTHERS
+        if r["scores"][name]["published_mean"] is not None
+    ]
+    far = [(r, name, x) for r, name, x in printed if _differ(x)]
+    lines.append(
+        f"{len(printed) - len(far)} of {len(printed)} means of Table 1 agree with the published "
+        f"ones within {FAR:g} standard errors (those of both sides together)."
+    )
+    lines.extend(
+        f"They differ at n = {r['n']}, c = {r['c']}, N = {r['N']}, {TITLES[name]}: "
+        f"{x['mean']:+.1f} here, {x['published_mean']:+.1f} published."
+        for r, name, x in far
+    )
+    if reality:
+        first = reality[0]
+        larger = all(b["mean"] > a["mean"] for a, b in pairwise(reality))
+        lines.append(
+            f"The hidden-root model beats the best graph by {first['mean']:.0f} nats on average"
+            + (", by more for larger models, as published." if larger else ".")
+        )
+    return lines
+
+
+def _differ(x: Record) -> bool:
+    """Whether a mean is further from the published one than chance explains."""
+    ours = x["stderr"] if x["stderr"] is not None else x["sd"] / max(x["count"], 1) ** 0.5
+    theirs = x["published_sd"] / 5**0.5
+    # A spread of 0 over a few data sets does not mean certainty: half a state is within rounding.
+    return bool(abs(x["mean"] - x["published_mean"]) > max(FAR * (ours**2 + theirs**2) ** 0.5, 0.5))
+
+
+def write_page(content: dict[str, Any]) -> str:
+    """Give the text of the page."""
+    try:
+        import jinja2
+    except ImportError:
+        raise OptionError(
+            "the page needs jinja2, which is not installed. Install it with: "
+            "pip install 'lacunet[paper]'."
+        ) from None
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters |= {
+        "plusminus": _plusminus,
+        "printed": _printed,
+        "one": lambda x: "–" if x is None else f"{x:.1f}",
+        "plain": lambda x: "–" if x is None else f"{x:g}",
+        "seconds": _seconds,
+        "times": lambda x: "–" if x is None else f"{x:,.0f}×",
+        "small": lambda x: "–" if x is None else f"{x:.2g}",
+    }
+    template = environment.from_string((Path(__file__).parent / "page.html.j2").read_text("utf-8"))
+    text: str = template.render(titles=TITLES, others=OTHERS, timings=TIMINGS, **content)
+    return text
+
+
+def _plusminus(x: Record) -> str:
+    if x["mean"] is None:
+        return "–"
+    text = f"{x['mean']:.1f}".replace("-0.0", "0.0").replace("-", "−")
+    text += f" ± {x['sd']:.1f}" if x["sd"] else ""
+    return f"{text} ({x['stderr']:.1f})" if x.get("stderr") and "published_mean" in x else text
+
+
+def _printed(x: Record) -> str:
+    if x.get("published_mean") is None:
+        return "–"
+    sd = f" ± {x['published_sd']:g}" if x["published_sd"] else ""
+    return f"{x['published_mean']:g}{sd}".replace("-", "−")
+
+
+def _seconds(x: float | None) -> str:
+    if x is None:
+        return "–"
+    return f"{x:,.0f}" if x >= 100 else f"{x:.2g}" if x >= 0.001 else f"{1e6 * x:.0f} µs"

@@ -1,0 +1,140 @@
+"""Do the experiments: sample models and data, fit, score, compare."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from lacunet.data.table import Table
+from lacunet.inference.problem import Problem, build_problem
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.schedules import Schedule
+from lacunet.learn.starts import Map
+from lacunet.model.latent_class import latent_class
+from lacunet.model.network import Model
+from lacunet.model.prior import uniform_alpha
+from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.paper.design import EPSILON, Design, Task
+from lacunet.paper.ledger import Ledger
+from lacunet.progress import Listener, Progress
+from lacunet.scores import SCORES, Evidence, ScoreInput
+from lacunet.scores.laplace import laplace
+from lacunet.search.structure import learn_structure
+
+PAPER_SCORES = ("laplace", "cs", "mled", "draper", "bic")
+
+
+class Experimenter:
+    """Runs tasks; everything random follows from one seed and the numbers of the task."""
+
+    def __init__(self, design: Design, seed: int, starts: int) -> None:
+        self.design, self.seed, self.starts = design, seed, starts
+
+    def generator(self, n: int, c: int, model: int) -> Model:
+        """Draw the generating model: uniform Dirichlet parameters. CH96 §4."""
+        network = latent_class([(f"x{i}", (0, 1)) for i in range(n)], c)
+        rng = np.random.default_rng([self.seed, 0, n, c, model])
+        return Model(network, random_theta(network.layout, rng), np.ones(network.layout.size))
+
+    def table(self, task: Task) -> Table:
+        """Draw the data set of a task."""
+        model = self.generator(task.n, task.c, task.model)
+        rng = np.random.default_rng(
+            [self.seed, 1, task.n, task.c, task.N, task.model, task.dataset]
+        )
+        return Table.from_codes(sample_codes(model, task.N, rng))
+
+    def problem(self, table: Table, states: int, epsilon: float) -> Problem:
+        """Join a data set and a test model."""
+        network = latent_class([(c.name, c.states) for c in table.columns], states)
+        return build_problem(table, network, uniform_alpha(network.layout, 1.0 + epsilon))
+
+    def run(self, task: Task) -> dict[str, Any]:
+        """Do one task; the result is a line of the ledger."""
+        result = self._reality(task) if task.kind == "reality" else self._fit(task)
+        return {**asdict(task), **result}
+
+    def _fit(self, task: Task) -> dict[str, Any]:
+        problem = self.problem(self.table(task), task.states, task.epsilon)
+        options = Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
+        fit = learn(problem, options)
+        # Each score starts from the parameters alone, so that its time is all its own.
+        found = {
+            s.name: s(ScoreInput(problem, fit.model.theta))
+            for s in SCORES
+            if s.name in PAPER_SCORES
+        }
+        onward = learn(problem, start=fit.model)  # how far from a true maximum was that?
+        return {
+            "dimension": problem.network.dimension,
+            "scores": {name: _number(e) for name, e in found.items()},
+            "log_posterior": fit.log_posterior,
+            "converged": fit.status.value,
+            "scaled_gradient": fit.gradient,
+            "gap": onward.log_posterior - fit.log_posterior,
+            "seconds": {"em": fit.seconds, **{name: e.seconds for name, e in found.items()}},
+        }
+
+    def _reality(self, task: Task) -> dict[str, Any]:
+        """§5: the hidden-root model against the best graph without hidden variables."""
+        table = self.table(task)
+        began = time.perf_counter()
+        best, states = -math.inf, 0
+        for k in self.design.reality_states:
+            problem = self.problem(table, k, EPSILON)
+            options = Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
+            value = laplace(ScoreInput(problem, learn(problem, options).model.theta)).value
+            if value > best:
+                best, states = value, k
+        graph = learn_structure(table, 1.0)
+        return {
+            "hidden_states": states,
+            "laplace": best,
+            "log_bd": graph.log_bd,
+            "edges": sum(len(p) for p in graph.network.parents),
+            "difference": best - graph.log_bd,
+            "seconds": {"all": time.perf_counter() - began},
+        }
+
+
+def _number(evidence: Evidence) -> float | None:
+    return evidence.value if math.isfinite(evidence.value) else None
+
+
+def run_all(
+    todo: list[Task],
+    experimenter: Experimenter,
+    ledger: Ledger,
+    spread: Map,
+    listener: Listener,
+    done: Callable[[], None] = lambda: None,
+) -> None:
+    """Run every task that the ledger does not have; each result is kept as soon as it is there."""
+    left = [task for task in todo if task not in ledger]
+    total = sum(_weight(task) for task in todo)
+    finished = total - sum(_weight(task) for task in left)
+    lock = threading.Lock()
+
+    def one(task: Task) -> None:
+        nonlocal finished
+        ledger.add(experimenter.run(task))
+        with lock:
+            finished += _weight(task)
+            name = "§5" if task.kind == "reality" else f"{task.states} states"
+            listener(Progress(f"n={task.n} c={task.c} N={task.N}, {name}", finished / total))
+        done()
+
+    for _ in spread(one, left):
+        pass
+
+
+def _weight(task: Task) -> float:
+    """How long a task takes, roughly: EM, and the cube of the dimension for Laplace."""
+    d = task.states * task.n if task.kind == "fit" else 6 * task.n * 3
+    return 20_000 + 200.0 * d * task.N / 400 + (d / 10) ** 3 / 100
