@@ -1,0 +1,77 @@
+"""`lacunet learn` and `lacunet paper`, as a user meets them."""
+
+import pytest
+
+from lacunet import dataset_path, read_network
+from lacunet.paper import reproduce as module
+from lacunet.paper.design import Design
+
+TINY = Design(
+    figures={1: ((3, 2, 30),) * 4},
+    states={2: range(1, 3)},
+    timed=(3, 2, 30),
+    reality=((3, 2, 30),),
+    reality_states=range(1, 3),
+    epsilon_panels=(),
+    epsilons=(0.01,),
+)
+
+
+def test_learn_in_a_process(lacunet, carcinoma, tmp_path):
+    ran = lacunet("learn", carcinoma, "--weights", "count", "--save", "net.bif", "--json")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert found["log_bd"] == pytest.approx(sum(found["families"].values()))
+    assert found["data"]["weight"] == 118
+    model = read_network(tmp_path / "net.bif")
+    names = [v.name for v in model.network.variables]
+    assert {
+        name: [names[p] for p in parents]
+        for name, parents in zip(names, model.network.parents, strict=True)
+    } == found["parents"]
+    assert "written: net.bif" in ran.err
+    # What was learned can be scored: nothing is hidden, so BD is there and is the same number.
+    scored = lacunet(
+        "score", carcinoma, "--model", "net.bif", "--weights", "count", "--json", "--scores", "bd"
+    )
+    assert scored.code == 0, scored.err
+
+
+def test_learn_prints_a_table(invoke, carcinoma):
+    ran = invoke("learn", carcinoma, "--weights", "count", "--max-parents", 1, "--tabu", 3)
+    assert ran.code == 0
+    assert ran.out.startswith("log p(D|S) = ")
+    assert "families scored" in ran.out
+
+
+def test_learn_refuses(invoke, carcinoma):
+    survey = dataset_path("survey")
+    for arguments, text in (
+        ((survey,), "has missing cells"),
+        ((carcinoma, "--restarts", -1), "restarts -1 is not allowed: give 0 or more."),
+        ((carcinoma, "--alpha", "bdeu:0"), "Dirichlet exponents must be above 0"),
+        ((carcinoma, "--save", "net.doc"), "the ending '.doc' belongs to no network format"),
+    ):
+        ran = invoke("learn", *arguments)
+        assert ran.code == 2
+        assert text in " ".join(ran.err.split())
+        assert ran.out == ""
+
+
+def test_paper_writes_its_page(invoke, monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "PAPER", TINY)
+    monkeypatch.setitem(module.reproduce.__kwdefaults__, "design", TINY)
+    ran = invoke("paper", "--out", "ch96", "--datasets", 2, "--threads", 1, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["datasets"] == 2
+    assert (tmp_path / "ch96" / "paper.html").read_text().startswith("<!doctype html>")
+    again = invoke("paper", "--out", "ch96", "--datasets", 2, "--threads", 1)
+    assert "Table 1: states chosen by a score" in again.out
+    assert "Findings" in again.out
+
+
+def test_paper_refuses(invoke, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "a folder is needed" in invoke("paper", "--out", "file").err
+    assert "0 models: there must be at least 1." in invoke("paper", "--out", "x", "--models", 0).err
+    assert not (tmp_path / "x").exists()
