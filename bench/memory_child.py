@@ -6,18 +6,15 @@ what is counted is the data, everything made of them, and whatever the libraries
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
-import resource
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 import lacunet
+from bench.peak import forget_peak, peak, resident
 from lacunet.data.table import Column, Table
 from lacunet.learn.prepare import prepare
 from lacunet.progress import ignore
@@ -25,16 +22,16 @@ from lacunet.progress import ignore
 
 def main(source: str, folder: Path, classes: int, starts: int) -> None:
     _warm_up(folder)
-    reset = _forget_peak()
-    before = _status("VmRSS") if reset else _peak()
+    reset = forget_peak()
+    before = resident() if reset else peak()
     began = time.perf_counter()
     table = _load(folder) if source == "table" else lacunet.read_table(folder / "table.csv")
-    held, loading = _peak(), time.perf_counter() - began
+    held, loading = peak(), time.perf_counter() - began
     fit = lacunet.fit(table, classes, starts=starts, threads=1)
     answer = {
         "before": before,
         "peak_with_table": held,
-        "peak": _peak(),
+        "peak": peak(),
         "peak_was_reset": reset,
         "seconds_loading": loading,
         "seconds": time.perf_counter() - began,
@@ -56,32 +53,6 @@ def _load(folder: Path) -> Table:
     states = tuple(range(int(codes.max()) + 1))
     columns = tuple(Column(f"x{j}", states) for j in range(codes.shape[1]))
     return Table(columns, codes, counts, int(counts.sum()), 0, "bench")
-
-
-def _forget_peak() -> bool:
-    """Give freed memory back and start the high-water mark anew, where the system can (Linux)."""
-    gc.collect()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6").malloc_trim(0)
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return False
-    return True
-
-
-def _peak() -> int:
-    with suppress(OSError):
-        return _status("VmHWM")
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
-
-
-def _status(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"the system does not tell {field}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Their side: hand a case to run_peer.py in its own environment, and read what it measured."""
+"""Their side: hand a case to a script in the peers' environment, and read what it measured."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from functools import cached_property
 from pathlib import Path
@@ -39,11 +40,24 @@ class Peers:
     ) -> dict[str, Any]:
         """Run exactly so many EM iterations from the case's start."""
         options = ["--repeats", str(repeats), *(["--integer-codes"] if integer_codes else [])]
-        return self._call(peer, self._input(case, "iterations", iterations), options, CALL_AT_MOST)
+        path = self._input(case, "iterations", iterations)
+        return self._call(peer, [peer, str(path), *options], CALL_AT_MOST)
 
     def starts(self, peer: str, case: Case, starts: int, limit: float) -> dict[str, Any]:
         """Run the peer's own search; "skipped" in the answer where it takes longer than `limit`."""
-        return self._call(peer, self._input(case, "starts", starts), [], limit)
+        return self._call(peer, [peer, str(self._input(case, "starts", starts))], limit)
+
+    def alarm(self) -> dict[str, Any]:
+        """Give the network ALARM as BIF text, key "bif"."""
+        return self._call("pyagrum", ["alarm"], CALL_AT_MOST, "run_pyagrum.py")
+
+    def pyagrum(self, task: str, path: Path, *options: str, limit: float) -> dict[str, Any]:
+        """Let run_pyagrum.py do a task on its input."""
+        return self._call("pyagrum", [task, str(path), *options], limit, "run_pyagrum.py")
+
+    def pgmpy(self, path: Path, limit: float) -> dict[str, Any]:
+        """Let run_pgmpy.py climb on its input."""
+        return self._call("pgmpy", [str(path)], limit, "run_pgmpy.py")
 
     def _input(self, case: Case, mode: str, number: int) -> Path:
         path = self.folder / f"{case.name}-{case.rows}-{mode}-{number}.npz"
@@ -61,15 +75,18 @@ class Peers:
             )
         return path
 
-    def _call(self, peer: str, path: Path, options: list[str], limit: float) -> dict[str, Any]:
+    def _call(
+        self, peer: str, arguments: list[str], limit: float, script: str = "run_peer.py"
+    ) -> dict[str, Any]:
         reason = self.why_not(peer)
         if reason or isinstance(self.environment, str):
             return {"peer": peer, "skipped": reason}
-        script = ROOT / "bench" / "peers" / "run_peer.py"
-        command = [str(self.environment.python), str(script), peer, str(path), *options]
+        command = [self.environment.python, ROOT / "bench" / "peers" / script, *arguments]
+        # Where warnings are errors, pyAgrum ends its process while it loads.
+        calm = {k: v for k, v in os.environ.items() if k != "PYTHONWARNINGS"}
         try:
             done = subprocess.run(
-                command, check=False, capture_output=True, text=True, timeout=limit
+                command, check=False, capture_output=True, text=True, timeout=limit, env=calm
             )
         except subprocess.TimeoutExpired:
             return {"peer": peer, "skipped": f"stopped after {limit:.0f} s", "limit": limit}

@@ -1,4 +1,4 @@
-"""An environment of their own for StepMix and polca: made once, reused, no dependency of ours."""
+"""An environment of their own for the peers: made once, reused, no dependency of ours."""
 
 from __future__ import annotations
 

@@ -85,7 +85,14 @@ def within(case: str, compared: str, ours: float, limit: float | None, **raw: An
 
 
 def same_log_lik(
-    case: str, compared: str, ours: float, theirs: float, *, asked: bool = True, **raw: Any
+    case: str,
+    compared: str,
+    ours: float,
+    theirs: float,
+    *,
+    asked: bool = True,
+    tolerance: float = LOG_LIK_TOLERANCE,
+    **raw: Any,
 ) -> Line:
     """Compare two log-likelihoods; where `asked`, they must be equal but for rounding."""
     difference = abs(ours - theirs) / abs(theirs)
@@ -95,8 +102,8 @@ def same_log_lik(
         f"{ours:.4f}",
         f"{theirs:.4f}",
         f"{difference:.1e} apart",
-        f"≤ {LOG_LIK_TOLERANCE:g} apart" if asked else "",
-        difference <= LOG_LIK_TOLERANCE if asked else None,
+        f"≤ {tolerance:g} apart" if asked else "",
+        difference <= tolerance if asked else None,
         {"ours": ours, "theirs": theirs, "relative_difference": difference, **raw},
     )
 

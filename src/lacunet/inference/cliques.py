@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lacunet.errors import ModelError
 
-ENUMERATED = 1 << 10  # joint states up to which a component stays one clique
+ENUMERATED = 16  # joint states up to which a component stays one clique: messages cost too
 LARGEST = 1 << 26  # joint states of a clique beyond which the work is refused
 
 
@@ -48,7 +48,7 @@ def clique_tree(
 def _eliminate(
     members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
 ) -> list[frozenset[int]]:
-    """Cliques in the order of elimination, those inside a later one left out."""
+    """Cliques in the order of elimination, those inside an earlier one left out."""
     neighbours: dict[int, set[int]] = {v: set() for v in members}
     for scope in scopes:
         for v in scope:

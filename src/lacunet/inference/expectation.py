@@ -38,7 +38,7 @@ def expect(problem: Problem, theta: FloatArray) -> Expectation:
     """
     components = problem.components
     N = components.seen.copy()
-    log_lik = float(np.sum(xlogy(components.seen, theta)))
+    log_lik = float(np.sum(xlogy(components.seen, theta))) if components.any_seen else 0.0
     if components.hidden:
         log_lik += add_expected(components, safe_log(theta), N)
     return Expectation(log_lik, N)

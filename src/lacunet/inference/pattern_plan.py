@@ -93,7 +93,8 @@ def _choose_groups(radix: IntArray, rows: int, cells: int) -> list[slice]:
 
     def work(groups: Sequence[slice]) -> float:
         patterns = [min(rows, math.prod(radix[g].tolist())) for g in groups]
-        blocks = sum(p * len(radix[g]) for p, g in zip(patterns, groups, strict=True))
+        choices = [int(np.sum(radix[g] > 1)) for g in groups]  # a root adds one block to all
+        blocks = sum(p * c for p, c in zip(patterns, choices, strict=True))
         spill = max(1.0, cells * sum(patterns) / CACHE_CELLS)  # slower memory, all the time
         # A block or a pattern costs about twice a row's pattern: it is summed, spread and cleared.
         adds: int = rows * len(groups) + 2 * (blocks + sum(patterns))

@@ -1,0 +1,1 @@
+"""Networks other than latent class models, and what those lost or gained by becoming one case."""

@@ -1,0 +1,62 @@
+"""ALARM: the network, rows drawn from it, and both as pyAgrum's side takes them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from bench.cases import FloatArray, IntArray
+from bench.peer import Peers
+from lacunet.data.table import Column, Table
+from lacunet.model.formats import read_network
+from lacunet.model.layout import Layout
+from lacunet.model.network import Model, Network
+from lacunet.model.sampling import sample_codes
+
+SEED = 1996
+FILE = "alarm.bif"
+
+
+def alarm(peers: Peers) -> Model | str:
+    """Give ALARM, or say why it is not to be had. Its file stays in the peers' folder."""
+    path = peers.folder / FILE
+    if not path.exists():
+        answer = peers.alarm()
+        if "skipped" in answer:
+            return str(answer["skipped"])
+        path.write_text(answer["bif"], encoding="utf-8")
+    return read_network(path)
+
+
+def draw(model: Model, rows: int, missing: float) -> IntArray:
+    """(rows, variables), -1 = missing, completely at random."""
+    codes = sample_codes(model, rows, np.random.default_rng([SEED, rows]), missing)
+    return codes.astype(np.int8)
+
+
+def columns(network: Network) -> list[Column]:
+    return [Column(v.name, v.states) for v in network.variables]
+
+
+def table(network: Network, codes: IntArray) -> Table:
+    return Table.from_codes(codes, columns(network))
+
+
+def uniform(layout: Layout) -> FloatArray:
+    """The start of both sides: every state as probable as the others."""
+    return 1.0 / layout.spread(layout.sum_k(np.ones(layout.size)))
+
+
+def hand_over(path: Path, network: Network, theta: FloatArray, codes: IntArray) -> Path:
+    """Write what run_pyagrum.py reads."""
+    tables = [network.layout.table(theta, i) for i in range(len(network.variables))]
+    np.savez(
+        path,
+        codes=codes,
+        names=[v.name for v in network.variables],
+        parents=json.dumps(network.parents),
+        **{f"theta_{i}": t for i, t in enumerate(tables)},
+    )
+    return path
