@@ -23,6 +23,11 @@ class Components:
     patterns: tuple[PatternPlan, ...]  # components of one hidden variable, contiguous in θ
     trees: TreePlan | None  # all other components
 
+    @cached_property
+    def any_seen(self) -> bool:
+        """Whether any family was seen whole; in a latent class model, none was."""
+        return bool(self.seen.any())
+
     @property
     def hidden(self) -> bool:
         """Whether anything is hidden at all (barren variables apart)."""
@@ -149,13 +154,16 @@ class Builder:
             has[parts.pattern[self._single & (parts.seed == v)]] = True
             rows = np.flatnonzero(has[self.pattern_of_row])
             slots = [self._slot(c, v, rows) for c in self.collectors if v in c.strides]
-            yield v, rows, [s for s in slots if not (s.holes and (s.codes < 0).all())]
+            yield v, rows, [s for s in slots if s is not None]
 
-    def _slot(self, c: Collector, v: int, rows: IntArray) -> Slot:
+    def _slot(self, c: Collector, v: int, rows: IntArray) -> Slot | None:
+        """Look at a family around v in some rows; None if no row has it."""
+        absent = self.parts.barren[self.pattern_of_row[rows], c.family] != c.silent
+        if absent.all():  # its other variables may be hidden, and have no codes
+            return None
         cells = self.layout.cards[v]
         others = {u: s // cells for u, s in c.strides.items() if u != v}
         blocks = int(np.prod([self.layout.cards[u] for u in others], dtype=np.int64))
-        absent = self.parts.barren[self.pattern_of_row[rows], c.family] != c.silent
         holes = bool(absent.any())
         if len(others) == 1 and len(rows) == len(self.counts):
             (u,) = others  # a leaf of a latent class model: no copy, its holes are -1 already

@@ -21,7 +21,7 @@ from lacunet.model.sampling import random_theta
 
 DRAWS = 3  # random parameters tried; rank can only be lost by bad luck, so the largest counts
 ROWS_PER_PARAMETER = 4  # observable configurations looked at, where there are too many for all
-RELATIVE_GAP = 1e-10  # singular values below this part of the largest are zeros
+RELATIVE_GAP = 1e-10  # singular values below this part of the largest (or of 1) are zeros
 
 
 def effective_dimension(network: Network, seed: int = 0) -> int:
@@ -51,7 +51,7 @@ def _rank(builder: Builder, rng: np.random.Generator) -> int:
     np.add.at(totals.T, layout.ij, P.T)
     jacobian = (P - theta * totals[:, layout.ij])[:, free_coordinates(layout, theta).free]
     singular = np.linalg.svd(jacobian, compute_uv=False)
-    return int(np.sum(singular > RELATIVE_GAP * singular[0]))
+    return int(np.sum(singular > RELATIVE_GAP * max(1.0, singular[0])))
 
 
 def _family_posteriors(builder: Builder, log_theta: FloatArray) -> FloatArray:

@@ -82,6 +82,8 @@ def _subtract_patterns(
     with np.errstate(divide="ignore"):
         inverse = 1.0 / theta[positions]
     touched = _Touched(positions.reshape(-1), len(theta), coordinates)
+    if not len(touched.columns):  # nothing but variables with one state
+        return A
     whole = len(touched.columns) == len(A)
     M = A if whole else np.zeros((len(touched.columns),) * 2, order="F")
     table = pattern_table(plan, safe_log(theta), padding=-np.inf)

@@ -1,4 +1,4 @@
-"""Message passing in clique trees, over all instances of all kinds. Twin: `inference.tree_twin`.
+"""Message passing in clique trees, over all instances of all kinds. Twin: `twins.expect_trees`.
 
 Every table is normalised as soon as it is made, with the logs of the totals added up: nothing
 underflows, however long a chain is. The kernels take real or complex log θ; with an imaginary part
@@ -93,11 +93,12 @@ def pass_messages(a: TreeArrays, kind: int, work: Any, messages: Any) -> Any:
     for q in range(last - 1, first - 1, -1):
         message = messages[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
         p = a.parent[q]
-        for s in range(a.separator[q]):
-            message[s] = 1.0 / message[s] if message[s].real > 0.0 else 0.0 * message[s]
         w = work[a.first[q] : a.first[q] + a.cells[q]]
+        # Cell by cell, for these quotients never exceed 1: 1 / message may be more than a float.
         for c in range(a.cells[q]):
-            w[c] *= message[a.maps[a.up[q] + c]]
+            sent = message[a.maps[a.up[q] + c]]
+            if sent.real > 0.0:
+                w[c] /= sent
         message[:] = 0.0
         for c in range(a.cells[p]):
             message[a.maps[a.down[q] + c]] += work[a.first[p] + c]
