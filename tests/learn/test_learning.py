@@ -208,9 +208,9 @@ def test_empty_and_duplicate_classes_are_named():
         [np.array([0.5, 0.5, 0.0]), *[np.array([[0.6, 0.4], [0.6, 0.4], [0.5, 0.5]])] * 2]
     )
     from lacunet.inference.expectation import expect
-    from lacunet.learn.diagnose import diagnose_classes
+    from lacunet.learn.diagnose import diagnose
 
-    flags = list(diagnose_classes(case.problem, rigged, expect(case.problem, rigged).N))
+    flags = list(diagnose(case.problem, rigged, expect(case.problem, rigged).N))
     assert any(f.startswith("empty class: class 3") for f in flags)
     assert any(f.startswith("duplicate classes: class 1 and 2") for f in flags)
 

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from lacunet.api.checks import (
-    ONLY_EXACT,
     check_dimension,
     check_scores,
     check_search,
-    names_of,
     whole_numbers,
 )
 from lacunet.api.inputs import (
@@ -28,10 +26,13 @@ from lacunet.api.inputs import (
     as_network,
     as_sizes,
     as_table,
+    check_columns,
     fresh_names,
+    listed,
     observed_columns,
     observed_states,
     table_for,
+    to_vary,
 )
 from lacunet.api.results import Assigned, Assignment, Scores
 from lacunet.arrays import CodeArray, FloatArray
@@ -48,7 +49,7 @@ from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.model.sampling import random_theta, sample_codes
 from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
-from lacunet.scores import ScoreInput, choose_scores
+from lacunet.scores import ScoreInput, applicable, choose_scores
 from lacunet.search.average import Label
 from lacunet.search.candidates import Proposal, Selection, evaluate
 from lacunet.search.states import latent_classes, sizes_of_hidden
@@ -81,6 +82,7 @@ __all__ = [
     "simulate",
     "structures",
     "table_for",
+    "to_vary",
     "with_parameters",
 ]
 
@@ -115,7 +117,7 @@ def select(
         A network (or the path of its file) with hidden variables; without it, a latent class model.
     hidden
         Hidden variables of the network. Those without a number of states are tried with all of
-        `states`, several of them in every combination.
+        `states`, several of them in every combination. If none is named, those of the network.
     scores
         Names of scores, or 'all'.
     estimate
@@ -147,11 +149,7 @@ def select(
     else:
         structure = as_network(network, hidden)
         table = table_for(data, structure, **reading)
-        varied = {name: numbers for name, size in as_sizes(hidden).items() if size is None}
-        if not varied:
-            raise OptionError(
-                "no hidden variable to try numbers of states for. Name it: --hidden NAME."
-            )
+        varied = dict.fromkeys(to_vary(structure, hidden), numbers)
         proposals = sizes_of_hidden(structure, varied, table)
     prepare(listener, *(p.network for p in proposals))
     with workers(threads) as spread:
@@ -226,11 +224,16 @@ def structures(
     names = [name for name, _ in named]
     if len(set(names)) < len(names):  # files of one name in several folders
         named = [(f"{i}: {name}", n) for i, (name, n) in enumerate(named, start=1)]
+    plain = [(name, as_network(given)) for name, given in named]
+    sizes = as_sizes(hidden)
+    known = {v.name for _, network in plain for v in network.variables}
+    for name in sizes:
+        if name not in known:
+            raise ModelError(f"'{name}' is not a variable of any of the networks.")
     found = []
-    for name, given in named:
-        plain = as_network(given)
-        own = {v.name for v in plain.variables}
-        structure = as_network(plain, {h: k for h, k in as_sizes(hidden).items() if h in own})
+    for name, network in plain:
+        own = {v.name for v in network.variables}
+        structure = as_network(network, {h: k for h, k in sizes.items() if h in own})
         found.append(Proposal(name, structure, {}))
     first = {c.name: c.labels for c in observed_columns(found[0].network)}
     for other in found[1:]:
@@ -239,9 +242,8 @@ def structures(
             differ = sorted(n for n in {*first, *columns} if first.get(n) != columns.get(n))
             raise ModelError(
                 f"'{found[0].label}' and '{other.label}' differ in their observed variables: "
-                + ", ".join(f"'{n}'" for n in differ)
-                + ". Evidence can be compared only for the same data: declare what no column shows "
-                "with --hidden, or make the states the same."
+                f"{listed(differ)}. Evidence can be compared only for the same data: declare what "
+                "no column shows with --hidden, or make the states the same."
             )
     return found
 
@@ -326,6 +328,7 @@ def score(
     data: object,
     model: ModelLike,
     *,
+    hidden: Sequence[str] = (),
     scores: str | Sequence[str] = "all",
     refit: bool = False,
     estimate: str = "map",
@@ -334,21 +337,23 @@ def score(
     listener: Listener = ignore,
     **reading: Any,
 ) -> Scores:
-    """Score a model at exactly its parameters; with `refit`, after EM started from them."""
+    """Score a model at exactly its parameters; with `refit`, after EM started from them.
+
+    `hidden` are variables that no column shows, besides those that are hidden in the model.
+    """
     chosen = choose_scores(scores)
     rank = check_dimension(dimension)
     options = check_search(estimate, starts=1, threads=threads)
-    given = as_model(model)
+    given = as_model(model, hidden)
     table = table_for(data, given.network, **reading)
     problem = build_problem(table, given.network, given.alpha)
-    if not any(s.applies(problem) for s in chosen):
-        raise OptionError(f"{names_of(chosen)} is {ONLY_EXACT}.")
+    usable = applicable(chosen, problem)
     prepare(listener, given.network)
     with workers(threads):
         refitted = learn(problem, options, start=given, listener=listener) if refit else None
         theta = refitted.model.theta if refitted else given.theta
         at = ScoreInput(problem, theta, effective_dimension(given.network) if rank else None)
-        found = {s.name: s(at) for s in chosen if s.applies(problem)}
+        found = {s.name: s(at) for s in usable}
     return Scores(
         Model(given.network, theta, given.alpha),
         at.dimension,
@@ -360,19 +365,25 @@ def score(
 
 
 def assign(
-    data: object, model: ModelLike, *, impute: bool = False, missing: Sequence[str] = ()
+    data: object,
+    model: ModelLike,
+    *,
+    hidden: Sequence[str] = (),
+    impute: bool = False,
+    missing: Sequence[str] = (),
 ) -> Assignment:
     """Give every row, in the order of the input, the posterior of what it does not show.
 
     That is every hidden variable; with `impute`, every variable that has a hole somewhere too.
     """
-    given = as_model(model)
+    given = as_model(model, hidden)
     network = given.network
     if isinstance(data, Table):
         raise DataError(
             "a Table holds each distinct row once, without the order of the rows. "
             "Give the file or dataframe itself."
         )
+    check_columns(data, network)
     codes = read_rows(data, observed_states(network), missing=missing)
     column = {v: codes[:, j] for j, v in enumerate(network.observed)}
     wanted = list(network.hidden)
@@ -405,6 +416,8 @@ def query(
 ) -> FloatArray:
     """Give p(variables | evidence): their joint distribution, one axis each in the order given.
 
+    Where the evidence has probability 0 under the model, the answer is NaN.
+
     Parameters
     ----------
     model
@@ -422,7 +435,7 @@ def query(
     >>> import lacunet
     >>> model = lacunet.random_model(2, 3, seed=1)
     >>> lacunet.query(model, "class", {"x1": 0, "x2": 1}).round(3).tolist()
-    [0.9..., 0.0...]
+    [0.661, 0.339]
     """
     given = as_model(model)
     network = given.network
@@ -435,10 +448,15 @@ def query(
         raise OptionError("name one or more different variables to ask for.")
     group = tuple(names.index(name) for name in asked)
     if evidence is None or isinstance(evidence, Mapping):
-        codes = _one_row(network, evidence or {})
-        answer: FloatArray = posterior(given, codes, [group])[0][0]
+        answer: FloatArray = _asked(given, _one_row(network, evidence or {}), group)[0]
         return answer
-    return posterior(given, read_rows(evidence, observed_states(network), **reading), [group])[0]
+    return _asked(given, read_rows(evidence, observed_states(network), **reading), group)
+
+
+def _asked(model: Model, codes: CodeArray, group: tuple[int, ...]) -> FloatArray:
+    (answer,) = posterior(model, codes, [group])
+    answer[answer.reshape(len(codes), -1).sum(axis=1) == 0] = np.nan
+    return answer
 
 
 def _one_row(network: Network, evidence: Mapping[str, Any]) -> CodeArray:

@@ -11,19 +11,16 @@ from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.prior import PAPER_ALPHA, Alpha, check_alpha
 from lacunet.parallel import check_threads
-from lacunet.scores import Score, choose_scores
+from lacunet.scores import Score, choose_scores, only_exact
 
 DIMENSIONS = ("parameters", "rank")
-ONLY_EXACT = "exact, so defined only where nothing is hidden; name another score, for example cs"
 
 
 def check_scores(scores: str | Sequence[str], states: Sequence[int]) -> tuple[Score, ...]:
     """Give the scores; refuse those that cannot compare the candidates."""
     chosen = choose_scores(scores)
-    if not chosen:
-        raise OptionError("no score is named. Name some, or all.")
     if all(s.only_exact for s in chosen) and any(k > 1 for k in states):
-        raise OptionError(f"{names_of(chosen)} is {ONLY_EXACT}.")
+        raise only_exact(chosen)
     return chosen
 
 
@@ -66,8 +63,3 @@ def whole_numbers(states: int | Iterable[int]) -> list[int]:
         raise OptionError(
             f"states {states!r} are not whole numbers. Give for example range(1, 9)."
         ) from None
-
-
-def names_of(scores: Sequence[Score]) -> str:
-    """List scores."""
-    return ", ".join(s.name for s in scores)

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from lacunet.data import Column, Table, column_names, read_table
+from lacunet.data.audit import COUNTS
 from lacunet.errors import DataError, OptionError
 from lacunet.model.formats import read_network
-from lacunet.model.network import Model, Network, with_hidden
+from lacunet.model.network import Model, Network, hide, with_hidden
 
 ModelLike: TypeAlias = Model | str | os.PathLike[str]
 NetworkLike: TypeAlias = Network | Model | str | os.PathLike[str]
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 
 
-def as_model(model: ModelLike) -> Model:
-    """Give a model as it is, or read its file."""
-    return model if isinstance(model, Model) else read_network(model)
+def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
+    """Give a model as it is, or read its file; declare variables hidden."""
+    given = model if isinstance(model, Model) else read_network(model)
+    states = {v.name: len(v.states) for v in given.network.variables}
+    for name, size in as_sizes(hidden).items():
+        if size is not None and states.get(name) not in (None, size):
+            raise OptionError(
+                f"hidden variable '{name}' with {size} states: the parameters of the model are for "
+                f"{states[name]}. Give --hidden {name}, or fit it anew."
+            )
+    return hide(given, list(as_sizes(hidden))) if hidden else given
 
 
 def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:
@@ -51,18 +61,46 @@ def table_for(data: object, network: Network, **reading: Any) -> Table:
     """Read the columns that a network asks for, with its states."""
     if isinstance(data, Table):
         return as_table(data, **reading)
-    names = column_names(data)
-    wanted = observed_states(network)
-    for name in wanted:
-        if name not in names:
-            raise DataError(
-                f"the data have no column '{name}', which the network has. Their columns are "
-                + ", ".join(f"'{n}'" for n in names)
-                + ". Add it (empty cells are fine), or declare it hidden: "
-                f"with --hidden {name}, or in the model file."
-            )
-    table = read_table(data, **{**reading, "states": wanted})
+    names = check_columns(data, network)
+    table = read_table(data, **{**reading, "states": observed_states(network)})
     return replace(table, notes=(*table.notes, *_unused(network, names, reading.get("weights"))))
+
+
+def check_columns(data: object, network: Network) -> list[str]:
+    """Refuse data without a column for every variable that can be seen; give their columns."""
+    names = column_names(data)
+    absent = [name for name in observed_states(network) if name not in names]
+    if absent:
+        one = len(absent) == 1
+        raise DataError(
+            f"the data have no column{'s' * (not one)} {listed(absent)}, which the network has. "
+            f"Their columns are {listed(names)}. "
+            f"Add {'it' if one else 'them'} (empty cells are fine), or declare "
+            f"{'it' if one else 'them'} hidden: with "
+            + " ".join(f"--hidden {shlex.quote(name)}" for name in absent)
+            + ", or in the model file."
+        )
+    return names
+
+
+def to_vary(network: Network, hidden: Hidden) -> list[str]:
+    """Hidden variables whose numbers of states a search tries: those named without a number.
+
+    If none is named at all, they are all that the network itself has.
+    """
+    sizes = as_sizes(hidden)
+    own = [network.variables[h].name for h in network.hidden]
+    found = [name for name, size in sizes.items() if size is None] if sizes else own
+    if not found:
+        raise OptionError(
+            "no hidden variable to try numbers of states for. Name it: --hidden NAME."
+        )
+    return found
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names with quotes and commas."""
+    return ", ".join(f"'{name}'" for name in names)
 
 
 def _unused(network: Network, names: Sequence[str], weights: str | None) -> list[str]:
@@ -72,13 +110,18 @@ def _unused(network: Network, names: Sequence[str], weights: str | None) -> list
     known = {v.name for v in network.variables}
     notes += [
         f"column '{name}' is not used: the network has it as hidden. "
-        f"To use it, do not declare '{name}' hidden."
+        f"To use it, leave out --hidden {shlex.quote(name)}, or its mark in the network file."
         for name in names
         if name in hidden
     ]
-    other = [f"'{name}'" for name in names if name not in known and name != weights]
+    other = [name for name in names if name not in known and name != weights]
     if other:
-        notes.append(f"not in the model, so not used: {', '.join(other)}.")
+        notes.append(f"not in the model, so not used: {listed(other)}.")
+    notes += [
+        f"column '{name}' may say how often a row occurs: then give --weights {shlex.quote(name)}."
+        for name in other
+        if weights is None and name.lower() in COUNTS
+    ]
     return notes
 
 

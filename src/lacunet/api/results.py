@@ -88,7 +88,7 @@ class Assignment(Printable):
     @property
     def impossible(self) -> int:
         """Number of rows with probability 0 under the model: nothing explains them."""
-        return int((self.best < 0).sum())
+        return int(np.any([v.best < 0 for v in self.variables], axis=0).sum())
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

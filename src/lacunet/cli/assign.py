@@ -21,6 +21,7 @@ def assign(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Table to write.", show_default=False)
     ],
+    hidden: o.AlsoHidden = None,
     impute: Annotated[bool, typer.Option("--impute", help="Fill in missing cells too.")] = False,
     missing: o.Missing = None,
     json: o.Json = False,
@@ -31,13 +32,13 @@ def assign(
     the most probable value, and the probabilities, of every column that has missing cells.
     """
     check_table_file(output)
-    given = api.as_model(model)
+    given = api.as_model(model, o.parse_hidden(hidden))
     found = api.assign(data, given, impute=impute, missing=o.split(missing))
-    hidden = {given.network.variables[h].name for h in given.network.hidden}
+    secret = {given.network.variables[h].name for h in given.network.hidden}
     new: dict[str, Any] = {}
     for v in found.variables:
         labels = (*v.states, None)  # an impossible row, -1, gets the last: an empty cell
-        new[v.name if v.name in hidden else f"{v.name} (imputed)"] = [labels[k] for k in v.best]
+        new[v.name if v.name in secret else f"{v.name} (imputed)"] = [labels[k] for k in v.best]
         new |= {f"p({v.name}={s})": v.probabilities[:, k] for k, s in enumerate(v.states)}
     append_columns(data, api.fresh_names(new, column_names(data)), output)
     show(found, {**assignment_document(found), "output": str(output)}, json)

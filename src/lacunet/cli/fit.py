@@ -17,7 +17,7 @@ from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.formats import check_network_file, write_network
 from lacunet.model.prior import PAPER_ALPHA
-from lacunet.report.documents import fit_document, table_document
+from lacunet.report.documents import fit_document, hidden_sizes, table_document
 from lacunet.search.states import check_states
 
 
@@ -60,7 +60,7 @@ def fit(
     api.check_search(estimate, alphas, starts, schedule, seed, threads)
     if save is not None:
         check_network_file(save)
-    structure = None if network is None else api.as_network(network, o.parse_hidden(hidden))
+    structure = o.structure(network, o.parse_hidden(hidden))
     table = read(data, structure, missing, weights, columns, exclude)
     if states is not None:
         for warning in check_states([states], table):
@@ -85,6 +85,7 @@ def fit(
         "seed": seed,
         "alpha": alphas,
         "states": states,
+        "hidden": hidden_sizes(found.model.network),
         "dimension": found.model.network.dimension,
         **fit_document(found),
         "seconds": {"em": found.seconds},

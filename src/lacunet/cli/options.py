@@ -8,10 +8,12 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from lacunet import api
 from lacunet.data import column_names
 from lacunet.errors import OptionError
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
+from lacunet.model.network import Network
 from lacunet.model.prior import check_alpha
 
 Data: TypeAlias = Annotated[
@@ -50,6 +52,16 @@ HiddenOption: TypeAlias = Annotated[
         "--hidden",
         metavar="NAME[=STATES]",
         help="Variable of the network that no column shows, and its number of states; may be "
+        "repeated.",
+        show_default=False,
+    ),
+]
+AlsoHidden: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hidden",
+        metavar="NAME",
+        help="Variable of the model that no column shows, where the file does not say so; may be "
         "repeated.",
         show_default=False,
     ),
@@ -197,6 +209,15 @@ def parse_hidden(values: list[str] | None) -> dict[str, int | None]:
             raise OptionError(f"--hidden names '{name}' twice. Name it once.")
         found[name] = size
     return found
+
+
+def structure(network: Path | None, hidden: dict[str, int | None]) -> Network | None:
+    """Read --network and declare --hidden; None for a latent class model."""
+    if network is not None:
+        return api.as_network(network, hidden)
+    if hidden:
+        raise OptionError("--hidden names variables of a network. Give the network: --network.")
+    return None
 
 
 def parse_alpha(text: str) -> float | str:

@@ -19,6 +19,7 @@ from lacunet.scores import choose_scores
 def score(
     data: o.Data,
     model: o.ModelFile,
+    hidden: o.AlsoHidden = None,
     refit: Annotated[bool, typer.Option("--refit", help="Run EM from the model first.")] = False,
     scores: o.Scores = "all",
     estimate: o.EstimateOption = Estimate.MAP,
@@ -35,7 +36,7 @@ def score(
     choose_scores(scores)
     api.check_dimension(dimension)
     api.check_search(estimate, threads=threads)
-    given = api.as_model(model)
+    given = api.as_model(model, o.parse_hidden(hidden))
     table = api.table_for(data, given.network, missing=o.split(missing), weights=weights)
     audit(table)
     with progress() as listener:

@@ -59,8 +59,8 @@ def select(
     """Choose the number of hidden states, and say how sure that is.
 
     Without --network, those are the classes of a latent class model of the table. With it, the
-    states of the variables that --hidden names, the rest of the network as given; several of them
-    in every combination.
+    states of the variables that --hidden names (or, without it, of the network's own hidden ones),
+    the rest of the network as given; several of them in every combination.
     """
     numbers = o.parse_states(states)
     alphas = o.parse_alpha(alpha)
@@ -70,10 +70,15 @@ def select(
     if save is not None:
         check_folder(save)
     sizes = o.parse_hidden(hidden)
-    structure = None if network is None else api.as_network(network, sizes)
-    varied = [name for name, size in sizes.items() if size is None] if structure else ["class"]
+    structure = o.structure(network, sizes)
+    varied = api.to_vary(structure, sizes) if structure else ["class"]
     chances = _prior(prior, numbers, len(varied))
     table = read(data, structure, missing, weights, columns, exclude)
+    if len(varied) > 1:
+        say(
+            f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "
+            f"{len(numbers) ** len(varied):,} networks."
+        )
     for warning in check_states(numbers, table):
         say(f"warning: {warning}")
     with progress() as listener:

@@ -9,12 +9,9 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import say
 from lacunet.data import Table, read_table
-from lacunet.data.audit import holes, sizes
+from lacunet.data.audit import COUNTS, holes, sizes
 from lacunet.errors import OptionError
 from lacunet.model.network import Network
-
-# Names that people give to a column that says how often a row occurs.
-COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights"}
 
 
 def read(

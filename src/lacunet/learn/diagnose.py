@@ -1,4 +1,4 @@
-"""What a person should be told about a latent class fit, in plain words."""
+"""What a person should be told about hidden variables after a fit, in plain words."""
 
 from __future__ import annotations
 
@@ -10,16 +10,32 @@ from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import is_latent_class
 
-EMPTY = 0.5  # expected cases below which a class counts as empty
+EMPTY = 0.5  # expected cases below which a state counts as empty
 DUPLICATE = 0.01  # classes whose probabilities differ nowhere by more than this are duplicates
 BOUNDARY = 0.01  # expected cases below which a probability has no data to hold it off 0
 
 
-def diagnose_classes(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[str]:
-    """Name empty, duplicate and boundary classes."""
+def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[str]:
+    """Name empty states and, of a latent class model, duplicate and boundary classes."""
+    if is_latent_class(problem.network):
+        yield from _classes(problem, theta, N)
+    else:
+        yield from _states(problem, N)
+
+
+def _states(problem: Problem, N: FloatArray) -> Iterator[str]:
+    for h in problem.network.hidden:
+        v = problem.network.variables[h]
+        sizes = problem.layout.table(N, h).reshape(-1, len(v.states)).sum(axis=0)
+        if not sizes.any():
+            yield f"unknowable: nothing that depends on {v.name} is observed in any row"
+            continue
+        for k in np.flatnonzero(sizes < EMPTY):
+            yield f"empty state: {v.name} {v.labels[k]} holds {sizes[k]:.2g} expected cases"
+
+
+def _classes(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[str]:
     network, layout = problem.network, problem.layout
-    if not is_latent_class(network):
-        return
     root = network.variables[0]
     sizes = N[layout.block(0)]
     empty = sizes < EMPTY

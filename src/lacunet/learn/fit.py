@@ -11,7 +11,7 @@ import numpy as np
 from lacunet.errors import OptionError
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
-from lacunet.learn.diagnose import diagnose_classes
+from lacunet.learn.diagnose import diagnose
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.schedules import (
     Report,
@@ -21,9 +21,8 @@ from lacunet.learn.schedules import (
     search_default,
     search_paper,
 )
-from lacunet.learn.show import profile_grid
+from lacunet.learn.show import model_grids
 from lacunet.learn.starts import Map
-from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import log_prior
 from lacunet.progress import Listener, Progress, ignore
@@ -53,7 +52,7 @@ class Options:
 class Fit(Printable):
     """The best parameters that were found, and how sure it is that they are the best."""
 
-    model: Model  # classes by size, largest first
+    model: Model  # hidden states by size, largest first
     point: Point  # the model's θ with its expected counts and log-likelihood
     log_prior: float  # log p(θ)
     options: Options
@@ -87,8 +86,7 @@ class Fit(Printable):
                 *(f"- {flag}" for flag in self.flags),
             ),
         )
-        profile = [profile_grid(self.model)] if is_latent_class(self.model.network) else []
-        return [facts, *profile]
+        return [facts, *model_grids(self.model)]
 
 
 def learn(
@@ -108,7 +106,8 @@ def learn(
         listener(Progress("EM", done))
 
     found = _search(objective, options, spread, report, start)
-    point = _by_size(objective, found.climb.point)
+    # From a given model the states keep the numbers that they have there.
+    point = found.climb.point if start is not None else _by_size(objective, found.climb.point)
     report(1.0)
     return Fit(
         model=Model(problem.network, point.theta, problem.alpha),
@@ -120,7 +119,7 @@ def learn(
         finalists=found.finalists,
         reached=found.reached,
         gradient=float(np.abs(objective.gradient(point)).max()),
-        flags=(*_flags(found, options), *diagnose_classes(problem, point.theta, point.N)),
+        flags=(*_flags(found, options), *diagnose(problem, point.theta, point.N)),
         seconds=time.perf_counter() - began,
     )
 
@@ -149,9 +148,10 @@ def _by_size(objective: Objective, point: Point) -> Point:
     for h in problem.network.hidden:
         sizes = problem.layout.table(point.N, h).reshape(-1, problem.layout.cards[h]).sum(axis=0)
         order = np.argsort(-sizes, kind="stable").tolist()
-        if order != list(range(len(order))) and (problem.alpha == problem.alpha[0]).all():
-            model = model.permuted(h, order)
-    return point if model.theta is point.theta else objective.at(model.theta)
+        renumbered = model.permuted(h, order)
+        if (renumbered.alpha == model.alpha).all():  # a prior may tell the states apart
+            model = renumbered
+    return point if (model.theta == point.theta).all() else objective.at(model.theta)
 
 
 def _flags(found: Search, options: Options) -> Iterator[str]:

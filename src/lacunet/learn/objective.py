@@ -49,9 +49,11 @@ class Objective:
         if estimate is Estimate.ML:
             return cls(problem, estimate, np.zeros(layout.size), 0.0)
         if (alpha < 1.0).any():
+            largest = np.diff(layout.offsets).max()  # a table; bdeu spreads its size over it
+            size = "" if (alpha == alpha[0]).all() else f" (with bdeu:SIZE, {largest} or more)"
             raise OptionError(
                 f"alpha {alpha.min():g} is below 1, so the posterior density has no maximum: it is "
-                "infinite at probability 0. Use alpha 1 or more, or --estimate ml."
+                f"infinite at probability 0. Use alpha 1 or more{size}, or --estimate ml."
             )
         return cls(problem, estimate, alpha - 1.0, log_prior(np.ones(layout.size), alpha, layout))
 

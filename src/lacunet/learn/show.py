@@ -1,11 +1,24 @@
-"""How a latent class model looks: sizes and profiles of its classes, as a grid."""
+"""How a model with hidden variables looks: class profiles, or the tables around what is hidden."""
 
 from __future__ import annotations
+
+import itertools
+import math
 
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model
 from lacunet.states import label
 from lacunet.tabular import Grid, probability
+
+TABLES = 12  # tables shown at most
+ROWS = 24  # parent configurations of a table that is shown
+
+
+def model_grids(model: Model) -> list[Grid]:
+    """Show what was learned of hidden variables; nothing if there are none."""
+    if is_latent_class(model.network):
+        return [profile_grid(model)]
+    return family_grids(model)
 
 
 def profile_grid(model: Model) -> Grid:
@@ -27,3 +40,36 @@ def profile_grid(model: Model) -> Grid:
         )
     header = ("", *(f"{root.name} {label(s)}" for s in root.states))
     return Grid("Class profiles: p(answer | class)", header, tuple(rows))
+
+
+def family_grids(model: Model) -> list[Grid]:
+    """Give the table of every family with a hidden variable, as long as they are few and small."""
+    network = model.network
+    around = [i for i, f in enumerate(network.layout.families) if set(f) & set(network.hidden)]
+    short = [
+        i
+        for i in around
+        if math.prod(len(network.variables[p].states) for p in network.parents[i]) <= ROWS
+    ][:TABLES]
+    grids = [_family_grid(model, i) for i in short]
+    left = len(around) - len(short)
+    if left:
+        what = "table of a hidden variable is" if left == 1 else "tables of hidden variables are"
+        note = f"{left} more {what} not shown: --save keeps all."
+        grids.append(Grid("", (), (), notes=(note,)))
+    return grids
+
+
+def _family_grid(model: Model, i: int) -> Grid:
+    """One row for each parent configuration, one column for each state."""
+    network = model.network
+    child, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
+    table = network.layout.table(model.theta, i).reshape(-1, len(child.states))
+    names = [p.name for p in parents]
+    given = f"{child.name} | {', '.join(names)}" if names else child.name
+    rows = tuple(
+        (*states, *(probability(p) for p in line))
+        for states, line in zip(itertools.product(*(p.labels for p in parents)), table, strict=True)
+    )
+    header = (*names, *(f"{child.name} = {state}" for state in child.labels))
+    return Grid(f"p({given})", header, rows, frozenset(range(len(names))))

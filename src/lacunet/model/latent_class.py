@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lacunet.errors import OptionError
-from lacunet.model.network import Network, Variable
+from lacunet.model.network import Network, Variable, check_table_sizes
 from lacunet.states import State
 
 HIDDEN_NAMES = ("class", "latent_class", "hidden_class")
@@ -22,6 +22,11 @@ def latent_class(columns: Sequence[tuple[str, Sequence[State]]], states: int) ->
         raise OptionError(f"{states} hidden states: there must be at least 1.")
     taken = {name for name, _ in columns}
     hidden = next(name for name in (*HIDDEN_NAMES, *_more(taken)) if name not in taken)
+    check_table_sizes(
+        [hidden, *(name for name, _ in columns)],
+        [states, *(len(values) for _, values in columns)],
+        [(), *([(0,)] * len(columns))],
+    )
     root = Variable(hidden, tuple(range(1, states + 1)), hidden=True)
     leaves = [Variable(name, tuple(values)) for name, values in columns]
     return Network.build([root, *leaves], [(), *([(0,)] * len(leaves))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,8 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.layout import Layout
 from lacunet.states import State, label
+
+LARGEST_TABLE = 1 << 26  # numbers of one family: half a GiB
 
 
 @dataclass(frozen=True)
@@ -107,12 +110,29 @@ def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
             raise ModelError(f"'{name}' is not a variable of the network.{hint} It has {names}.")
         if size is not None and size < 1:
             raise ModelError(f"hidden variable '{name}': {size} states; there must be at least 1.")
+    cards = [sizes.get(v.name) or len(v.states) for v in network.variables]
+    check_table_sizes(names, cards, network.parents)
     variables = []
     for v in network.variables:
         size = sizes.get(v.name)
         states = v.states if size is None else tuple(range(1, size + 1))
         variables.append(Variable(v.name, states, hidden=v.hidden or v.name in sizes))
     return Network.build(variables, network.parents)
+
+
+def check_table_sizes(
+    names: Sequence[str], cards: Sequence[int], parents: Sequence[Sequence[int]]
+) -> None:
+    """Refuse tables that would not fit into memory, before anything of their size is made."""
+    for i, pa in enumerate(parents):
+        size = math.prod([cards[i], *(cards[p] for p in pa)])
+        if size > LARGEST_TABLE:
+            who = ", ".join(f"'{names[v]}' ({cards[v]:,})" for v in (i, *pa))
+            raise ModelError(
+                f"the table of '{names[i]}' would have {size:,} numbers, one for each combination "
+                f"of states of {who}; at most {LARGEST_TABLE:,} are allowed. Give hidden variables "
+                "fewer states."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,3 +168,13 @@ class Model:
             )
 
         return Model(self.network, permute(self.theta), permute(self.alpha))
+
+
+def hide(model: Model, names: Sequence[str]) -> Model:
+    """Declare variables of a model hidden; its parameters stay."""
+    network, old = with_hidden(model.network, dict.fromkeys(names)), model.network.layout
+
+    def moved(x: FloatArray) -> FloatArray:  # hidden variables are stored last
+        return network.layout.flat([old.table(x, i) for i in range(len(old.cards))])
+
+    return Model(network, moved(model.theta), moved(model.alpha))

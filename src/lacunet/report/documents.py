@@ -10,6 +10,7 @@ from typing import Any
 from lacunet.api import Assigned, Assignment, Scores
 from lacunet.data import Table
 from lacunet.learn.fit import Fit
+from lacunet.model.network import Network
 from lacunet.scores import Evidence
 from lacunet.search.average import Labellings
 from lacunet.search.candidates import Candidate, Selection
@@ -74,14 +75,18 @@ def fit_document(fit: Fit) -> dict[str, Any]:
     }
 
 
+def hidden_sizes(network: Network) -> dict[str, int]:
+    """Number of states of each hidden variable."""
+    return {network.variables[h].name: len(network.variables[h].states) for h in network.hidden}
+
+
 def candidate_document(candidate: Candidate) -> dict[str, Any]:
     """Describe one candidate."""
-    network = candidate.fit.model.network
-    sizes = {network.variables[h].name: len(network.variables[h].states) for h in network.hidden}
-    number = isinstance(candidate.label, int)
+    sizes = hidden_sizes(candidate.fit.model.network)
     return {
         "label": candidate.label,
-        "states": candidate.label if number else sizes,
+        "states": candidate.label if isinstance(candidate.label, int) else sizes,
+        "hidden": sizes,
         "dimension": candidate.dimension,
         **fit_document(candidate.fit),
         "scores": {name: evidence_document(e) for name, e in candidate.scores.items()},

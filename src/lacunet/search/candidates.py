@@ -17,7 +17,7 @@ from lacunet.learn.starts import Map
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.progress import Listener, Progress, ignore
-from lacunet.scores import HEADLINE, SCORES, Evidence, Score, ScoreInput
+from lacunet.scores import HEADLINE, SCORES, Evidence, Score, ScoreInput, applicable
 from lacunet.search.average import Label, Labellings, check_prior, choose, posterior
 from lacunet.tabular import Grid, Printable
 
@@ -149,13 +149,14 @@ def candidate(
     """Fit and score one network."""
     network = proposal.network
     problem = build_problem(table, network, dirichlet(network, alpha))
+    usable = applicable(scores, problem)
     fit = learn(problem, options, spread=spread, listener=listener)
     at = ScoreInput(
         problem,
         fit.model.theta,
         effective_dimension(network, options.seed) if rank else None,
     )
-    found = {s.name: s(at) for s in scores if s.applies(problem)}
+    found = {s.name: s(at) for s in usable}
     return Candidate(proposal, fit, at.dimension, found)
 
 

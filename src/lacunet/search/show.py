@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lacunet.learn.show import profile_grid
+from lacunet.learn.show import model_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.scores import SCORES
 from lacunet.search.average import Label, Labellings
@@ -27,6 +27,8 @@ def answer(selection: Selection) -> str:
     labelled = _chances(selection, Labellings.ALL)
     best = _most_probable(selection)
     sentence = f"{_what(selection)}, by {by}: probability {plain[k]} among the candidates"
+    if not _labelled(selection):
+        return f"{sentence}."
     if best == k:
         return f"{sentence} ({labelled[k]} with log k! for equal labellings)."
     return f"{sentence}; with log k! for equal labellings, {best} ({labelled[best]})."
@@ -36,7 +38,16 @@ def _what(selection: Selection) -> str:
     k = selection.states
     if isinstance(k, int) and is_latent_class(selection.best.fit.model.network):
         return f"{k} hidden class{'es' if k > 1 else ''}"
-    return selection.best.title if isinstance(k, int) else str(k)
+    if isinstance(k, int):
+        (name,) = selection.best.proposal.sizes
+        return f"{selection.best.title} of {name}"
+    return str(k)
+
+
+def _labelled(selection: Selection) -> bool:
+    """Whether equal labellings can move the answer; all structures may have the same number."""
+    numbers = {c.log_labellings for c in selection.candidates}
+    return isinstance(selection.candidates[0].label, int) or len(numbers) > 1
 
 
 def _most_probable(selection: Selection) -> Label:
@@ -56,6 +67,9 @@ def candidate_grid(selection: Selection) -> Grid:
     names = [s.name for s in selection.scores]
     plain = _chances(selection, Labellings.PLAIN)
     labelled = _chances(selection, Labellings.ALL)
+    both = _labelled(selection)
+    number_of_states = isinstance(selection.candidates[0].label, int)
+    symbol = "k" if number_of_states else "S"
 
     def row(c: Candidate) -> tuple[str, ...]:
         return (
@@ -64,18 +78,18 @@ def candidate_grid(selection: Selection) -> Grid:
             *(_starred(c, name, selection.chosen[name]) for name in names),
             number(c.fit.log_lik),
             plain[c.label],
-            labelled[c.label],
+            *([labelled[c.label]] if both else []),
             f"{c.fit.reached}/{c.fit.finalists}",
             number(sum(c.seconds.values())),
         )
 
     header = (
-        "states" if isinstance(selection.candidates[0].label, int) else "network",
+        "states" if number_of_states else "network",
         "d",
         *(COLUMNS.get(n, TITLES[n]) for n in names),
         "log p(D|θ)",
-        "p(k)",
-        "p(k), k!",
+        f"p({symbol})",
+        *([f"p({symbol}), k!"] if both else []),
         "starts",
         "seconds",
     )
@@ -83,12 +97,13 @@ def candidate_grid(selection: Selection) -> Grid:
         "* the choice of each score. CS: Cheeseman–Stutz."
         if "cs" in names
         else "* the choice of each score.",
-        f"p(k): posterior by {TITLES[selection.headline]}, plain and with log k!.",
+        f"p({symbol}): posterior by {TITLES[selection.headline]}"
+        + (", plain and with log k!." if both else "."),
         "starts: final starts that reached the best optimum.",
         *_only_some(selection),
     )
     rows = tuple(row(c) for c in selection.candidates)
-    words = frozenset() if isinstance(selection.candidates[0].label, int) else frozenset({0})
+    words = frozenset() if number_of_states else frozenset({0})
     return Grid("Candidates (log marginal likelihoods in nats)", header, rows, words, notes)
 
 
@@ -124,6 +139,6 @@ def selection_grids(selection: Selection) -> list[Grid]:
     grids = [Grid(answer(selection), (), ()), candidate_grid(selection)]
     if flags := remarks(selection):
         grids.append(Grid("What to know", (), (), notes=tuple(f"- {flag}" for flag in flags)))
-    if selection.states is not None and is_latent_class(selection.best.fit.model.network):
-        grids.append(profile_grid(selection.best.fit.model))
+    if selection.states is not None:
+        grids += model_grids(selection.best.fit.model)
     return grids

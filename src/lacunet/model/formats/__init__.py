@@ -71,6 +71,8 @@ def check_network_file(path: str | os.PathLike[str]) -> None:
 
 
 def _allowed(path: str | os.PathLike[str]) -> list[Format]:
+    if Path(path).is_dir():
+        raise ModelError(f"{os.fspath(path)}: Is a directory. Give the path of a network file.")
     ending = Path(path).suffix.lower()
     found = [f for f in FORMATS if ending in f.endings]
     if not found:

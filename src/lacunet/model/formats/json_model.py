@@ -119,6 +119,12 @@ def _is_state(value: Any) -> bool:
 def _family(entry: Any) -> Family:
     child = _get(entry, "child", "a family")
     where = f"family '{child}'"
+    for key in ("fixed", "tied"):
+        if entry.get(key):
+            raise ModelError(
+                f'{where} is "{key}", which is not supported: every family has parameters of its '
+                f'own, and all are learned. Remove "{key}".'
+            )
     parents = _list(entry, "parents", where)
     for name in (child, *parents):
         if not isinstance(name, str):
