@@ -1,9 +1,10 @@
 """Message passing in clique trees, over all instances of all kinds. Twin: `twins.expect_trees`.
 
 Every table is normalised as soon as it is made, with the logs of the totals added up: nothing
-underflows, however long a chain is. The kernels take real or complex log θ; with an imaginary part
-i·h·u the expected counts come back with their exact derivative along u in the imaginary part (the
-complex-step method), so that one kernel serves E step, tangent and Hessian.
+underflows, however long a chain is; where all is lost inside one clique, logs are used throughout.
+The kernels take real or complex log θ; with an imaginary part i·h·u the expected counts come back
+with their exact derivative along u in the imaginary part (the complex-step method), so that one
+kernel serves E step, tangent and Hessian.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.inference.jit import kernel
 from lacunet.inference.tree_plan import TreeArrays
 
@@ -108,6 +109,80 @@ def pass_messages(a: TreeArrays, kind: int, work: Any, messages: Any) -> Any:
 
 
 @kernel
+def log_sum_by(x: Any, maps: IndexArray, start: int, out: Any, top: FloatArray) -> None:
+    """Log Σ exp of the entries that a map sends to each place: out (places,)."""
+    top[: out.shape[0]] = -np.inf
+    for c in range(x.shape[0]):
+        s = maps[start + c]
+        top[s] = max(top[s], x[c].real)
+    out[:] = 0.0
+    for c in range(x.shape[0]):
+        s = maps[start + c]
+        if top[s] > -np.inf:
+            out[s] += np.exp(x[c] - top[s])
+    for s in range(out.shape[0]):
+        out[s] = np.log(out[s]) + top[s] if top[s] > -np.inf else out[s] - np.inf
+
+
+@kernel
+def posterior_by_logs(
+    a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any, messages: Any
+) -> Any:
+    """The same as loading and passing messages, in logs throughout: slow, and nothing underflows.
+
+    Weights inside one clique may be further apart than a float reaches, and a zero elsewhere may
+    forbid all but the smallest: only logs tell that from an impossible instance.
+    """
+    first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
+    top = np.empty(messages.shape[0] + 1)
+    for q in range(first, last + 1):
+        w = work[a.first[q] : a.first[q] + a.cells[q]]
+        w[:] = 0.0
+        for s in range(a.slots[q], a.slots[q + 1]):
+            offset = a.offsets[row + a.slot_family[s]]
+            for c in range(a.cells[q]):
+                w[c] += log_theta[offset + a.maps[a.slot_map[s] + c]]
+    for q in range(first, last):
+        message = messages[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
+        log_sum_by(work[a.first[q] : a.first[q] + a.cells[q]], a.maps, a.up[q], message, top)
+        p = a.parent[q]
+        for c in range(a.cells[p]):
+            work[a.first[p] + c] += message[a.maps[a.down[q] + c]]
+    everything = work[: a.first[last] + a.cells[last]]
+    total = messages[:1].copy()
+    nowhere = np.zeros(a.cells[last], dtype=np.int32)
+    log_sum_by(work[a.first[last] : a.first[last] + a.cells[last]], nowhere, 0, total, top)
+    if not total[0].real > -np.inf:
+        everything[:] = 0.0
+        return total[0]
+    for q in range(last - 1, first - 1, -1):
+        sent = messages[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
+        back = np.empty_like(sent)
+        p = a.parent[q]
+        log_sum_by(work[a.first[p] : a.first[p] + a.cells[p]], a.maps, a.down[q], back, top)
+        for c in range(a.cells[q]):
+            s = a.maps[a.up[q] + c]
+            if sent[s].real > -np.inf:
+                work[a.first[q] + c] += back[s] - sent[s]
+    for c in range(everything.shape[0]):
+        everything[c] = np.exp(everything[c] - total[0])
+    return total[0]
+
+
+@kernel
+def posterior_tables(
+    a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any, messages: Any
+) -> Any:
+    """Put an instance's posterior clique tables into `work`; return its log-likelihood."""
+    log_scale = load_cliques(a, kind, row, log_theta, work)
+    log_z = pass_messages(a, kind, work, messages) + log_scale
+    cliques = a.kind_cliques[kind + 1] - a.kind_cliques[kind]
+    if not log_z.real > -np.inf and cliques > 1:
+        log_z = posterior_by_logs(a, kind, row, log_theta, work, messages)
+    return log_z
+
+
+@kernel
 def spread_cliques(a: TreeArrays, kind: int, row: int, weight: float, work: Any, out: Any) -> None:
     """Add posterior tables, times a weight, to the positions of their families."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
@@ -126,8 +201,7 @@ def expect_trees(a: TreeArrays, log_theta: Any, work: Any, messages: Any, out: A
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            log_z = load_cliques(a, kind, row, log_theta, work)
-            log_z += pass_messages(a, kind, work, messages)
+            log_z = posterior_tables(a, kind, row, log_theta, work, messages)
             if a.counts[i] > 0.0:  # 0 · −inf would be NaN
                 log_lik += a.counts[i] * log_z
             spread_cliques(a, kind, row, a.counts[i], work, out)
@@ -141,8 +215,8 @@ def beliefs(
     """Posterior tables of all cliques of one kind: out (instances, cells of the kind)."""
     for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
         n = i - a.kind_instances[kind]
-        load_cliques(a, kind, a.kind_offsets[kind] + n * a.kind_width[kind], log_theta, work)
-        pass_messages(a, kind, work, messages)
+        row = a.kind_offsets[kind] + n * a.kind_width[kind]
+        posterior_tables(a, kind, row, log_theta, work, messages)
         out[n] = work[: out.shape[1]]
 
 
@@ -154,8 +228,7 @@ def scores(
     for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
         n = i - a.kind_instances[kind]
         row = a.kind_offsets[kind] + n * a.kind_width[kind]
-        load_cliques(a, kind, row, log_theta, work)
-        pass_messages(a, kind, work, messages)
+        posterior_tables(a, kind, row, log_theta, work, messages)
         spread_cliques(a, kind, row, 1.0, work, out[n])
 
 
@@ -203,8 +276,7 @@ def subtract_covariances(
                 p = positions[n]
                 kept = log_theta[p]
                 log_theta[p] = kept + STEP * 1j
-                load_cliques(a, kind, row, log_theta, work)
-                pass_messages(a, kind, work, messages)
+                posterior_tables(a, kind, row, log_theta, work, messages)
                 log_theta[p] = kept
                 spread_cliques(a, kind, row, a.counts[i], work, derivative)
                 for m in range(found):
