@@ -151,19 +151,20 @@ def select(
         table = table_for(data, structure, **reading)
         varied = dict.fromkeys(to_vary(structure, hidden), numbers)
         proposals = sizes_of_hidden(structure, varied, table)
+    how = {"scores": chosen, "options": options, "alpha": alpha, "prior": prior, "rank": rank}
+    return _evaluate(table, proposals, threads, listener, **how)
+
+
+def _evaluate(
+    table: Table,
+    proposals: Sequence[Proposal],
+    threads: int | None,
+    listener: Listener,
+    **how: Any,
+) -> Selection:
     prepare(listener, *(p.network for p in proposals))
     with workers(threads) as spread:
-        return evaluate(
-            table,
-            proposals,
-            scores=chosen,
-            options=options,
-            alpha=alpha,
-            prior=prior,
-            rank=rank,
-            spread=spread,
-            listener=listener,
-        )
+        return evaluate(table, proposals, spread=spread, listener=listener, **how)
 
 
 def compare(
@@ -193,19 +194,8 @@ def compare(
     rank = check_dimension(dimension)
     proposals = structures(networks, hidden)
     table = table_for(data, proposals[0].network, **reading)
-    prepare(listener, *(p.network for p in proposals))
-    with workers(threads) as spread:
-        return evaluate(
-            table,
-            proposals,
-            scores=chosen,
-            options=options,
-            alpha=alpha,
-            prior=prior,
-            rank=rank,
-            spread=spread,
-            listener=listener,
-        )
+    how = {"scores": chosen, "options": options, "alpha": alpha, "prior": prior, "rank": rank}
+    return _evaluate(table, proposals, threads, listener, **how)
 
 
 def structures(
