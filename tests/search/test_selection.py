@@ -11,7 +11,12 @@ from lacunet.parallel import workers
 from lacunet.progress import Progress
 from lacunet.scores import SCORES, choose_scores
 from lacunet.search.average import Labellings, choose, posterior
-from lacunet.search.states import select_states
+from lacunet.search.candidates import evaluate
+from lacunet.search.states import latent_classes
+
+
+def select_states(table, states, **how):
+    return evaluate(table, latent_classes(table, list(states)), **how)
 
 
 @pytest.fixture(scope="module")

@@ -9,15 +9,14 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say, show
-from lacunet.cli.tables import audit
+from lacunet.cli.console import command, progress
+from lacunet.cli.selections import finish
+from lacunet.cli.tables import read
 from lacunet.files import check_folder
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.prior import PAPER_ALPHA
-from lacunet.report.documents import selection_document
-from lacunet.report.folder import save_selection
 from lacunet.scores import choose_scores
 
 
@@ -57,8 +56,7 @@ def compare(
     if save is not None:
         check_folder(save)
     structures = api.structures(networks, o.parse_hidden(hidden))
-    table = api.table_for(data, structures[0].network, missing=o.split(missing), weights=weights)
-    audit(table)
+    table = read(data, structures[0].network, missing, weights, None, None)
     with progress() as listener:
         found = api.compare(
             table,
@@ -73,8 +71,4 @@ def compare(
             dimension=dimension,
             listener=listener,
         )
-    if save is not None:
-        save_selection(found, save)
-    show(found, selection_document(found), json)
-    if save is not None:
-        say(f"written: {save}")
+    finish(found, save, json)

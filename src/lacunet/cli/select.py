@@ -10,7 +10,8 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say, show
+from lacunet.cli.console import command, progress, say
+from lacunet.cli.selections import finish
 from lacunet.cli.tables import read
 from lacunet.errors import OptionError
 from lacunet.files import check_folder
@@ -18,8 +19,6 @@ from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.prior import PAPER_ALPHA
-from lacunet.report.documents import selection_document
-from lacunet.report.folder import save_selection
 from lacunet.search.average import Label, check_prior
 from lacunet.search.states import check_states
 
@@ -98,12 +97,7 @@ def select(
             prior=chances,
             listener=listener,
         )
-    # Saved before shown: whoever closes the pipe early still gets the files.
-    if save is not None:
-        save_selection(found, save)
-    show(found, selection_document(found), json)
-    if save is not None:
-        say(f"written: {save}")
+    finish(found, save, json)
 
 
 def _prior(text: str | None, states: Sequence[Label], varied: int) -> dict[Label, float] | None:

@@ -127,16 +127,21 @@ class Builder:
         size = self.layout.size + (self.layout.configurations if self.fill else 0)
         N = np.zeros(size)
         for c in self.collectors:
-            if not all(v in self.codes for v in c.strides):
-                continue
-            whole = np.ones(len(self.counts), dtype=bool)
-            for v in c.strides:
-                whole &= self.codes[v] >= 0
-            if c.silent:
-                whole &= self.parts.barren[self.pattern_of_row, c.family]
-            rows = np.flatnonzero(whole)
-            N += totals(self.offsets(c, rows), self.counts[rows], size)
+            rows, positions = self.seen_whole(c)
+            N += totals(positions, self.counts[rows], size)
         return N
+
+    def seen_whole(self, c: Collector) -> tuple[IntArray, IntArray]:
+        """Rows that show all of a collector (if it is silent: not its child), and where to."""
+        if not all(v in self.codes for v in c.strides):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        whole = np.ones(len(self.counts), dtype=bool)
+        for v in c.strides:
+            whole &= self.codes[v] >= 0
+        if c.silent:
+            whole &= self.parts.barren[self.pattern_of_row, c.family]
+        rows = np.flatnonzero(whole)
+        return rows, self.offsets(c, rows)
 
     def offsets(self, c: Collector, rows: IntArray, besides: Sequence[int] = ()) -> IntArray:
         """Where the observed values of some rows point to in a collector."""

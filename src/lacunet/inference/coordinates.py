@@ -46,7 +46,11 @@ def softmax_gradient(
     It is zero exactly where EM stands still, and never infinite; its largest absolute value is the
     "scaled gradient" of convergence tests.
     """
-    a = N + (alpha - 1.0)
+    return em_residual(theta, N + (alpha - 1.0), layout)
+
+
+def em_residual(theta: FloatArray, a: FloatArray, layout: Layout) -> FloatArray:
+    """How far counts (with what the prior adds) are from those that θ would give back."""
     return a - theta * layout.spread(layout.sum_k(a))
 
 

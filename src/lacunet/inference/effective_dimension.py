@@ -58,9 +58,7 @@ def _family_posteriors(builder: Builder, log_theta: FloatArray) -> FloatArray:
     """P_ijk of each row, (rows, size): what it adds to the expected counts."""
     P = np.zeros((len(builder.counts), builder.layout.size))
     for c in builder.collectors:
-        if all(v in builder.codes for v in c.strides):
-            rows = np.arange(len(P))
-            P[rows, builder.offsets(c, rows)] = 1.0
+        P[builder.seen_whole(c)] = 1.0
     for v, rows, slots in builder.single_variables():
         plan = pattern_plan(v, builder.layout.cards[v], slots, np.ones(len(rows)))
         posterior = pattern_posteriors(plan, log_theta)

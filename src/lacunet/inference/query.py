@@ -37,9 +37,8 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
         np.zeros((len(codes), layout.offsets[f + 1] - layout.offsets[f]))
         for f in range(n, n + len(groups))
     ]
-    for f, out in enumerate(found, start=n):
-        _put_seen(builder, f, out)
-        _put_patterns(builder, f, out, log_theta)
+    _put_seen(builder, n, found)
+    _put_patterns(builder, n, found, log_theta)
     _put_trees(builder, n, found, log_theta)
     return [
         _in_order(out, layout.axes[f], layout.families[f], layout.cards)
@@ -58,26 +57,25 @@ def _with_watchers(network: Network, groups: Sequence[Sequence[int]]) -> Network
     )
 
 
-def _put_seen(builder: Builder, f: int, out: FloatArray) -> None:
-    """Rows that show the whole group."""
-    collector = builder.collectors[f]
-    if all(v in builder.codes for v in collector.strides):
-        whole = np.all([builder.codes[v] >= 0 for v in collector.strides], axis=0)
-        rows = np.flatnonzero(whole)
-        out[rows, builder.offsets(collector, rows) - collector.first] = 1.0
+def _put_seen(builder: Builder, n: int, found: Sequence[FloatArray]) -> None:
+    """Rows that show a whole group."""
+    for collector, out in zip(builder.collectors[n:], found, strict=True):
+        rows, positions = builder.seen_whole(collector)
+        out[rows, positions - collector.first] = 1.0
 
 
-def _put_patterns(builder: Builder, f: int, out: FloatArray, log_theta: FloatArray) -> None:
-    """Rows in which one hidden variable of the group is open, and is a component by itself."""
-    collector = builder.collectors[f]
+def _put_patterns(
+    builder: Builder, n: int, found: Sequence[FloatArray], log_theta: FloatArray
+) -> None:
+    """Rows in which one hidden variable of a group is open, and is a component by itself."""
     for v, rows, slots in builder.single_variables():
-        if v in collector.strides:
-            cells = builder.layout.cards[v]
-            plan = pattern_plan(v, cells, slots, np.ones(len(rows)))
-            first = builder.offsets(collector, rows, besides=(v,)) - collector.first
-            out[rows[:, None], first[:, None] + np.arange(cells)] = pattern_posteriors(
-                plan, log_theta
-            )[:, :cells]
+        cells = builder.layout.cards[v]
+        plan = pattern_plan(v, cells, slots, np.ones(len(rows)))
+        p = pattern_posteriors(plan, log_theta)[:, :cells]
+        for collector, out in zip(builder.collectors[n:], found, strict=True):
+            if v in collector.strides:
+                first = builder.offsets(collector, rows, besides=(v,)) - collector.first
+                out[rows[:, None], first[:, None] + np.arange(cells)] = p
 
 
 def _put_trees(

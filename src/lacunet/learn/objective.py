@@ -11,6 +11,7 @@ from scipy.special import xlogy
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.inference import kernels
+from lacunet.inference.coordinates import em_residual
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem
 from lacunet.model.prior import log_prior
@@ -79,6 +80,4 @@ class Objective:
 
     def gradient(self, point: Point) -> FloatArray:
         """Gradient in the softmax basis, in cases: zero exactly where EM stands still."""
-        layout = self.problem.layout
-        a = point.N + self.pseudo
-        return a - point.theta * layout.spread(layout.sum_k(a))
+        return em_residual(point.theta, point.N + self.pseudo, self.problem.layout)

@@ -32,6 +32,12 @@ class Proposal:
     network: Network
     sizes: Sizes  # states of the hidden variables that the search varies; empty if it varies none
 
+    @property
+    def title(self) -> str:
+        """The label in words."""
+        k = self.label
+        return k if isinstance(k, str) else f"{k} state{'s' * (k > 1)}"
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -55,8 +61,7 @@ class Candidate:
     @property
     def title(self) -> str:
         """The label in words."""
-        k = self.label
-        return k if isinstance(k, str) else f"{k} state{'s' * (k > 1)}"
+        return self.proposal.title
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -211,6 +216,4 @@ class _Track:
         with self.lock:
             self.done[proposal.label] = done
             part = math.fsum(self.weight[k] * d for k, d in self.done.items())
-            name = proposal.label
-            task = name if isinstance(name, str) else f"{name} state{'s' * (name > 1)}"
-            self.listener(Progress(task, part / math.fsum(self.weight.values())))
+            self.listener(Progress(proposal.title, part / math.fsum(self.weight.values())))

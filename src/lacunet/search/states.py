@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Network, with_hidden
-from lacunet.search.candidates import Proposal, Selection, evaluate
+from lacunet.search.candidates import Proposal
 
 
 def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
@@ -61,8 +60,3 @@ def sizes_of_hidden(
         )
         found.append(Proposal(label, with_hidden(network, chosen), chosen))
     return found
-
-
-def select_states(table: Table, states: Sequence[int], **how: Any) -> Selection:
-    """Select the number of classes of a latent class model; `how` goes to `evaluate`."""
-    return evaluate(table, latent_classes(table, list(states)), **how)
