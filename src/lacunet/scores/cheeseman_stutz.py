@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlogy
 
-from lacunet.scores.counts import log_bd
+from lacunet.model.counts import log_bd
 from lacunet.scores.evidence import Evidence, Score, ScoreInput
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lacunet.scores.counts import log_bd
+from lacunet.model.counts import log_bd
 from lacunet.scores.evidence import Evidence, Score, ScoreInput
 
 

@@ -1,4 +1,4 @@
-"""The BD formula, which BD, MLED and Cheeseman–Stutz put different counts into."""
+"""Complete counts in closed form: the BD formula, which several scores put counts into."""
 
 from __future__ import annotations
 

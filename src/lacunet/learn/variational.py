@@ -1,0 +1,94 @@
+"""Variational Bayes: the best posterior in which parameters and hidden values are independent.
+
+q(θ) is a product of Dirichlets with exponents η = α + E_q[N]; q(hidden) is the posterior of the
+hidden values under weights exp E_q[log θ] in place of θ. So a step is an E step at those weights,
+and the bound is, with the expected counts N of q(hidden),
+
+    log p(D|S) ≥ log BD(N) + H[q(hidden)],     H = log Z(weights) − N · log weights.
+
+At the posterior under any θ that is Cheeseman–Stutz (barren variables left out): steps from there
+only raise it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.expectation import add_expected, safe_log
+from lacunet.inference.problem import Problem
+from lacunet.model.counts import log_bd
+
+TOLERANCE = 1e-7  # nats gained by a step, below which the bound counts as reached
+MAX_STEPS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Variational:
+    """An independent posterior, and the bound that it gives."""
+
+    problem: Problem
+    N: FloatArray  # (size,) expected counts under q(hidden), with what was seen
+    bound: float  # ≤ log p(D|S)
+    steps: int = 0
+
+    @property
+    def exponents(self) -> FloatArray:
+        """η, the exponents of the best q(θ)."""
+        return self.problem.alpha + self.N
+
+    @property
+    def log_weights(self) -> FloatArray:
+        """E_q[log θ]: what q(hidden) would best be made from."""
+        return mean_log(self.problem, self.exponents)
+
+    @property
+    def mean(self) -> FloatArray:
+        """E_q[θ]."""
+        layout, eta = self.problem.layout, self.exponents
+        return eta / layout.spread(layout.sum_k(eta))
+
+
+def mean_log(problem: Problem, eta: FloatArray) -> FloatArray:
+    """E[log θ] under Dirichlets with exponents η."""
+    layout = problem.layout
+    expected: FloatArray = digamma(eta) - layout.spread(digamma(layout.sum_k(eta)))
+    return expected
+
+
+def at_weights(problem: Problem, log_weights: FloatArray, steps: int = 0) -> Variational:
+    """Take q(hidden) ∝ Π weights, over what is hidden, and the q(θ) that is best for it."""
+    components = problem.components
+    N = np.zeros(problem.layout.size)
+    entropy = 0.0
+    if components.hidden:
+        log_z = add_expected(components, log_weights, N)
+        used = N > 0
+        entropy = log_z - float(N[used] @ log_weights[used])
+    N += components.seen
+    families = log_bd(N, problem.alpha, problem.layout)
+    return Variational(problem, N, float(families.sum()) + entropy, steps)
+
+
+def at_theta(problem: Problem, theta: FloatArray) -> Variational:
+    """Take the posterior of the hidden values at θ: the bound is Cheeseman–Stutz's."""
+    return at_weights(problem, safe_log(theta))
+
+
+def step(q: Variational) -> Variational:
+    """Improve q(θ), then q(hidden): the bound never falls."""
+    return at_weights(q.problem, q.log_weights, q.steps + 1)
+
+
+def vary(
+    q: Variational, *, tolerance: float = TOLERANCE, max_steps: int = MAX_STEPS
+) -> Variational:
+    """Step until the bound stands still."""
+    for _ in range(max_steps):
+        before, q = q, step(q)
+        if q.bound - before.bound < tolerance:
+            break
+    return q
