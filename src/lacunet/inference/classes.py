@@ -1,22 +1,32 @@
-"""Latent class models of one table that differ only in their number of classes."""
+"""Hidden states that are all alike, and latent class models with more or fewer of them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.model.latent_class import is_latent_class, latent_class
+from lacunet.model.latent_class import is_latent_class
+from lacunet.model.network import with_hidden
+
+
+def interchangeable(problem: Problem) -> tuple[int, ...]:
+    """Hidden variables whose states the prior does not tell apart: any numbering is as good."""
+    return tuple(h for h in problem.network.hidden if _alike(problem, h))
+
+
+def _alike(problem: Problem, h: int) -> bool:
+    layout = problem.layout
+    tables = (
+        np.moveaxis(layout.table(problem.alpha, i), family.index(h), 0)
+        for i, family in enumerate(layout.families)
+        if h in family
+    )
+    return all((table == table[0]).all() for table in tables)
 
 
 def exchangeable(problem: Problem) -> bool:
     """Whether it is a latent class model whose prior does not tell the classes apart."""
-    if not is_latent_class(problem.network):
-        return False
-    layout, alpha = problem.layout, problem.alpha
-    tables = [layout.table(alpha, i) for i in range(len(layout.cards))]
-    return bool((tables[0] == tables[0][0]).all()) and all(
-        (table == table[0]).all() for table in tables[1:]
-    )
+    return is_latent_class(problem.network) and interchangeable(problem) == (0,)
 
 
 def with_classes(problem: Problem, classes: int) -> Problem:
@@ -28,8 +38,7 @@ def with_classes(problem: Problem, classes: int) -> Problem:
     old = problem.layout
     if classes == old.cards[0]:
         return problem
-    leaves = [(v.name, v.states) for v in problem.network.variables[1:]]
-    network = latent_class(leaves, classes)
+    network = with_hidden(problem.network, {problem.network.variables[0].name: classes})
     tables = [np.full(classes, old.table(problem.alpha, 0)[0])]
     for i in range(1, len(old.cards)):
         one = old.table(problem.alpha, i)[0]

@@ -221,6 +221,17 @@ def beliefs(
 
 
 @kernel
+def log_weights(
+    a: TreeArrays, kind: int, log_theta: FloatArray, work: Any, messages: Any, out: FloatArray
+) -> None:
+    """Log-likelihood of each instance of one kind by itself: out (instances,)."""
+    for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
+        n = i - a.kind_instances[kind]
+        row = a.kind_offsets[kind] + n * a.kind_width[kind]
+        out[n] = posterior_tables(a, kind, row, log_theta, work, messages)
+
+
+@kernel
 def scores(
     a: TreeArrays, kind: int, log_theta: FloatArray, work: Any, messages: Any, out: FloatArray
 ) -> None:
