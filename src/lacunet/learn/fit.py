@@ -13,14 +13,7 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.diagnose import diagnose
 from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.schedules import (
-    Report,
-    Schedule,
-    Search,
-    leave_saddles,
-    search_default,
-    search_paper,
-)
+from lacunet.learn.schedules import SEARCHERS, Report, Schedule, Search, leave_saddles
 from lacunet.learn.show import model_grids
 from lacunet.learn.starts import Map
 from lacunet.model.network import Model
@@ -97,7 +90,7 @@ def learn(
     listener: Listener = ignore,
     start: Model | None = None,
 ) -> Fit:
-    """Find the MAP or ML parameters of a problem, from random starts or from a given model."""
+    """Find the MAP or ML parameters of a problem, as a schedule says or from a given model."""
     options = options or Options()
     began = time.perf_counter()
     objective = Objective.build(problem, options.estimate)
@@ -137,7 +130,7 @@ def _search(
         climb = ascend(objective, em_while_fast(objective, objective.at(start.theta)))
         climb, curvature = leave_saddles(objective, climb)
         return Search(climb, 1, 1, curvature)
-    search = search_paper if options.schedule is Schedule.PAPER else search_default
+    search = SEARCHERS[options.schedule]
     return search(objective, options.starts, options.seed, spread, report)
 
 
@@ -158,9 +151,11 @@ def _flags(found: Search, options: Options) -> Iterator[str]:
     if found.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
         yield f"not converged: {found.climb.outcome}"
     if found.finalists > 1 and found.reached == 1:
+        quick = options.schedule is Schedule.DEFAULT
+        further = "--schedule thorough" if quick else f"--starts {4 * options.starts}"
         yield (
             f"unstable: only 1 of {found.finalists} final starts reached the best optimum; "
-            f"there may be a better one (try --starts {4 * options.starts})"
+            f"there may be a better one (try {further})"
         )
     if found.finalists == 1 and found.curvature is not None:
         yield "single start: nothing tells whether this optimum is the best"

@@ -41,7 +41,7 @@ class Objective:
     problem: Problem
     estimate: Estimate
     pseudo: FloatArray  # (size,) α − 1 for the MAP, 0 for the ML: what the M step adds to counts
-    constant: float  # log p(θ) without its Σ (α − 1) log θ
+    constant: float  # of the log prior: what is left without its Σ pseudo log θ
 
     @classmethod
     def build(cls, problem: Problem, estimate: Estimate) -> Objective:
@@ -56,7 +56,16 @@ class Objective:
                 f"alpha {alpha.min():g} is below 1, so the posterior density has no maximum: it is "
                 f"infinite at probability 0. Use alpha 1 or more{size}, or --estimate ml."
             )
-        return cls(problem, estimate, alpha - 1.0, log_prior(np.ones(layout.size), alpha, layout))
+        return cls(problem, estimate, alpha - 1.0, _normaliser(problem))
+
+    @classmethod
+    def softmax(cls, problem: Problem) -> Objective:
+        """Give log p(D|φ) + log p(φ), the posterior density of φ = log θ.
+
+        It is that of θ times Π θ_ijk, so α stands where α − 1 did: every α > 0 has a maximum, and
+        it is never on the boundary.
+        """
+        return cls(problem, Estimate.MAP, problem.alpha, _normaliser(problem))
 
     def at(self, theta: FloatArray) -> Point:
         """Run the E step at θ."""
@@ -81,3 +90,8 @@ class Objective:
     def gradient(self, point: Point) -> FloatArray:
         """Gradient in the softmax basis, in cases: zero exactly where EM stands still."""
         return em_residual(point.theta, point.N + self.pseudo, self.problem.layout)
+
+
+def _normaliser(problem: Problem) -> float:
+    """Log of the constant of the Dirichlet densities, which is their value at θ = 1 throughout."""
+    return log_prior(np.ones(problem.layout.size), problem.alpha, problem.layout)
