@@ -5,8 +5,14 @@ import pytest
 from hypothesis import assume, given
 
 from lacunet.inference import hessian
-from lacunet.inference.coordinates import FreeCoordinates, free_coordinates, theta_gradient
+from lacunet.inference.coordinates import (
+    FreeCoordinates,
+    em_residual,
+    free_coordinates,
+    theta_gradient,
+)
 from lacunet.inference.expectation import expect
+from network_problems import network_cases
 from problems import cases, make_case
 
 
@@ -69,3 +75,42 @@ def test_rows_in_chunks_give_the_same(monkeypatch):
     monkeypatch.setattr(hessian, "CHUNK_NUMBERS", 7 * case.layout.size)
     B = full(hessian.negative_hessian(case.problem, case.theta, coordinates))
     np.testing.assert_allclose(A, B, rtol=1e-10, atol=1e-8)
+
+
+def check_softmax(problem, theta):
+    """Against differences of E N + α − θ(E N_ij + α_ij), moved in one φ at a time."""
+    layout, alpha = problem.layout, problem.alpha
+    coordinates = free_coordinates(layout, theta)
+    A = hessian.softmax_hessian(problem, theta, expect(problem, theta).N, coordinates)
+
+    def gradient(position, step):
+        moved = theta.copy()
+        moved[position] *= np.exp(step)
+        moved /= layout.spread(layout.sum_k(moved))
+        counts = expect(problem, moved).N + alpha
+        return em_residual(moved, counts, layout)[coordinates.free]
+
+    np.testing.assert_array_equal(A.shape, (layout.dimension,) * 2)
+    for j, position in enumerate(coordinates.free):
+        column = (gradient(position, -1e-5) - gradient(position, 1e-5)) / 2e-5
+        np.testing.assert_allclose(A[:, j], column, atol=1e-7 * (1 + problem.cases))
+
+
+@given(cases(max_classes=3, max_leaves=3))
+def test_softmax_hessian_is_finite_differences_of_its_gradient(case):
+    check_softmax(case.problem, case.theta)
+
+
+@given(network_cases(max_variables=5))
+def test_softmax_hessian_of_networks(case):
+    assume((case.theta > 0).all())
+    check_softmax(case.problem, case.theta)
+
+
+@given(network_cases(complete=True))
+def test_softmax_curvature_of_complete_data_has_a_closed_form(case):
+    problem, theta = case.problem, case.theta
+    N = expect(problem, theta).N
+    A = hessian.softmax_hessian(problem, theta, N, free_coordinates(case.layout, theta))
+    closed = hessian.softmax_complete_log_det(problem, theta, N)
+    assert np.linalg.slogdet(A)[1] == pytest.approx(closed, abs=1e-8)

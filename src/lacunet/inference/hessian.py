@@ -1,7 +1,9 @@
-"""A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in free θ coordinates (DESIGN §3).
+"""A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in two bases (DESIGN §3).
 
 In the form of Louis (1982): A = A_c − Σ_components Cov[complete-data score | component], with A_c
-what A would be if the hidden values had been seen in their expected counts.
+what A would be if the hidden values had been seen in their expected counts. Both bases share the
+covariances: those of φ are those of θ with the chain rule dθ/dφ on both sides, and no term with the
+gradient appears, for complete data have none of it in their natural parameters φ.
 
 For components of one hidden variable the covariance is the second moment, which couples only
 parameters of the same hidden state (one small product per state), less the outer product of the
@@ -10,6 +12,8 @@ expected counts, exact by the complex step.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -30,31 +34,71 @@ def negative_hessian(
 ) -> FloatArray:
     """Give A, (d, d) in Fortran order; only the lower triangle is filled."""
     A = np.zeros((len(coordinates.free),) * 2, order="F")
-    _add_complete(A, problem, theta, coordinates)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        curvature = (expect(problem, theta).N + (problem.alpha - 1.0)) / theta**2
+    # A_c: diag(Ñ_k / θ_k²) + Ñ_ref / θ_ref² · 11ᵀ for each parent configuration.
+    A[np.diag_indices_from(A)] += curvature[coordinates.free]
+    for columns in _configurations(problem, coordinates):
+        references = coordinates.reference[columns[:, 0]]
+        A[columns[:, :, None], columns[:, None, :]] += curvature[references][:, None, None]
+    return _less_covariances(A, problem, theta, coordinates)
+
+
+def softmax_hessian(
+    problem: Problem, theta: FloatArray, N: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """Give A of log p(D|φ) + log p(φ) with φ_k = log θ_k/θ_ref, (d, d); N are E[N_ijk] at θ > 0.
+
+    The density of φ is that of θ times Π θ_k, so its prior adds α cases to the counts, not α − 1.
+    """
+    d = len(coordinates.free)
+    lower = np.tril(_less_covariances(np.zeros((d, d), order="F"), problem, theta, coordinates))
+    A = lower + np.tril(lower, -1).T
+    free = theta[coordinates.free]
+    ij = problem.layout.ij[coordinates.free]
+    opens = np.diff(ij, prepend=-1) != 0  # `free` is ordered by configuration
+    for _ in range(2 if d else 0):  # dθ_l/dφ_k = θ_l (1[l = k] − θ_k), over rows, then columns
+        A *= free[:, None]
+        sums = np.add.reduceat(A, np.flatnonzero(opens), axis=0)
+        A -= free[:, None] * sums[np.cumsum(opens) - 1]
+        A = A.T
+    # A_c: Ñ_ij (diag θ − θθᵀ) for each parent configuration.
+    cases = problem.layout.spread(problem.layout.sum_k(N + problem.alpha))[coordinates.free]
+    A[np.diag_indices_from(A)] += cases * free
+    for columns in _configurations(problem, coordinates):
+        outer = free[columns][:, :, None] * free[columns][:, None, :]
+        A[columns[:, :, None], columns[:, None, :]] -= cases[columns[:, :1]][:, :, None] * outer
+    return A
+
+
+def softmax_complete_log_det(problem: Problem, theta: FloatArray, N: FloatArray) -> float:
+    """Log |A_c| in φ: Π_ij Ñ_ij^(r − 1) Π_k θ_k with Ñ = E N + α."""
+    layout = problem.layout
+    states = layout.sum_k(np.ones(layout.size))
+    cases = layout.sum_k(N + problem.alpha)
+    free = states > 1  # a variable with one state has no parameter
+    return float(np.sum((states[free] - 1.0) * np.log(cases[free])) + np.sum(safe_log(theta)))
+
+
+def _configurations(problem: Problem, coordinates: FreeCoordinates) -> Iterator[IntArray]:
+    """Columns of A by parent configuration, (configurations, free states), a width at a time."""
+    # `free` is ordered by configuration, so the columns of one configuration are neighbours.
+    ij = problem.layout.ij[coordinates.free]
+    first = np.flatnonzero(np.diff(ij, prepend=-1))
+    width = np.diff(first, append=len(ij))
+    for w in np.unique(width):
+        yield first[width == w][:, None] + np.arange(w)
+
+
+def _less_covariances(
+    A: FloatArray, problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """Subtract the covariances of all components, in free θ coordinates; lower triangle only."""
     for plan in problem.components.patterns:
         A = _subtract_patterns(A, plan, theta, coordinates)
     if problem.components.trees is not None:
         _subtract_trees(A, problem.components.trees, theta, coordinates)
     return A
-
-
-def _add_complete(
-    A: FloatArray, problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
-) -> None:
-    """Add A_c: diag(Ñ_k / θ_k²) + Ñ_ref / θ_ref² · 11ᵀ for each parent configuration."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        curvature = (expect(problem, theta).N + (problem.alpha - 1.0)) / theta**2
-    free, reference = coordinates.free, coordinates.reference
-    A[np.diag_indices_from(A)] += curvature[free]
-    # `free` is ordered by configuration, so the columns of one configuration are neighbours.
-    ij = problem.layout.ij[free]
-    first = np.flatnonzero(np.diff(ij, prepend=-1))
-    width = np.diff(first, append=len(ij))
-    for w in np.unique(width):
-        columns = first[width == w][:, None] + np.arange(w)
-        A[columns[:, :, None], columns[:, None, :]] += curvature[reference[columns[:, 0]]][
-            :, None, None
-        ]
 
 
 class _Touched:

@@ -6,60 +6,102 @@ import difflib
 from collections.abc import Sequence
 
 from lacunet.errors import OptionError
+from lacunet.inference.expectation import safe_log
 from lacunet.inference.problem import Problem
 from lacunet.scores.bd import BD
 from lacunet.scores.bic import BIC
 from lacunet.scores.cheeseman_stutz import CS
+from lacunet.scores.csl import CSL
 from lacunet.scores.draper import DRAPER
-from lacunet.scores.evidence import Evidence, Score, ScoreInput
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.icl import ICL
+from lacunet.scores.labellings import with_all_labellings
 from lacunet.scores.laplace import LAPLACE
+from lacunet.scores.laplace_phi import LAPLACE_PHI
 from lacunet.scores.mled import MLED
+from lacunet.scores.occupancy import occupied
+from lacunet.scores.sbic import SBIC
+from lacunet.scores.score import Score
+from lacunet.scores.sequential import SEQUENTIAL
+from lacunet.scores.vb import VB
+from lacunet.scores.wbic import WBIC
 
-SCORES: tuple[Score, ...] = (LAPLACE, CS, MLED, DRAPER, BIC, BD)
-HEADLINE = CS  # a lower bound on the evidence, nearly exact when classes are well separated
+CSL_OCCUPIED = occupied(
+    CSL,
+    log_weights=lambda at: safe_log(at.softmax.point.theta),
+    log_own=lambda at: at.softmax.log_own,
+    usual=True,
+)
+SCORES: tuple[Score, ...] = (
+    LAPLACE,
+    LAPLACE_PHI,
+    CSL,
+    VB,
+    CS,
+    MLED,
+    DRAPER,
+    BIC,
+    BD,
+    ICL,
+    SBIC,
+    WBIC,
+    SEQUENTIAL,
+    with_all_labellings(VB),
+    CSL_OCCUPIED,
+    occupied(VB, log_weights=lambda at: at.variational.log_weights),
+    occupied(CS),
+    occupied(LAPLACE),
+)
+HEADLINE = CSL  # of the scores that are defined everywhere, the nearest to measured evidence
+# The answer goes by the first of these that all candidates have (docs: which score to trust).
+RECOMMENDED = (CSL_OCCUPIED, HEADLINE, CS)
+GROUPS = {"usual": tuple(s for s in SCORES if s.usual), "all": SCORES}
 
 __all__ = [
+    "GROUPS",
     "HEADLINE",
+    "RECOMMENDED",
     "SCORES",
     "Evidence",
     "Score",
     "ScoreInput",
     "applicable",
     "choose_scores",
-    "only_exact",
+    "not_defined",
 ]
 
 
 def choose_scores(names: str | Sequence[str]) -> tuple[Score, ...]:
-    """Give the scores of a comma-separated list or a sequence of names; 'all' are all."""
+    """Give the scores of a comma-separated list or a sequence of names, of scores or of groups.
+
+    >>> [score.name for score in choose_scores("cs, bic")]
+    ['cs', 'bic']
+    """
     wanted = [n.strip().lower() for n in (names.split(",") if isinstance(names, str) else names)]
-    known = {s.name: s for s in SCORES}
+    known = {**{s.name: (s,) for s in SCORES}, **GROUPS}
     if not wanted:
-        raise OptionError("no score is named. Name some, or all.")
-    if "all" in wanted:
-        return SCORES
+        raise OptionError(f"no score is named. Name some, {', or '.join(GROUPS)}.")
     for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
+            choices = ", ".join(s.name for s in SCORES)
             raise OptionError(
-                f"'{name}' is not a score.{hint} Choose from {', '.join(known)}, or all."
+                f"'{name}' is not a score.{hint} Choose from {choices}; {' or '.join(GROUPS)}."
             )
-    return tuple(s for s in SCORES if s.name in wanted)
+    chosen = {score.name for name in wanted for score in known[name]}
+    return tuple(s for s in SCORES if s.name in chosen)
 
 
 def applicable(scores: Sequence[Score], problem: Problem) -> list[Score]:
     """Give the scores that are defined for a problem; refuse, if none is."""
     found = [s for s in scores if s.applies(problem)]
     if not found:
-        raise only_exact(scores)
+        raise not_defined(scores)
     return found
 
 
-def only_exact(scores: Sequence[Score]) -> OptionError:
-    """Say that none of some scores can be used where something is hidden."""
-    names = ", ".join(s.name for s in scores)
-    return OptionError(
-        f"{names} is exact, so defined only where nothing is hidden; name another score, for "
-        "example cs."
-    )
+def not_defined(scores: Sequence[Score]) -> OptionError:
+    """Say that none of some scores can be used, and why."""
+    reasons = "; ".join(f"{s.name} {s.domain.words}" for s in scores)
+    return OptionError(f"{reasons}; name another score, for example {HEADLINE.name}.")

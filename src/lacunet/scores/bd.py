@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lacunet.model.counts import log_bd
-from lacunet.scores.evidence import Evidence, Score, ScoreInput
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.score import NOTHING_HIDDEN, Score
 
 
 def bd(at: ScoreInput) -> Evidence:
@@ -14,4 +15,4 @@ def bd(at: ScoreInput) -> Evidence:
     return Evidence("bd", {f"family {n}": float(x) for n, x in zip(names, families, strict=True)})
 
 
-BD = Score("bd", "BD (exact)", "CH96 eq. 5", bd, only_exact=True)
+BD = Score("bd", "BD (exact)", "CH96 eq. 5", bd, domain=NOTHING_HIDDEN)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lacunet.scores.evidence import Evidence, Score, ScoreInput
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.score import Score
 
 
 def bic(at: ScoreInput) -> Evidence:

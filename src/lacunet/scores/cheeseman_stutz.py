@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.model.counts import log_bd
-from lacunet.scores.evidence import Evidence, Score, ScoreInput
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.score import Score
 
 
 def cheeseman_stutz(at: ScoreInput) -> Evidence:
@@ -27,4 +28,4 @@ def cheeseman_stutz(at: ScoreInput) -> Evidence:
     return Evidence("cs", terms)
 
 
-CS = Score("cs", "Cheeseman–Stutz", "CH96 eq. 13", cheeseman_stutz)
+CS = Score("cs", "Cheeseman–Stutz", "CH96 eq. 13", cheeseman_stutz, column="CS")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from lacunet.scores.evidence import Evidence, Score, ScoreInput
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.score import Score
 
 
 def draper(at: ScoreInput) -> Evidence:

@@ -1,19 +1,28 @@
-"""What every score takes, and what it returns."""
+"""What every score takes, and what it returns; and fits that several candidates share."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import xlogy
 
 from lacunet.arrays import FloatArray
+from lacunet.inference.classes import exchangeable, with_classes
+from lacunet.inference.effective_dimension import effective_dimension
 from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.problem import Problem
+from lacunet.learn.fit import Fit, Options, learn
+from lacunet.learn.objective import Estimate
+from lacunet.learn.starts import Map
+from lacunet.learn.variational import Variational, at_theta, vary
 from lacunet.model.prior import log_prior
+from lacunet.progress import Listener, ignore
+from lacunet.scores.once import Once
+from lacunet.scores.softmax import SoftmaxMode, softmax_mode
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,9 @@ class ScoreInput:
     problem: Problem
     theta: FloatArray  # (size,)
     effective_dimension: int | None = None  # rank of the Jacobian, if it is to count instead of d′
+    options: Options = field(default_factory=Options)  # of fits with fewer classes; seeds sampling
+    shared: Once = field(default_factory=Once)  # what candidates for the same table have in common
+    _scored: Once = field(default_factory=Once, init=False, repr=False)
 
     @property
     def parameters(self) -> int:
@@ -66,6 +78,11 @@ class ScoreInput:
         return self._expectation.log_lik
 
     @cached_property
+    def entropy(self) -> float:
+        """Entropy of the hidden values given the data and θ, barren variables left out."""
+        return self.log_lik - float(np.sum(xlogy(self.observed_counts, self.theta)))
+
+    @cached_property
     def log_prior(self) -> float:
         """Log p(θ)."""
         return log_prior(self.theta, self.problem.alpha, self.problem.layout)
@@ -76,29 +93,91 @@ class ScoreInput:
         return float(np.log(self.problem.cases))
 
     @cached_property
+    def softmax(self) -> SoftmaxMode:
+        """The mode of the posterior of φ = log θ that is uphill from θ."""
+        return softmax_mode(self.problem, self.theta)
+
+    @cached_property
+    def variational(self) -> Variational:
+        """The best independent posterior that steps from that of the hidden values at θ reach."""
+        return vary(at_theta(self.problem, self.theta))
+
+    def smaller(self, classes: int) -> ScoreInput:
+        """Give the same data fewer classes, each with the prior that each has now, fitted.
+
+        It is what a candidate with so many classes gets, where that has the same prior.
+        """
+        if classes == self.problem.layout.cards[0]:
+            return self
+        options = self.options
+        if (self.problem.alpha < 1.0).any():  # no maximum of the posterior
+            options = replace(options, estimate=Estimate.ML)
+        rank = self.effective_dimension is not None
+        found: Fitted = self.shared.get(
+            _key(self.problem, classes, options, rank),
+            lambda: _fit(with_classes(self.problem, classes), options, rank, self.shared),
+        )
+        return found.at
+
+    def evidence(self, score: Callable[[ScoreInput], Evidence]) -> Evidence:
+        """Evaluate a score here, once."""
+        found: Evidence = self._scored.get(score, lambda: score(self))
+        return found
+
+    @cached_property
     def _expectation(self) -> Expectation:
         return expect(self.problem, self.theta)
 
 
-@dataclass(frozen=True)
-class Score:
-    """One way to approximate the evidence. Each lives in a file of its own."""
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit, and where to take its scores."""
 
-    name: str  # as on the command line
-    title: str  # as in tables
-    source: str  # where it is defined
-    evaluate: Callable[[ScoreInput], Evidence]
-    only_exact: bool = False  # defined only where nothing is hidden
+    fit: Fit
+    at: ScoreInput
 
-    def __call__(self, at: ScoreInput) -> Evidence:
-        """Evaluate, and note the time."""
-        began = time.perf_counter()
-        if self.only_exact or np.isfinite(at.log_lik):
-            found = self.evaluate(at)
-        else:
-            found = Evidence(self.name, {}, ("the data are impossible under these parameters",))
-        return replace(found, seconds=time.perf_counter() - began)
 
-    def applies(self, problem: Problem) -> bool:
-        """Whether the score is defined for a problem."""
-        return problem.exact or not self.only_exact
+def fitted(
+    problem: Problem,
+    options: Options,
+    *,
+    rank: bool,
+    shared: Once,
+    spread: Map = map,
+    listener: Listener = ignore,
+) -> Fitted:
+    """Fit a problem; a latent class model that another candidate needs too, only once.
+
+    With `rank`, scores use the effective dimension.
+    """
+
+    def make() -> Fitted:
+        return _fit(problem, options, rank, shared, spread, listener)
+
+    if not exchangeable(problem):
+        return make()
+    found: Fitted = shared.get(_key(problem, problem.layout.cards[0], options, rank), make)
+    return found
+
+
+def _fit(
+    problem: Problem,
+    options: Options,
+    rank: bool,
+    shared: Once,
+    spread: Map = map,
+    listener: Listener = ignore,
+) -> Fitted:
+    fit = learn(problem, options, spread=spread, listener=listener)
+    d = effective_dimension(problem.network, options.seed) if rank else None
+    return Fitted(fit, ScoreInput(problem, fit.model.theta, d, options, shared))
+
+
+def _key(problem: Problem, classes: int, options: Options, rank: bool) -> Hashable:
+    """What makes a fit of an exchangeable latent class model the same: its prior, class by class.
+
+    A prior that depends on the number of classes (BDeu) thus shares nothing.
+    """
+    tables = [problem.layout.table(problem.alpha, i) for i in range(len(problem.layout.cards))]
+    prior = b"".join(table[0].tobytes() for table in tables)
+    return tuple(v.name for v in problem.network.variables), prior, classes, options, rank

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from lacunet.model.counts import log_bd
-from lacunet.scores.evidence import Evidence, Score, ScoreInput
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.score import Score
 
 
 def mled(at: ScoreInput) -> Evidence:

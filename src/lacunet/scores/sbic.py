@@ -1,0 +1,111 @@
+"""The singular BIC of Drton & Plummer (2017, JRSS B 79, 323–380), for latent class models.
+
+BIC charges ½ log N for every parameter, as if each were identified. Where data have only j of the k
+classes, the evidence of the larger model falls off as N^−λ_kj with a smaller *learning coefficient*
+λ_kj. Which j is true is not known, so the models 1..k are weighed by their own evidence, which
+makes one quadratic equation for each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.classes import with_classes
+from lacunet.learn.fit import learn
+from lacunet.learn.objective import Estimate
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.score import LATENT_CLASSES, Score
+
+
+def learning_coefficient(i: int, j: int, leaf: int, a: float, saturated: float) -> float:
+    """Bound λ_ij of i classes where j are true; `leaf` parameters each, exponents a on weights.
+
+    The i − j classes too many are either empty, which costs a/2 each, or they repeat others, which
+    costs all their own parameters but no weights (Drton & Plummer, eq. 6.19). Nor is it ever more
+    than half the dimension of all distributions of the data.
+    """
+    empty = j * leaf + (j - 1) + (i - j) * a
+    repeated = i * leaf + (j - 1)
+    return min(empty, repeated, saturated) / 2.0
+
+
+def singular_bic(
+    log_liks: Sequence[float], coefficients: Sequence[Sequence[float]], log_cases: float
+) -> FloatArray:
+    """Solve for log L_i, i = 1..k: L_i Σ_{j≤i} L_j = Σ_{j≤i} L′_ij L_j, all models as likely.
+
+    log L′_ij = log p(D|θ̂_i) − λ_ij log N; `coefficients[i]` are λ_ij for j = 1..i. With b and c
+    from the smaller models, that is L_i² + b L_i − c = 0; its positive root is taken.
+    """
+    log_L = np.empty(len(log_liks))
+    for i, (log_lik, row) in enumerate(zip(log_liks, coefficients, strict=True)):
+        primes = log_lik - np.asarray(row) * log_cases
+        top = max(primes[i], log_L[:i].max(initial=-np.inf))
+        b = float(np.exp(log_L[:i] - top).sum()) - math.exp(primes[i] - top)
+        log_c = float(logsumexp(primes[:i] + log_L[:i])) - top if i else -np.inf
+        root = math.sqrt(b * b + 4.0 * math.exp(log_c - top))
+        # Of two ways to write the root, the one that does not cancel.
+        if b > 0:
+            log_L[i] = math.log(2.0) + log_c - math.log(b + root)
+        else:
+            log_L[i] = top + math.log((root - b) / 2.0)
+    return log_L
+
+
+def sbic(at: ScoreInput) -> Evidence:
+    """Solve for the candidate's number of classes, with the maximum likelihood of every smaller.
+
+    The exponent of the class weights is that of the prior.
+    """
+    problem = at.problem
+    k, *cards = problem.layout.cards
+    leaf = sum(cards) - len(cards)
+    saturated = math.prod(map(float, cards)) - 1.0
+    a = float(problem.layout.table(problem.alpha, 0).mean())
+    log_liks, flags = _largest_log_liks(at)
+    coefficients = [
+        [learning_coefficient(i, j, leaf, a, saturated) for j in range(1, i + 1)]
+        for i in range(1, k + 1)
+    ]
+    value = float(singular_bic(log_liks, coefficients, at.log_cases)[-1])
+    terms = {"log p(D|θ̂)": log_liks[-1], "−λ log N": value - log_liks[-1]}
+    return Evidence("sbic", terms, flags)
+
+
+def _largest_log_liks(at: ScoreInput) -> tuple[list[float], tuple[str, ...]]:
+    """Maximum log-likelihoods of 1..k classes; they can only rise, whatever EM finds."""
+    # ML does not look at the prior: with the same one for all, candidates can share its fits.
+    flat = replace(at.problem, alpha=np.ones(at.problem.layout.size))
+    options = replace(at.options, estimate=Estimate.ML)
+    names = tuple(v.name for v in flat.network.variables)
+    found: list[float] = []
+    flags: list[str] = []
+    for m in range(1, flat.layout.cards[0] + 1):
+
+        def fit(m: int = m) -> float:
+            return learn(with_classes(flat, m), options).log_lik
+
+        log_lik: float = at.shared.get(("largest log-likelihood", names, m, options), fit)
+        if found and log_lik < found[-1]:
+            flags.append(f"{m} classes fit worse than {m - 1}: more starts would find better")
+            log_lik = found[-1]
+        found.append(log_lik)
+    return found, tuple(flags)
+
+
+SBIC = Score(
+    "sbic",
+    "sBIC",
+    "Drton & Plummer (2017)",
+    sbic,
+    domain=LATENT_CLASSES,
+    usual=False,
+    fits_fewer=True,
+    every_labelling=True,
+)

@@ -1,0 +1,21 @@
+"""Variational Bayes: the best bound with parameters and hidden values independent."""
+
+from __future__ import annotations
+
+from lacunet.learn.variational import MAX_STEPS, at_theta
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.score import Score
+
+
+def variational_bayes(at: ScoreInput) -> Evidence:
+    """Raise the bound that the posterior of the hidden values at θ gives, as far as it goes.
+
+    It starts at Cheeseman–Stutz (barren variables left out), so CS ≤ VB ≤ log p(D|S).
+    """
+    start, end = at_theta(at.problem, at.theta), at.variational
+    flags = (f"stopped after {MAX_STEPS} steps, still rising",) if end.steps >= MAX_STEPS else ()
+    terms = {"bound at p(hidden|D,θ)": start.bound, "raised by": end.bound - start.bound}
+    return Evidence("vb", terms, flags)
+
+
+VB = Score("vb", "Variational Bayes", "Attias (1999); Beal (2003)", variational_bayes, column="VB")

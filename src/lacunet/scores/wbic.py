@@ -1,0 +1,119 @@
+"""WBIC: the mean log-likelihood over the posterior at inverse temperature 1/log N.
+
+Watanabe (2013, JMLR 14, 867–897): that mean is the log evidence to the order of √log N, whether or
+not the parameters are identified; classes too many need no special care.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.coordinates import em_residual
+from lacunet.inference.expectation import expect
+from lacunet.inference.problem import Problem
+from lacunet.learn.variational import mean_log
+from lacunet.scores.chains import chain_mean
+from lacunet.scores.evidence import Evidence, ScoreInput
+from lacunet.scores.hamiltonian import Chain
+from lacunet.scores.score import Score
+
+CHAINS = 4
+WARM_UP = 300  # draws of each chain that only tune it
+ROUND = 250  # draws of each chain before the standard error is looked at, and then again
+ROUNDS = 8  # at most
+TARGET = 0.25  # nats of standard error that are enough
+DISAGREE = 1.05  # R̂ from which the chains are taken to be in different places
+MEAN = "E log p(D|θ) at 1/log N"
+
+
+class Tempered:
+    """The posterior with p(D|θ)^β, in u = log g with θ = g / Σ g and g ~ Gamma(α).
+
+    Every real u is allowed, the prior of θ is the Dirichlet, and the gradient costs one E step.
+    """
+
+    def __init__(self, problem: Problem, beta: float) -> None:
+        self.problem, self.beta = problem, beta
+
+    def __call__(self, u: FloatArray) -> tuple[float, FloatArray, float]:
+        """Give the log density, its gradient, and log p(D|θ)."""
+        layout, alpha = self.problem.layout, self.problem.alpha
+        theta = self.theta(u)
+        found = expect(self.problem, theta)
+        g = np.exp(u)
+        log_density = self.beta * found.log_lik + float(alpha @ u) - float(g.sum())
+        gradient = self.beta * em_residual(theta, found.N, layout) + alpha - g
+        return log_density, gradient, found.log_lik
+
+    def theta(self, u: FloatArray) -> FloatArray:
+        """Give the parameters of a point."""
+        layout = self.problem.layout
+        top = np.full(layout.configurations, -np.inf)
+        np.maximum.at(top, layout.ij, u)
+        g = np.exp(u - layout.spread(top))
+        return g / layout.spread(layout.sum_k(g))
+
+    def chain(self, N: FloatArray, rng: np.random.Generator) -> Chain:
+        """Start a chain near the posterior that counts N would give; N = 0 is the prior."""
+        start = log_gamma_draws(self.problem.alpha + self.beta * N, rng)
+        counts = expect(self.problem, self.theta(start)).N
+        return Chain(self, start, self.problem.alpha + self.beta * counts, rng)
+
+
+def log_gamma_draws(shape: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw logs of Gamma variables; those of tiny shapes are less than any float, their logs not.
+
+    If X ~ Gamma(a + 1) and U is uniform, X U^(1/a) ~ Gamma(a).
+    """
+    uniform = 1.0 - rng.random(len(shape))
+    draws: FloatArray = np.log(rng.standard_gamma(shape + 1.0)) + np.log(uniform) / shape
+    return draws
+
+
+def wbic(at: ScoreInput) -> Evidence:
+    """Sample the tempered posterior from θ and from the prior, until the standard error is small.
+
+    The same seed gives the same value. Where nothing is hidden the mean has a closed form.
+    """
+    problem = at.problem
+    if at.log_cases <= 0.0:
+        return Evidence("wbic", {}, ("one case has no temperature: log N must be above 0",))
+    beta = 1.0 / at.log_cases
+    if problem.exact:
+        return Evidence("wbic", {MEAN: _complete(problem, beta)})
+    target = Tempered(problem, beta)
+    children = np.random.default_rng([at.options.seed, problem.layout.size]).spawn(CHAINS)
+    known = (at.observed_counts, np.zeros(problem.layout.size))
+    chains = [target.chain(known[c % 2], rng) for c, rng in enumerate(children)]
+    for chain in chains:
+        chain.warm_up(WARM_UP)
+    draws = np.empty((CHAINS, 0))
+    for _ in range(ROUNDS):
+        draws = np.hstack([draws, [chain.draw(ROUND) for chain in chains]])
+        found = chain_mean(draws)
+        if found.stderr <= TARGET:
+            break
+    flags = []
+    if found.r_hat > DISAGREE:
+        flags.append(
+            f"the chains disagree (R̂ = {found.r_hat:.2f}): they are in different places, and "
+            "neither the value nor its standard error can be trusted"
+        )
+    return Evidence("wbic", {MEAN: found.value}, tuple(flags), found.stderr)
+
+
+def _complete(problem: Problem, beta: float) -> float:
+    """The mean for complete data, whose tempered posterior is Dirichlet(α + βN)."""
+    N = problem.components.seen
+    return float(N @ mean_log(problem, problem.alpha + beta * N))
+
+
+WBIC = Score(
+    "wbic",
+    "WBIC",
+    "Watanabe (2013)",
+    wbic,
+    usual=False,
+    every_labelling=True,
+)

@@ -1,0 +1,235 @@
+"""Sequential updating: against a plain twin, against exact values, and what it says of itself."""
+
+import math
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import network_oracle as oracle
+from lacunet.data.datasets import load_dataset
+from lacunet.errors import DataError
+from lacunet.evidence.exact import exact_evidence, terms
+from lacunet.inference import sequential
+from lacunet.inference.sequential import Rule, run_passes
+from lacunet.learn.fit import Options
+from lacunet.model.counts import log_bd
+from lacunet.scores import ScoreInput
+from lacunet.scores.sequential import SEQUENTIAL
+from network_problems import MODES, NetworkCase, build, engine, make, network_cases
+from problems import make_case, problem_for
+
+
+def dirichlet_moments(eta):
+    """Means and second moments, over the last axis."""
+    s = eta.sum(axis=-1, keepdims=True)
+    return eta / s, eta * (eta + 1) / (s * (s + 1))
+
+
+def updated(etas, parents, completions, rule):
+    """The twin: exponents after one case, from the mixture over all its completions."""
+    means = [dirichlet_moments(eta)[0] for eta in etas]
+    families = [[(*(x[u] for u in pa), x[i]) for i, pa in enumerate(parents)] for x in completions]
+    weights = np.array(
+        [math.prod(m[f] for m, f in zip(means, places, strict=True)) for places in families]
+    )
+    p = weights / weights.sum()
+    after = []
+    for i, eta in enumerate(etas):
+        if rule is Rule.FRACTIONAL:
+            new = eta.copy()
+            for share, places in zip(p, families, strict=True):
+                new[places[i]] += share
+        else:
+            first, second = np.zeros_like(eta), np.zeros_like(eta)
+            for share, places in zip(p, families, strict=True):
+                component = eta.copy()
+                component[places[i]] += 1.0
+                moments = dirichlet_moments(component)
+                first += share * moments[0]
+                second += share * moments[1]
+            variance = np.sum(first * (second - first**2), axis=-1, keepdims=True)
+            spread = np.sum(first**2 * (1 - first), axis=-1, keepdims=True)
+            fixed = variance < 1e-15  # a child with one state
+            precision = np.where(fixed, 1.0, spread / np.where(fixed, 1.0, variance) - 1)
+            new = first * precision
+        after.append(new)
+    return after, math.log(weights.sum())
+
+
+HIDDEN = build("H>a H>b G>b G>c a>c", {"H": 3, "G": 2, "a": 2, "b": 3, "c": 2}, "HG")
+ONE_EACH = build("H>a H>b a>b", {"H": 3, "a": 2, "b": 3}, "H")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("rule", [Rule.MOMENTS, Rule.FRACTIONAL])
+@pytest.mark.parametrize("network", [HIDDEN, ONE_EACH])
+def test_a_pass_is_its_definition(network, rule, mode):
+    """Each row is one component with all families in it, and rows are sorted as components are."""
+    alpha = np.random.default_rng(7).uniform(0.5, 3.0, network.layout.size)
+    columns = [network.layout.cards[i] for i in network.observed]
+    codes = np.array(np.unravel_index([0, 1, 3, 4, 5], columns)).T.astype(np.int8)
+    case = NetworkCase(network, alpha, alpha, codes, np.ones(len(codes)))
+    with engine(mode):
+        walk = sequential._Walk(case.problem, moments=rule is Rule.MOMENTS)
+    cases = np.array([3, 1, 0, 3, 4, 2])
+    rng = np.random.default_rng(0)
+    beliefs = walk.beliefs()
+    arrays = (walk.rows, walk.trees, walk.kind_of, cases)
+    found = sequential.kernels.run_pass(
+        *arrays, 0, walk.moments, rng, beliefs, walk.work, walk.messages
+    )
+    etas, total = case.tables(alpha), 0.0
+    for row in [case.rows[i] for i in cases]:
+        completions = oracle.completions(row, case.layout.cards)
+        etas, log_p = updated(etas, network.parents, completions, rule)
+        total += log_p
+    assert found == pytest.approx(total, abs=1e-9)
+    for found_eta, eta in zip(case.tables(beliefs.eta), etas, strict=True):
+        np.testing.assert_allclose(found_eta, eta, rtol=1e-9)
+    np.testing.assert_allclose(beliefs.total, network.layout.sum_k(beliefs.eta), rtol=1e-12)
+    assert not beliefs.N.any()
+    assert not beliefs.is_touched.any()
+
+
+@settings(max_examples=25)
+@given(network_cases(complete=True, whole=True, max_rows=20))
+def test_nothing_missing_is_bd(case):
+    bd = float(log_bd(case.problem.components.seen, case.alpha, case.layout).sum())
+    for rule in Rule:
+        passes = run_passes(case.problem, rule, orders=2)
+        assert (passes.value, passes.mean) == (pytest.approx(bd), pytest.approx(bd))
+        assert passes.spread == 0
+    found = SEQUENTIAL(ScoreInput(case.problem, case.theta))
+    assert found.value == pytest.approx(bd)
+    assert not found.flags
+
+
+@settings(max_examples=40)
+@given(network_cases(complete=True, whole=True), st.integers(0, 1000))
+def test_one_row_with_holes_is_exact(case, seed):
+    """What was seen whole comes first, in closed form; parts of one row share no parameters."""
+    holes = np.random.default_rng(seed).random(case.codes.shape[1]) < 0.5
+    case.codes[-1, holes], case.counts[-1] = -1, 1.0
+    truth = exact_evidence(case.problem).value
+    for rule in Rule:
+        passes = run_passes(case.problem, rule, orders=3)
+        np.testing.assert_allclose(passes.seen + passes.each, truth, atol=1e-10)
+
+
+@settings(max_examples=20)
+@given(network_cases(max_variables=4, max_rows=5, whole=True))
+def test_imputation_is_unbiased(case):
+    assume(1 < terms(case.problem) < 1e5)
+    passes = run_passes(case.problem, Rule.IMPUTATION, orders=800)
+    truth = exact_evidence(case.problem).value
+    # 5 standard errors of the average of weights, not of its log: there is no bias at all then.
+    assert math.exp(passes.value - truth) == pytest.approx(
+        1.0, abs=5 * passes.stderr * math.exp(passes.value - truth) + 1e-9
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_scattered_holes_are_nearly_exact(seed):
+    """Where most is seen, mixtures are narrow, and it hardly matters who comes first."""
+    network = build("a>b a>c b>d c>d", {"a": 2, "b": 3, "c": 2, "d": 2})
+    case = make(network, 60, missing=0.08, seed=seed, alpha=1.0)
+    truth = exact_evidence(case.problem).value
+    passes = {rule: run_passes(case.problem, rule, orders=64) for rule in Rule}
+    assert all(p.drawn == 0 for rule, p in passes.items() if rule is not Rule.IMPUTATION)
+    for rule in (Rule.MOMENTS, Rule.FRACTIONAL):
+        assert passes[rule].value == pytest.approx(truth, abs=0.1)
+        assert passes[rule].spread < 0.1
+    assert passes[Rule.IMPUTATION].spread > passes[Rule.MOMENTS].spread
+
+
+def test_updating_alone_never_tells_symmetric_states_apart():
+    """Fractional updating shares every case out evenly: as if there were one class, learnt late."""
+    problem = problem_for(load_dataset("carcinoma"), 2, alpha=1.0).problem
+    truth = -357.31  # REFERENCE
+    even = run_passes(problem, Rule.FRACTIONAL, orders=3, drawn=0)
+    assert even.spread < 1e-9
+    assert even.value < truth - 100
+    assert run_passes(problem, Rule.FRACTIONAL, orders=3).mean > truth - 60
+
+
+# REFERENCE: evidence by long sampling runs, a = 1, all labellings.
+EVIDENCE = {
+    ("carcinoma", 2): -357.31,
+    ("values", 2): -523.69,
+    ("values", 3): -523.63,
+    ("myocardial", 2): -201.11966052667,
+    ("myocardial", 3): -201.71,
+    ("myocardial", 4): -202.53,
+}
+
+
+@pytest.mark.parametrize("which", EVIDENCE)
+def test_reference_evidences(which):
+    """The average of 400 orders; one order is ten nats lower, give or take ten."""
+    name, classes = which
+    problem = problem_for(load_dataset(name), classes, alpha=1.0).problem
+    passes = run_passes(problem, orders=400)
+    assert passes.value == pytest.approx(EVIDENCE[which], abs=1.0)
+    assert passes.mean < EVIDENCE[which] - 2
+    drawn = run_passes(problem, Rule.IMPUTATION, orders=400)
+    assert drawn.value == pytest.approx(EVIDENCE[which], abs=5 * drawn.stderr + 0.01)
+
+
+def test_the_score_shows_how_orders_differ():
+    problem = problem_for(load_dataset("values"), 2, alpha=1.0).problem
+    at = ScoreInput(problem, np.full(problem.layout.size, 0.5))
+    found = SEQUENTIAL(at)
+    passes = run_passes(problem)
+    assert found.value == pytest.approx(passes.value, abs=1e-9)
+    assert found.terms["log p(seen whole)"] == 0.0
+    assert found.terms["mean of Σ log p(case|earlier)"] == pytest.approx(passes.mean)
+    assert found.stderr is None  # the spread between orders is no error bar of the truth
+    assert f"{passes.mean:.2f} ± {passes.spread:.2f} nats, over 256 orders" in found.flags[0]
+    large = make_case([2] * 24, 6, 150, seed=1).problem
+    at = ScoreInput(large, np.full(large.layout.size, 0.5))
+    assert any("too low, rather than too high" in flag for flag in SEQUENTIAL(at).flags)
+
+
+def test_the_same_seed_gives_the_same_value():
+    case = make(HIDDEN, 30, missing=0.1, seed=2)
+    at = ScoreInput(case.problem, case.theta)
+    other = ScoreInput(case.problem, case.theta, options=Options(seed=1))
+    assert SEQUENTIAL(at) == SEQUENTIAL(at)
+    assert SEQUENTIAL(at).value != SEQUENTIAL(other).value
+    for rule in Rule:
+        few, more = (run_passes(case.problem, rule, orders=n).each for n in (3, 5))
+        np.testing.assert_array_equal(few, more[:3])  # a pass has a seed of its own
+
+
+def test_parts_of_cases_are_refused():
+    case = make(ONE_EACH, 3, counts=[1.0, 2.5, 1.0])
+    with pytest.raises(DataError, match="whole"):
+        run_passes(case.problem)
+    found = SEQUENTIAL(ScoreInput(case.problem, case.theta))
+    assert math.isnan(found.value)
+    assert "a row weighs 2.5" in found.flags[0]
+
+
+def test_how_many_cases_are_drawn():
+    seen = make(build("a>b", {"a": 3, "b": 2}), 5, missing=0.3, seed=1)
+    assert sequential.drawn_by_default(seen.problem) == 0
+    assert sequential.drawn_by_default(make(HIDDEN, 4).problem) == 12
+    never = NetworkCase(seen.network, seen.theta, seen.alpha, seen.codes.copy(), seen.counts)
+    never.codes[:, 0] = -1  # a column without a value is as hidden as a hidden variable
+    assert sequential.drawn_by_default(never.problem) == 12
+    assert run_passes(make(HIDDEN, 4).problem, orders=1).drawn == 4  # there are no more
+
+
+def test_larger_problems_get_fewer_orders():
+    problem = make_case([2] * 5, 3, 40, seed=1).problem
+    assert len(run_passes(problem).each) == 256
+    touched = (5 + 1) * 3 * 40
+    with patch.object(sequential, "ENOUGH", 100 * touched):
+        assert len(run_passes(problem).each) == 100
+    with patch.object(sequential, "ENOUGH", touched), engine("trees only"):
+        trees = make_case([2] * 5, 3, 40, seed=1).problem
+        assert trees.components.trees is not None
+        assert len(run_passes(trees).each) == 8
