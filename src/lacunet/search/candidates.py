@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TypeAlias
 
 from lacunet.data.table import Table
-from lacunet.inference.effective_dimension import effective_dimension
+from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.measure import Measurement
 from lacunet.inference.problem import build_problem
-from lacunet.learn.fit import Fit, Options, learn
+from lacunet.learn.fit import Fit, Options
 from lacunet.learn.starts import Map
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.progress import Listener, Progress, ignore
-from lacunet.scores import HEADLINE, SCORES, Evidence, Score, ScoreInput, applicable
+from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
+from lacunet.scores.evidence import fitted
+from lacunet.scores.labellings import log_labellings
+from lacunet.scores.once import Once
 from lacunet.search.average import Label, Labellings, check_prior, choose, posterior
+from lacunet.search.truth import TRUTH
 from lacunet.tabular import Grid, Printable
 
 Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
@@ -47,6 +54,8 @@ class Candidate:
     fit: Fit
     dimension: int  # d, as the scores used it
     scores: Mapping[str, Evidence]  # by name
+    log_labellings: float  # log of the number of equal modes that its labels make
+    measured: Measurement | None = None  # the evidence itself, where it was asked for
 
     @property
     def label(self) -> Label:
@@ -73,12 +82,6 @@ class Candidate:
         """Time of EM and of each score."""
         return {"em": self.fit.seconds} | {n: e.seconds for n, e in self.scores.items()}
 
-    @property
-    def log_labellings(self) -> float:
-        """Log of the number of equal labellings, Π k! over the hidden variables."""
-        network = self.fit.model.network
-        return sum(math.lgamma(len(network.variables[h].states) + 1) for h in network.hidden)
-
 
 @dataclass(frozen=True, eq=False)
 class Selection(Printable):
@@ -93,7 +96,12 @@ class Selection(Printable):
     @cached_property
     def scores(self) -> tuple[Score, ...]:
         """The scores that every candidate has, so that they can be compared."""
-        return tuple(s for s in SCORES if all(s.name in c.scores for c in self.candidates))
+        known = (TRUTH, *SCORES)
+        return tuple(s for s in known if all(s.name in c.scores for c in self.candidates))
+
+    def score(self, name: str) -> Score:
+        """Give a score by its name."""
+        return next(s for s in self.scores if s.name == name)
 
     def values(self, score: str) -> dict[Label, float]:
         """Give a score of each candidate, by label."""
@@ -108,15 +116,26 @@ class Selection(Printable):
         self, score: str | None = None, labellings: Labellings = Labellings.PLAIN
     ) -> dict[Label, float]:
         """Give the posterior over the candidates by a score (default: the headline's)."""
-        values = self.values(score or self.headline)
-        if labellings is Labellings.ALL:
+        name = score or self.headline
+        values = self.values(name)
+        if labellings is Labellings.ALL and not self.score(name).every_labelling:
             values = {c.label: values[c.label] + c.log_labellings for c in self.candidates}
         return posterior(values, self.prior)
 
     @property
     def headline(self) -> str:
-        """The score that the answer goes by; an exact one, where every candidate has it."""
-        return min(self.scores, key=_trust).name
+        """The score that the answer goes by: the evidence itself, if all candidates have it."""
+        return min(self.scores, key=self._distrust).name
+
+    def _distrust(self, score: Score) -> int:
+        """Exact scores first, then evidence that was measured well, then what is recommended."""
+        if score is TRUTH:
+            measured = [c.measured for c in self.candidates]
+            well = all(m is not None and m.verdict is not Verdict.LOWER_BOUND for m in measured)
+            return 1 if well else 8
+        if score in RECOMMENDED:
+            return 4 + RECOMMENDED.index(score)
+        return 0 if score.only_exact else 9
 
     @property
     def states(self) -> Label | None:
@@ -134,10 +153,12 @@ class Selection(Printable):
 
         return selection_grids(self)
 
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write one self-contained HTML page: charts, class profiles, warnings, holes."""
+        # For whoever holds a selection; nothing below the page depends on it.
+        from lacunet.report.page import write_report
 
-def _trust(score: Score) -> int:
-    """Exact scores first, then the headline's."""
-    return 0 if score.only_exact else 1 if score is HEADLINE else 2
+        return write_report(self, path)
 
 
 def candidate(
@@ -148,28 +169,25 @@ def candidate(
     options: Options,
     alpha: Alpha = PAPER_ALPHA,
     rank: bool = False,
+    shared: Once | None = None,
     spread: Map = map,
     listener: Listener = ignore,
 ) -> Candidate:
-    """Fit and score one network."""
+    """Fit and score one network; `shared` is what candidates for the same table have in common."""
     network = proposal.network
     problem = build_problem(table, network, dirichlet(network, alpha))
     usable = applicable(scores, problem)
-    fit = learn(problem, options, spread=spread, listener=listener)
-    at = ScoreInput(
-        problem,
-        fit.model.theta,
-        effective_dimension(network, options.seed) if rank else None,
-    )
-    found = {s.name: s(at) for s in usable}
-    return Candidate(proposal, fit, at.dimension, found)
+    shared = Once() if shared is None else shared
+    done = fitted(problem, options, rank=rank, shared=shared, spread=spread, listener=listener)
+    found = {s.name: done.at.evidence(s) for s in usable}
+    return Candidate(proposal, done.fit, done.at.dimension, found, log_labellings(problem))
 
 
 def evaluate(
     table: Table,
     proposals: Sequence[Proposal],
     *,
-    scores: Sequence[Score] = SCORES,
+    scores: Sequence[Score] = GROUPS["usual"],
     options: Options | None = None,
     alpha: Alpha = PAPER_ALPHA,
     prior: Mapping[Label, float] | None = None,
@@ -182,6 +200,8 @@ def evaluate(
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
     track = _Track(proposals, listener)
+    # What is shared stays in memory until the last candidate is done.
+    shared = Once() if any(s.fits_fewer for s in scores) else None
 
     def one(proposal: Proposal) -> Candidate:
         done = candidate(
@@ -191,6 +211,7 @@ def evaluate(
             options=options,
             alpha=alpha,
             rank=rank,
+            shared=shared,
             listener=lambda event: track(proposal, 0.9 * event.done),
         )
         keep(done)

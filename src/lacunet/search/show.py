@@ -8,13 +8,15 @@ from lacunet.learn.show import model_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.scores import SCORES
 from lacunet.search.average import Label, Labellings
-from lacunet.tabular import Grid, number, probability
+from lacunet.search.truth import TRUTH
+from lacunet.tabular import Figure, Grid, number, probability
 
 if TYPE_CHECKING:
     from lacunet.search.candidates import Candidate, Selection
 
-TITLES = {score.name: score.title for score in SCORES}
-COLUMNS = {"cs": "CS"}  # titles that are too long for a column
+KNOWN = (TRUTH, *SCORES)
+TITLES = {score.name: score.title for score in KNOWN}
+COLUMNS = {score.name: score.column or score.title for score in KNOWN}
 
 
 def answer(selection: Selection) -> str:
@@ -46,6 +48,8 @@ def _what(selection: Selection) -> str:
 
 def _labelled(selection: Selection) -> bool:
     """Whether equal labellings can move the answer; all structures may have the same number."""
+    if selection.score(selection.headline).every_labelling:
+        return False
     numbers = {c.log_labellings for c in selection.candidates}
     return isinstance(selection.candidates[0].label, int) or len(numbers) > 1
 
@@ -63,30 +67,27 @@ def _chances(selection: Selection, labellings: Labellings) -> dict[Label, str]:
 
 
 def candidate_grid(selection: Selection) -> Grid:
-    """One row per candidate; a star marks what each score chooses."""
-    names = [s.name for s in selection.scores]
+    """One row per candidate: its size, its fit, and its probability."""
     plain = _chances(selection, Labellings.PLAIN)
     labelled = _chances(selection, Labellings.ALL)
     both = _labelled(selection)
-    number_of_states = isinstance(selection.candidates[0].label, int)
-    symbol = "k" if number_of_states else "S"
-
-    def row(c: Candidate) -> tuple[str, ...]:
-        return (
+    first, words = _labels(selection)
+    symbol = "S" if words else "k"
+    rows = tuple(
+        (
             str(c.label),
             str(c.dimension),
-            *(_starred(c, name, selection.chosen[name]) for name in names),
             number(c.fit.log_lik),
             plain[c.label],
             *([labelled[c.label]] if both else []),
             f"{c.fit.reached}/{c.fit.finalists}",
             number(sum(c.seconds.values())),
         )
-
+        for c in selection.candidates
+    )
     header = (
-        "states" if number_of_states else "network",
+        first,
         "d",
-        *(COLUMNS.get(n, TITLES[n]) for n in names),
         "log p(D|θ)",
         f"p({symbol})",
         *([f"p({symbol}), k!"] if both else []),
@@ -94,17 +95,46 @@ def candidate_grid(selection: Selection) -> Grid:
         "seconds",
     )
     notes = (
-        "* the choice of each score. CS: Cheeseman–Stutz."
-        if "cs" in names
-        else "* the choice of each score.",
         f"p({symbol}): posterior by {TITLES[selection.headline]}"
         + (", plain and with log k!." if both else "."),
         "starts: final starts that reached the best optimum.",
+    )
+    return Grid("Candidates", header, rows, words, notes)
+
+
+def score_grid(selection: Selection) -> Grid:
+    """One row per candidate, one column per score; a star marks what each score chooses."""
+    names = [s.name for s in selection.scores]
+    first, words = _labels(selection)
+    rows = tuple(
+        (str(c.label), *(_starred(c, name, selection.chosen[name]) for name in names))
+        for c in selection.candidates
+    )
+    short = [f"{COLUMNS[n]}: {TITLES[n]}." for n in names if COLUMNS[n] != TITLES[n]]
+    notes = (
+        " ".join(["* the choice of each score.", *short]),
+        *_sampled(selection),
         *_only_some(selection),
     )
-    rows = tuple(row(c) for c in selection.candidates)
-    words = frozenset() if number_of_states else frozenset({0})
-    return Grid("Candidates (log marginal likelihoods in nats)", header, rows, words, notes)
+    header = (first, *(COLUMNS[n] for n in names))
+    return Grid("Scores: log marginal likelihoods in nats", header, rows, words, notes)
+
+
+def _labels(selection: Selection) -> tuple[str, frozenset[int]]:
+    """Head of the first column, and whether that is of words."""
+    numbers = isinstance(selection.candidates[0].label, int)
+    return ("states", frozenset()) if numbers else ("network", frozenset({0}))
+
+
+def _sampled(selection: Selection) -> list[str]:
+    """How sure the scores are that come from sampling."""
+    found = []
+    for score in selection.scores:
+        errors = [c.scores[score.name].stderr for c in selection.candidates]
+        known = [e for e in errors if e is not None]
+        if known:
+            found.append(f"{COLUMNS[score.name]}: standard errors up to {max(known):.2g}.")
+    return found
 
 
 def _only_some(selection: Selection) -> list[str]:
@@ -119,7 +149,8 @@ def _only_some(selection: Selection) -> list[str]:
 
 
 def _starred(c: Candidate, score: str, chosen: Label | None) -> str:
-    return ("*" if chosen == c.label else "") + number(c.scores[score].value)
+    value = number(c.scores[score].value)
+    return Figure(f"*{value}", value.value) if chosen == c.label else value
 
 
 def remarks(selection: Selection) -> list[str]:
@@ -136,7 +167,11 @@ def remarks(selection: Selection) -> list[str]:
 
 def selection_grids(selection: Selection) -> list[Grid]:
     """Everything, in the order in which a person wants it."""
-    grids = [Grid(answer(selection), (), ()), candidate_grid(selection)]
+    from lacunet.search.calibration import calibration_grid
+
+    grids = [Grid(answer(selection), (), ()), candidate_grid(selection), score_grid(selection)]
+    if (calibrated := calibration_grid(selection)) is not None:
+        grids.append(calibrated)
     if flags := remarks(selection):
         grids.append(Grid("What to know", (), (), notes=tuple(f"- {flag}" for flag in flags)))
     if selection.states is not None:

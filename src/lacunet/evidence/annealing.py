@@ -1,0 +1,104 @@
+"""Annealed importance sampling along a path, forwards and backwards (Neal 2001; Jarzynski).
+
+Chains are run in groups of a fixed size, each with a generator of its own: the numbers do not
+depend on the number of threads, and more chains never change those that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray
+from lacunet.evidence.path import Path
+from lacunet.inference.draw import Draws
+from lacunet.inference.labels import Regions
+from lacunet.learn.starts import Map
+
+GROUP = 16  # chains that move together: enough to share the price of a call
+
+Allowed: TypeAlias = Callable[[FloatArray], BoolArray]  # which count vectors (chains, size) may be
+
+
+def anything(N: FloatArray) -> BoolArray:
+    """Allow every count vector."""
+    return np.ones(len(N), dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Annealing:
+    """One path, cut into steps, to one region of the posterior."""
+
+    path: Path
+    regions: Regions
+    own: int = 0  # which region is estimated: that of the path's own reference
+    allowed: Allowed = anything  # count vectors outside have no mass
+
+    def forwards(
+        self, steps: int, groups: Sequence[int], seed: Sequence[int], spread: Map
+    ) -> FloatArray:
+        """Log weights of chains from the reference; their mean estimates the region's mass."""
+        one = partial(self._forwards, steps, seed)
+        return np.concatenate(list(spread(one, groups)))
+
+    def backwards(
+        self, N: FloatArray, steps: int, groups: Sequence[int], seed: Sequence[int], spread: Map
+    ) -> FloatArray:
+        """Log weights of chains from posterior counts N, (size,), down to the reference.
+
+        If N is a perfect sample of the region, the mean of exp(−weight) estimates 1/mass.
+        """
+        one = partial(self._backwards, N, steps, seed)
+        return np.concatenate(list(spread(one, groups)))
+
+    def _forwards(self, steps: int, seed: Sequence[int], group: int) -> FloatArray:
+        path, draws = (
+            self.path,
+            Draws(self.path.problem, np.random.default_rng([*seed, steps, group])),
+        )
+        N = path.start(GROUP, draws)
+        weight = np.where(self.allowed(N), 0.0, -np.inf)
+        before = 0.0
+        for b in temperatures(steps)[1:]:
+            weight += path.log_density(b, N, draws) - path.log_density(before, N, draws)
+            N = self._moved(b, N, draws)
+            before = b
+        return np.where(self._at_home(N, draws), weight, -np.inf) + path.log_seen
+
+    def _backwards(self, N: FloatArray, steps: int, seed: Sequence[int], group: int) -> FloatArray:
+        path = self.path
+        draws = Draws(path.problem, np.random.default_rng([*seed, steps, group, 1]))
+        state = np.tile(N, (GROUP, 1))
+        weight = np.zeros(GROUP)
+        down = temperatures(steps)[::-1]
+        for b, lower in pairwise(down):
+            state = self._moved(b, state, draws)
+            weight += path.log_density(b, state, draws) - path.log_density(lower, state, draws)
+        return weight + path.log_seen
+
+    def _moved(self, b: float, N: FloatArray, draws: Draws) -> FloatArray:
+        """A Gibbs sweep; what is not allowed is refused (a Metropolis step)."""
+        moved = self.path.move(b, N, draws)
+        allowed = self.allowed(moved)
+        return moved if allowed.all() else np.where(allowed[:, None], moved, N)
+
+    def _at_home(self, N: FloatArray, draws: Draws) -> BoolArray:
+        """Which chains ended in the own region, by parameters drawn for them."""
+        return self.regions.at_home(self.own, expected(self.path, N, draws))
+
+
+def expected(path: Path, N: FloatArray, draws: Draws) -> FloatArray:
+    """Parameters drawn given counts, times the cases of their configurations, (chains, size)."""
+    layout, eta = path.problem.layout, path.exponents(1.0, N)
+    theta = np.exp(draws.log_theta(eta))
+    return theta * np.stack([layout.spread(layout.sum_k(x)) for x in eta])
+
+
+def temperatures(steps: int) -> FloatArray:
+    """Inverse temperatures from 0 to 1."""
+    return np.linspace(0.0, 1.0, steps + 1)

@@ -1,0 +1,32 @@
+"""When to stop: a standard error to reach, and a time not to exceed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from lacunet.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Stop at this standard error, or before this time is over."""
+
+    target: float = 0.1  # nats
+    budget: float = 60.0  # seconds
+    began: float = field(default_factory=time.perf_counter, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.target > 0:
+            raise OptionError(f"a target of {self.target:g} nats: it must be above 0.")
+        if not self.budget > 0:
+            raise OptionError(f"a budget of {self.budget:g} seconds: it must be above 0.")
+
+    @property
+    def spent(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self.began
+
+    def allows(self, seconds: float = 0.0) -> bool:
+        """Whether work of that length still fits in."""
+        return self.spent + seconds <= self.budget

@@ -1,0 +1,258 @@
+"""log p(D|S) itself: exactly if that is short work, else sampled, with an error bar."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import LacunetError, OptionError
+from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.estimate import LogMean, Verdict
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.modes import at_parameters
+from lacunet.evidence.occupancy import fewer_classes
+from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
+from lacunet.inference.classes import exchangeable
+from lacunet.inference.draw import Draws, check_whole
+from lacunet.inference.labels import Labels
+from lacunet.inference.problem import Problem
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.starts import Map
+from lacunet.model.counts import log_bd
+from lacunet.progress import Listener, Progress, ignore
+from lacunet.tabular import Grid, Printable
+
+QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
+FIRST_PART = 1 / 3  # of the budget that the first particle runs may take
+FROM_FIT = 4  # samples drawn at the parameters that EM finds
+EACH_RUN = 4  # samples taken from each particle run
+ERRORS = 3.0  # standard errors by which two methods may differ
+
+
+class Method(StrEnum):
+    """How to compute the evidence."""
+
+    AUTO = "auto"
+    EXACT = "exact"
+    AIS = "ais"
+    SMC = "smc"
+
+
+@dataclass(frozen=True)
+class Measurement(Printable):
+    """The evidence, how sure it is, and what it took."""
+
+    value: float  # log p(D|S), all labellings
+    one_labelling: float  # the same for one of the equal labellings, as the paper counts
+    stderr: float  # nats; 0 where exact
+    ess: float | None  # effective number of independent estimates; None where exact
+    verdict: Verdict
+    method: Method
+    seconds: float = field(compare=False)
+    used: dict[int, float]  # posterior of the number of used classes, where annealing told it
+    details: dict[str, int]  # what was run
+    notes: tuple[str, ...] = ()
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        error = "" if self.verdict is Verdict.EXACT else f" ± {self.stderr:.2g}"
+        ran = ", ".join(f"{number:,} {name}" for name, number in self.details.items())
+        lines = [f"{self.one_labelling:.3f} for one labelling of the hidden states"]
+        if self.ess is not None:
+            lines.append(f"effective number of independent estimates: {self.ess:.0f}")
+        lines.append(f"{self.method}: {ran}; {self.seconds:.1f} s")
+        if self.used:
+            shares = ", ".join(f"{m} ({s:.1%})" for m, s in self.used.items() if s >= 0.0005)
+            lines.append(f"classes in use: {shares}")
+        title = f"log p(D|S) = {self.value:.3f}{error} nats: {self.verdict}"
+        return [Grid(title, (), (), notes=(*lines, *(f"- {note}" for note in self.notes)))]
+
+
+def measure(
+    problem: Problem,
+    method: Method = Method.AUTO,
+    goal: Goal | None = None,
+    *,
+    seed: int = 0,
+    spread: Map = map,
+    listener: Listener = ignore,
+    shared: UsedClasses | None = None,
+) -> Measurement:
+    """Compute the evidence of a problem.
+
+    Latent class models of one table whose classes have the same prior may have `shared` parts.
+    """
+    began = time.perf_counter()
+    found = _Measuring(problem, goal or Goal(), seed, spread, listener, shared).by(method)
+    listener(Progress("evidence", 1.0))
+    return replace(found, seconds=time.perf_counter() - began)
+
+
+class _Measuring:
+    def __init__(
+        self,
+        problem: Problem,
+        goal: Goal,
+        seed: int,
+        spread: Map,
+        listener: Listener,
+        shared: UsedClasses | None,
+    ) -> None:
+        self.problem, self.goal, self.seed, self.spread = problem, goal, seed, spread
+        self.listener, self.shared = listener, shared
+        self.labels = Labels(problem)
+
+    def by(self, method: Method) -> Measurement:
+        if self.problem.exact:
+            return self._closed_form()
+        check_whole(self.problem)
+        match method:
+            case Method.EXACT:
+                return self._exact()
+            case Method.SMC:
+                return self._smc()
+            case Method.AIS:
+                return self._ais()
+            case Method.AUTO:
+                return self._auto()
+
+    def _say(self, what: str) -> None:
+        self.listener(Progress(what, min(0.99, self.goal.spent / self.goal.budget)))
+
+    def _closed_form(self) -> Measurement:
+        """Nothing is hidden: BD."""
+        problem = self.problem
+        value = log_bd(problem.components.seen, problem.alpha, problem.layout).sum()
+        return self._told(float(value), Method.EXACT, {"completion": 1})
+
+    def _exact(self, **limits: int) -> Measurement:
+        self._say("exact sum")
+        found = exact_evidence(self.problem, **limits)
+        ran = {"completions": found.terms, "distinct count vectors at most": found.states}
+        return self._told(found.value, Method.EXACT, ran)
+
+    def _smc(self) -> Measurement:
+        self._say("particles")
+        rounds = ParticleRounds(self.problem, self.seed, self.spread, self.goal)
+        rounds.until_done()
+        return self._of_particles(rounds)
+
+    def _ais(self) -> Measurement:
+        rounds = self._annealing(self._first_particles())
+        rounds.until_done()
+        return self._of_annealing(rounds)
+
+    def _auto(self) -> Measurement:
+        """Exact if it is short work; else particles; else annealing, where that is cheaper."""
+        try:
+            return self._exact(largest=QUICK_STEPS)
+        except LacunetError:
+            pass
+        particles = self._first_particles()
+        if particles is None:
+            return self._ais_from(None)
+        if particles.estimate.stderr <= self.goal.target or not self.goal.allows():
+            return self._of_particles(particles)
+        return self._ais_from(particles)
+
+    def _ais_from(self, particles: ParticleRounds | None) -> Measurement:
+        annealing = self._annealing(particles)
+        if particles is None:
+            annealing.until_done()
+            return self._of_annealing(annealing)
+        a, p = annealing.estimate, particles.estimate
+        missed = p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr)
+        # Where classes come and go, annealing rests on few chains; particles do not mind.
+        if missed or annealing.unsure > UNSURE or annealing.price() > particles.price():
+            self._say("particles")
+            particles.until_done()
+            if not annealing.price() < particles.price():
+                return self._of_particles(particles)
+        self._say("annealing")
+        annealing.until_done()
+        return self._checked(self._of_annealing(annealing), self._of_particles(particles))
+
+    def _checked(self, a: Measurement, p: Measurement) -> Measurement:
+        """Hold annealing against particles, which miss no mode: it must not be below them."""
+        if p.verdict is Verdict.RELIABLE and (
+            a.verdict is not Verdict.RELIABLE or (a.stderr > p.stderr)
+        ):
+            return p
+        if p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr):
+            note = f"particle runs gave {p.value:.2f} ± {p.stderr:.2g}: annealing missed a mode"
+            return replace(a, verdict=Verdict.LOWER_BOUND, notes=(*a.notes, note))
+        return a
+
+    def _first_particles(self) -> ParticleRounds | None:
+        """Run the first particles, unless they would eat the whole budget."""
+        self._say("particles")
+        sweep = min(self._sweep() for _ in range(3))  # the first may have to load the kernels
+        resamplings = self.problem.network.dimension / 4 + math.log2(self.problem.cases + 1)
+        likely = RUNS * PARTICLES * sweep * (2 + resamplings)
+        if likely > FIRST_PART * self.goal.budget:
+            return None
+        return ParticleRounds(self.problem, self.seed, self.spread, self.goal)
+
+    def _sweep(self) -> float:
+        """Seconds that one draw of all hidden values takes."""
+        draws = Draws(self.problem, np.random.default_rng(0))
+        began = time.perf_counter()
+        draws.hidden(np.zeros((1, self.problem.layout.size)))
+        return time.perf_counter() - began
+
+    def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
+        self._say("annealing")
+        samples = [] if particles is None else particles.samples(EACH_RUN)
+        # Particles tell by themselves how many classes are used; without them every number may be.
+        fewer = particles is None and exchangeable(self.problem)
+        samples += (
+            fewer_classes(self.problem, self._from_fit) if fewer else (self._from_fit(self.problem))
+        )
+        return AnnealingRounds(
+            self.problem, samples, self.seed, self.spread, self.goal, self.shared
+        )
+
+    def _from_fit(self, problem: Problem) -> list[FloatArray]:
+        """Samples at the parameters that EM finds, where the posterior has a mode at all."""
+        try:
+            fit = learn(problem, Options(seed=self.seed), spread=self.spread)
+        except OptionError:  # exponents below 1
+            return []
+        theta = fit.model.theta
+        return [at_parameters(problem, theta, (self.seed, n)) for n in range(FROM_FIT)]
+
+    def _of_particles(self, rounds: ParticleRounds) -> Measurement:
+        ran = {"runs": len(rounds.runs), "particles each": rounds.particles}
+        return self._sampled(rounds.estimate, Method.SMC, ran)
+
+    def _of_annealing(self, rounds: AnnealingRounds) -> Measurement:
+        ran = {
+            "chains": rounds.chains,
+            "steps at most": rounds.steps,
+            "references": len(rounds.legs),
+        }
+        found = self._sampled(rounds.estimate, Method.AIS, ran)
+        if rounds.unsure > UNSURE:
+            note = (
+                "the time did not suffice for all references: raise the budget"
+                if rounds.unfinished
+                else f"{rounds.unsure:.0%} of it rests on a few chains, which may hide more: the "
+                "states are weakly identified"
+            )
+            found = replace(found, verdict=Verdict.LOWER_BOUND, notes=(note,))
+        return replace(found, used=rounds.shares)
+
+    def _sampled(self, e: LogMean, method: Method, ran: dict[str, int]) -> Measurement:
+        found = self._told(e.value, method, ran)
+        return replace(found, stderr=e.stderr, ess=e.size, verdict=e.verdict)
+
+    def _told(self, value: float, method: Method, ran: dict[str, int]) -> Measurement:
+        one = value - self.labels.log_count
+        return Measurement(value, one, 0.0, None, Verdict.EXACT, method, 0.0, {}, ran)

@@ -1,0 +1,69 @@
+"""References for annealing: modes that particles found, widened by a short Gibbs run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.evidence.annealing import GROUP, Allowed
+from lacunet.evidence.path import Path, Reference
+from lacunet.inference.draw import Draws
+from lacunet.inference.expectation import safe_log
+from lacunet.inference.problem import Problem
+from lacunet.learn.starts import Map
+from lacunet.learn.variational import Variational, at_weights, mean_log, vary
+
+NEAR = 4.0  # nats: modes whose bound is this much below the best are worth a reference of their own
+SAME = 0.05  # nats: bounds this near to each other belong to one mode
+MOST = 3  # references for one problem
+STEPS = 200  # of variational Bayes: towards the mode, not to the last digit
+BURNED, KEPT = 30, 70  # Gibbs sweeps
+GIBBS = 2  # the stream of random numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """One place where mass is, and a state there to start from."""
+
+    N: FloatArray  # (size,) hidden counts of a sample
+    bound: float  # variational
+
+
+def find_modes(problem: Problem, samples: Sequence[FloatArray], spread: Map) -> list[Mode]:
+    """Tell the modes that samples (hidden counts) belong to apart, best first."""
+
+    def one(N: FloatArray) -> Mode:
+        eta = problem.alpha + problem.components.seen + N
+        q: Variational = at_weights(problem, mean_log(problem, eta))
+        return Mode(N, vary(q, max_steps=STEPS).bound)
+
+    found: list[Mode] = []
+    for mode in sorted(spread(one, samples), key=lambda mode: -mode.bound):
+        if not any(abs(mode.bound - known.bound) < SAME for known in found):
+            found.append(mode)
+    best = found[0].bound
+    return [mode for mode in found if mode.bound > best - NEAR][:MOST]
+
+
+def widened(problem: Problem, mode: Mode, allowed: Allowed, seed: Sequence[int]) -> Reference:
+    """Mean counts of a Gibbs run from a mode: nearer to the posterior than the mode itself."""
+    draws = Draws(problem, np.random.default_rng([*seed, GIBBS]))
+    path = Path(problem, Reference.prior(problem))
+    N = np.tile(mode.N, (GROUP, 1))
+    total = np.zeros(problem.layout.size)
+    for sweep in range(BURNED + KEPT):
+        moved = path.move(1.0, N, draws)
+        N = np.where(allowed(moved)[:, None], moved, N)
+        if sweep >= BURNED:
+            total += N.mean(axis=0)
+    return Reference.around(problem, total / KEPT + problem.components.seen)
+
+
+def at_parameters(problem: Problem, theta: FloatArray, seed: Sequence[int]) -> FloatArray:
+    """Hidden counts drawn given parameters, (size,)."""
+    draws = Draws(problem, np.random.default_rng([*seed, GIBBS, 1]))
+    drawn: FloatArray = draws.hidden(safe_log(theta)[None, :])[0]
+    return drawn

@@ -1,0 +1,80 @@
+"""Rounds of particle runs, until their spread is small enough."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.estimate import LogMean, log_mean
+from lacunet.evidence.particles import Run, run_particles
+from lacunet.inference.problem import Problem
+from lacunet.learn.starts import Map
+
+RUNS = 16  # of the first round: enough to judge their spread
+WAVE = 4  # runs between two looks at the clock
+PARTICLES = 64  # of each run of the first round
+WIDE = 0.7  # nats: where runs differ by more, larger ones help better than more of them
+STREAM = 1  # of random numbers
+
+
+class ParticleRounds:
+    """Independent runs of one size; a round doubles their number, or their size."""
+
+    def __init__(self, problem: Problem, seed: int, spread: Map, goal: Goal) -> None:
+        self.problem, self.seed, self.spread, self.goal = problem, seed, spread, goal
+        self.particles, self.runs, self.seconds = PARTICLES, list[Run](), 0.0
+        self._add(RUNS)
+
+    @property
+    def estimate(self) -> LogMean:
+        """The average of the runs, over all labellings."""
+        return log_mean(np.array([run.log_evidence for run in self.runs]))
+
+    @property
+    def wide(self) -> bool:
+        """Whether the runs are too far apart for an average to mean much."""
+        return float(np.std([run.log_evidence for run in self.runs], ddof=1)) > WIDE
+
+    def cost(self) -> float:
+        """Seconds that the next round will take, about."""
+        return self.seconds * (2.0 if self.wide else 1.0)
+
+    def price(self) -> float:
+        """Seconds to the target, about: errors shrink with the square root of the work."""
+        return self.seconds * (self.estimate.stderr / self.goal.target) ** 2
+
+    def improve(self) -> None:
+        """One more round."""
+        if self.wide:
+            self.particles, self.runs, self.seconds = 2 * self.particles, [], 0.0
+            self._add(RUNS)
+        else:
+            self._add(len(self.runs))
+
+    def until_done(self) -> LogMean:
+        """Improve until the goal is reached or the time is up."""
+        while self.estimate.stderr > self.goal.target and self.goal.allows(self.cost()):
+            self.improve()
+        return self.estimate
+
+    def samples(self, each: int) -> list[FloatArray]:
+        """Hidden counts of some particles of every run, those of the best runs first."""
+        prior = self.problem.alpha + self.problem.components.seen
+        best_first = sorted(self.runs, key=lambda run: -run.log_evidence)
+        return [run.exponents[i] - prior for i in range(each) for run in best_first]
+
+    def _add(self, runs: int) -> None:
+        began, first = time.perf_counter(), len(self.runs)
+
+        def one(run: int) -> Run:
+            seed = (self.seed, STREAM, self.particles, run)
+            return run_particles(self.problem, self.particles, seed)
+
+        for wave in range(first, first + runs, WAVE):
+            if self.runs and not self.goal.allows():
+                break
+            self.runs += self.spread(one, range(wave, wave + WAVE))
+        self.seconds += time.perf_counter() - began

@@ -1,0 +1,145 @@
+"""How far each cheap score is from the measured evidence, for candidates that have it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lacunet.evidence.ais import UsedClasses
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.measure import Method, measure
+from lacunet.inference.problem import build_problem
+from lacunet.learn.starts import Map
+from lacunet.model.prior import dirichlet, understand_alpha
+from lacunet.progress import Listener, Progress, ignore
+from lacunet.scores import SCORES
+from lacunet.search.average import Label
+from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.truth import TRUTH, as_evidence
+from lacunet.tabular import Grid, number
+
+BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
+
+
+def measure_candidates(
+    selection: Selection,
+    labels: Sequence[Label],
+    *,
+    target: float = Goal.target,
+    budget: float = Goal.budget,
+    spread: Map = map,
+    listener: Listener = ignore,
+) -> Selection:
+    """Measure the evidence of some candidates; target and budget are those of each."""
+    shared = UsedClasses() if _shares(selection) else None
+    found: dict[Label, Candidate] = {}
+    for n, label in enumerate(labels):
+        candidate = next(c for c in selection.candidates if c.label == label)
+        network = candidate.fit.model.network
+        problem = build_problem(selection.table, network, dirichlet(network, selection.alpha))
+
+        def report(event: Progress, part: int = n, title: str = candidate.title) -> None:
+            done = (part + event.done) / len(labels)
+            listener(Progress(f"{title}: {event.task}", done))
+
+        measured = measure(
+            problem,
+            Method.AUTO,
+            Goal(target, budget),
+            seed=selection.options.seed,
+            spread=spread,
+            listener=report,
+            shared=shared,
+        )
+        found[label] = replace(
+            candidate,
+            measured=measured,
+            scores={TRUTH.name: as_evidence(measured), **candidate.scores},
+        )
+    return replace(selection, candidates=tuple(found.get(c.label, c) for c in selection.candidates))
+
+
+def _shares(selection: Selection) -> bool:
+    """Whether classes have the same prior in all candidates, so that parts can be shared."""
+    alpha = selection.alpha
+    return not isinstance(alpha, Mapping) and not understand_alpha(alpha)[1]
+
+
+def best_few(selection: Selection) -> list[Label]:
+    """The most probable candidates by the headline, in the order of the selection."""
+    chances = selection.posterior()
+    ranked = sorted(chances, key=lambda label: -_known(chances[label]))
+    return [c.label for c in selection.candidates if c.label in ranked[:BEST_FEW]]
+
+
+def _known(p: float) -> float:
+    return p if math.isfinite(p) else -1.0
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Score − measured evidence, in nats, by score and candidate."""
+
+    errors: Mapping[str, Mapping[Label, float]]
+    stderr: Mapping[Label, float]
+
+    @property
+    def nearest(self) -> str | None:
+        """The score with the smallest mean absolute error, of those that all of them have."""
+        means = {
+            name: math.fsum(abs(e) for e in errors.values()) / len(errors)
+            for name, errors in self.errors.items()
+            if len(errors) == len(self.stderr) and all(math.isfinite(e) for e in errors.values())
+        }
+        return min(means, key=lambda name: means[name], default=None)
+
+
+def calibration(selection: Selection) -> Calibration | None:
+    """Hold the scores of measured candidates against the measurement; None if there is none.
+
+    A score at one mode is held against one labelling, as the paper counts; one that includes all
+    labellings against them all.
+    """
+    measured = {c.label: c.measured for c in selection.candidates if c.measured is not None}
+    if not measured:
+        return None
+    candidates = [c for c in selection.candidates if c.label in measured]
+    errors = {
+        score.name: {
+            c.label: c.scores[score.name].value
+            - (c.measured.value if score.every_labelling else c.measured.one_labelling)
+            for c in candidates
+            if c.measured is not None and score.name in c.scores
+        }
+        for score in SCORES
+    }
+    return Calibration(
+        {name: found for name, found in errors.items() if found},
+        {label: m.stderr for label, m in measured.items()},
+    )
+
+
+def calibration_grid(selection: Selection) -> Grid | None:
+    """Score by score, candidate by candidate."""
+    found = calibration(selection)
+    if found is None:
+        return None
+    names = {s.name: s.title for s in SCORES}
+    labels = list(found.stderr)
+    rows = tuple(
+        (
+            names[name],
+            *(number(errors[label]) if label in errors else "–" for label in labels),
+        )
+        for name, errors in found.errors.items()
+    )
+    last = ("standard error", *(number(found.stderr[label]) for label in labels))
+    note = "A score at one mode is held against one labelling, the others against them all."
+    best = f"Nearest here: {names[found.nearest]}." if found.nearest else ""
+    return Grid(
+        "Score − measured evidence, in nats",
+        ("score", *(str(label) for label in labels)),
+        (*rows, last),
+        notes=tuple(text for text in (note, best) if text),
+    )

@@ -1,0 +1,80 @@
+"""What several latent class models of one table say together, each weighed by its probability.
+
+How probable a row is can simply be averaged. Classes cannot: those of one model are not those of
+another. They are matched by the data: a class counts for each class of the chosen model by the
+share of its expected members that belong there. A model that joins two of these classes thus leaves
+open which of the two a row is in, which is just what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data.table import Table
+from lacunet.inference.expectation import safe_log
+from lacunet.inference.query import posterior
+from lacunet.inference.row_likelihood import row_log_lik
+from lacunet.model.network import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Latent class models of the same columns, and how probable each is."""
+
+    models: tuple[Model, ...]
+    weights: FloatArray  # (models,) they sum to 1
+    matches: tuple[FloatArray, ...]  # (its classes, classes of the chosen one) each; rows sum to 1
+
+    def log_lik(self, codes: CodeArray) -> FloatArray:
+        """Log Σ_k p(k) p(row | θ_k) of each row, (rows,)."""
+        each = np.stack([row_log_lik(model, codes) for model in self.models])
+        found: FloatArray = logsumexp(each + safe_log(self.weights)[:, None], axis=0)
+        return found
+
+    def classes(self, codes: CodeArray) -> FloatArray:
+        """Σ_k p(k) p(class of the chosen model | row, k), (rows, its classes).
+
+        A model under which a row is impossible has no say in it; zeros where that is true of all.
+        """
+        total = sum(
+            w * (class_posterior(model, codes) @ match)
+            for model, w, match in zip(self.models, self.weights, self.matches, strict=True)
+        )
+        mass = np.sum(total, axis=1, keepdims=True)
+        return np.asarray(total / np.where(mass > 0, mass, 1.0))
+
+
+def class_posterior(model: Model, codes: CodeArray) -> FloatArray:
+    """p(class | row) of a latent class model, (rows, classes)."""
+    (found,) = posterior(model, codes, [(0,)])
+    return found
+
+
+def mix(models: Sequence[Model], weights: Sequence[float], chosen: Model, table: Table) -> Mixture:
+    """Match the classes of all models with those of one of them; models of weight 0 are left out.
+
+    The table has its columns in the order of the models' observed variables.
+    """
+    used = [(model, w) for model, w in zip(models, weights, strict=True) if w > 0]
+    onto = class_posterior(chosen, table.codes)
+    matches = tuple(
+        np.eye(onto.shape[1]) if model is chosen else _matched(model, onto, table)
+        for model, _ in used
+    )
+    return Mixture(tuple(model for model, _ in used), np.array([w for _, w in used]), matches)
+
+
+def _matched(model: Model, onto: FloatArray, table: Table) -> FloatArray:
+    """Share of each class's expected members in the chosen model's classes.
+
+    A class without any members is spread as all rows together are.
+    """
+    shared = class_posterior(model, table.codes).T @ (table.counts[:, None] * onto)
+    members = shared.sum(axis=1, keepdims=True)
+    everybody = shared.sum(axis=0) / shared.sum()
+    return np.where(members > 0, shared / np.where(members > 0, members, 1.0), everybody)

@@ -1,0 +1,58 @@
+"""Averages of weights, their errors, and the verdict."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lacunet.errors import OptionError
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.estimate import LogMean, Verdict, known, log_mean, log_sum
+
+
+def test_a_mean_and_its_error_are_those_of_the_weights():
+    w = np.random.default_rng(0).gamma(3.0, 1.0, 50)
+    found = log_mean(np.log(w) - 1000.0)
+    assert found.value == pytest.approx(math.log(w.mean()) - 1000.0)
+    assert found.stderr == pytest.approx(w.std(ddof=1) / w.mean() / math.sqrt(50))
+    assert found.size == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert found.share == pytest.approx(w.max() / w.sum())
+
+
+def test_dead_chains_count():
+    w = np.array([2.0, 0.0, 2.0, 0.0])
+    with np.errstate(divide="ignore"):
+        assert log_mean(np.log(w)).value == pytest.approx(0.0)
+        assert log_mean(np.log(np.zeros(3))).value == -math.inf
+
+
+def test_sums_of_independent_parts():
+    a = LogMean(0.0, 0.1, 40.0, 0.05, 64)
+    b = LogMean(math.log(3.0), 0.2, 20.0, 0.1, 32)
+    whole = log_sum([a, b, log_mean(np.full(4, -np.inf))])
+    assert whole.value == pytest.approx(math.log(4.0))
+    assert whole.stderr == pytest.approx(math.hypot(0.25 * 0.1, 0.75 * 0.2))
+    assert whole.share == pytest.approx(0.075)
+    assert whole.chains == 100
+    same = log_mean(np.zeros(16))
+    assert log_sum([same, same]).size == pytest.approx(32.0)
+    assert log_sum([known(-1.0)]).stderr == 0.0
+
+
+@pytest.mark.parametrize(
+    ("stderr", "size", "share", "verdict"),
+    [
+        (0.49, 11.0, 0.19, Verdict.RELIABLE),
+        (0.51, 99.0, 0.01, Verdict.LOWER_BOUND),
+        (0.10, 9.0, 0.01, Verdict.LOWER_BOUND),
+        (0.10, 99.0, 0.21, Verdict.LOWER_BOUND),
+    ],
+)
+def test_the_rules_of_the_verdict(stderr, size, share, verdict):
+    assert LogMean(-1.0, stderr, size, share, 64).verdict is verdict
+
+
+@pytest.mark.parametrize("wrong", [{"target": 0.0}, {"budget": -1.0}, {"target": math.nan}])
+def test_goals_that_cannot_be(wrong):
+    with pytest.raises(OptionError, match="must be above 0"):
+        Goal(**wrong)

@@ -1,0 +1,73 @@
+"""The annealing path: normalised at one end, the evidence at the other, invariant moves between."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.path import Path, Reference
+from lacunet.inference.draw import Draws
+from network_problems import build, make
+
+NETWORK = build("H>a H>b", {"H": 2, "a": 2, "b": 3}, "H")
+
+
+def hidden_counts(problem):
+    """The count vector of every completion of every case (one hidden class, no holes)."""
+    layout, worlds = problem.layout, []
+    rows = [
+        row for row, n in zip(problem.codes, problem.counts, strict=True) for _ in range(int(n))
+    ]
+    for classes in itertools.product(range(layout.cards[0]), repeat=len(rows)):
+        tables = [np.zeros([layout.cards[v] for v in f]) for f in layout.families]
+        for row, c in zip(rows, classes, strict=True):
+            tables[0][c] += 1
+            for leaf, x in enumerate(row, start=1):
+                tables[leaf][c, x] += 1
+        worlds.append(layout.flat(tables))
+    return np.array(worlds)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return make(NETWORK, 4, seed=2, alpha=1.3, counts=[1, 2, 1, 1]).problem
+
+
+@pytest.fixture(scope="module")
+def path(problem):
+    N = np.random.default_rng(0).gamma(2.0, 1.0, problem.layout.size)
+    return Path(problem, Reference.around(problem, N))
+
+
+def test_the_reference_is_normalised_and_the_end_is_the_evidence(problem, path):
+    worlds, draws = hidden_counts(problem), Draws(problem, None)
+    assert logsumexp(path.log_density(0.0, worlds, draws)) == pytest.approx(0.0, abs=1e-10)
+    whole = logsumexp(path.log_density(1.0, worlds, draws)) + path.log_seen
+    assert whole == pytest.approx(exact_evidence(problem).value, abs=1e-10)
+
+
+@pytest.mark.parametrize("b", [0.0, 0.4, 1.0])
+def test_a_move_leaves_the_path_as_it_is(problem, path, b):
+    """Samples of f_b, moved once, are samples of f_b: compared by a statistic of the counts."""
+    worlds = hidden_counts(problem)
+    rng = np.random.default_rng(7)
+    draws = Draws(problem, rng)
+    log_p = path.log_density(b, worlds, draws)
+    p = np.exp(log_p - logsumexp(log_p))
+    start = worlds[rng.choice(len(worlds), 20_000, p=p)]
+    moved = path.move(b, start, draws)
+    expected, spread = p @ worlds, np.sqrt(p @ worlds**2 - (p @ worlds) ** 2)
+    deviation = (moved.mean(axis=0) - expected) / (spread / np.sqrt(len(moved)) + 1e-12)
+    assert np.abs(deviation).max() < 4.5
+    # Second moments too: they would notice moves that only keep the mean.
+    square = (moved**2).mean(axis=0)
+    error = (moved**2).std(axis=0) / np.sqrt(len(moved)) + 1e-12
+    assert np.abs((square - p @ worlds**2) / error).max() < 4.5
+
+
+def test_the_prior_as_a_reference_gives_every_completion_the_same_weight(problem):
+    path = Path(problem, Reference.prior(problem))
+    q = path.log_density(0.0, hidden_counts(problem), Draws(problem, None))
+    assert np.allclose(q, -5 * np.log(2), atol=1e-10)

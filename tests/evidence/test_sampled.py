@@ -1,0 +1,259 @@
+"""Sampled evidence against exact sums and independently computed values."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from lacunet.data import load_dataset
+from lacunet.data.table import Column, Table
+from lacunet.evidence.ais import AnnealingRounds
+from lacunet.evidence.annealing import Annealing, expected
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.estimate import Verdict, log_mean
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.occupancy import among, used, without
+from lacunet.evidence.particles import run_particles
+from lacunet.evidence.path import Path, Reference
+from lacunet.evidence.sandwich import sandwich
+from lacunet.evidence.smc import ParticleRounds
+from lacunet.inference.classes import with_classes
+from lacunet.inference.draw import Draws
+from lacunet.inference.labels import Labels, Regions
+from lacunet.inference.problem import problem_of_codes
+from lacunet.model.counts import log_bd
+from lacunet.model.network import Model
+from lacunet.model.prior import dirichlet
+from lacunet.parallel import workers
+from network_problems import build, make
+from problems import make_case, problem_for
+
+FIRST = Goal(target=100.0, budget=600.0)  # the first round, and no more
+NETWORKS = [
+    build("H>a H>b H>c", {"H": 2, "a": 2, "b": 2, "c": 2}, "H"),
+    build("H>a H>b", {"H": 3, "a": 2, "b": 3}, "H"),
+    build("G>H G>a H>b H>c", {"G": 2, "H": 2, "a": 2, "b": 2, "c": 2}, "GH"),
+    build("G>a H>a H>b", {"G": 2, "H": 2, "a": 2, "b": 2}, "GH"),
+    build("a>b b>c a>c", {"a": 2, "b": 3, "c": 2}),
+    build("a>H H>b", {"a": 2, "H": 2, "b": 2}, "H"),
+]
+
+
+def small(n, seed):
+    """A problem that can be summed exactly: holes, repeated rows, several priors."""
+    alpha = (1.0, 1.5, 0.7)[seed % 3]
+    return make(NETWORKS[n], 6, missing=0.2, seed=seed, alpha=alpha, counts=[1, 2, 1, 3, 1, 1])
+
+
+def particles(problem, seed, runs=16, size=32):
+    return log_mean(
+        np.array([run_particles(problem, size, (seed, r)).log_evidence for r in range(runs)])
+    )
+
+
+def annealed(problem, seed):
+    samples = ParticleRounds(problem, seed, map, Goal()).samples(2)
+    return AnnealingRounds(problem, samples, seed, map, FIRST).estimate
+
+
+@pytest.mark.parametrize("method", [particles, annealed])
+def test_estimates_and_their_errors_are_right(method):
+    """Deviations in standard errors over many problems: neither too large nor too small.
+
+    Means of weights are not quite normal, so the bounds are those of a chi-square at 1e-4, widened
+    by a quarter.
+    """
+    deviations = []
+    for n, seed in itertools.product(range(len(NETWORKS)), range(4)):
+        problem = small(n, seed).problem
+        truth = exact_evidence(problem).value
+        found = method(problem, seed)
+        error = max(found.stderr, 1e-9)
+        # Where hardly anything is hidden the estimate is exact, and so is its error: no error.
+        if found.stderr < 1e-9:
+            assert found.value == pytest.approx(truth, abs=1e-8)
+            continue
+        # The log is concave: half its squared error is its expected bias.
+        deviations.append((found.value + error**2 / 2 - truth) / error)
+    z = np.array(deviations)
+    assert len(z) >= 16
+    assert np.abs(z).max() < 4.5
+    assert chi2.ppf(1e-4, len(z)) / 1.25 < (z**2).sum() < chi2.ppf(1 - 1e-4, len(z)) * 1.25
+
+
+def test_probabilities_of_all_data_sets_sum_to_one():
+    """Two binary leaves, two classes, three cases: exactly, and by both samplers."""
+    network = build("H>a H>b", {"H": 2, "a": 2, "b": 2}, "H")
+    alpha = dirichlet(network, 1.0)
+    totals = {"exact": 0.0, "smc": 0.0, "ais": 0.0}
+    errors = {"smc": 0.0, "ais": 0.0}
+    rows = list(itertools.product((0, 1), repeat=2))
+    for kinds in itertools.combinations_with_replacement(range(4), 3):
+        counts = np.bincount(kinds, minlength=4)
+        orders = math.factorial(3) / math.prod(math.factorial(c) for c in counts)
+        codes = np.array([rows[i] for i in np.flatnonzero(counts)], dtype=np.int8)
+        problem = problem_of_codes(codes, counts[counts > 0].astype(float), network, alpha)
+        totals["exact"] += orders * math.exp(exact_evidence(problem).value)
+        for name, found in (("smc", particles(problem, 1)), ("ais", annealed(problem, 1))):
+            p = orders * math.exp(found.value)
+            totals[name] += p
+            errors[name] += (p * found.stderr) ** 2
+    assert totals["exact"] == pytest.approx(1.0, abs=1e-12)
+    for name, square in errors.items():
+        assert abs(totals[name] - 1.0) < 4 * math.sqrt(square) + 1e-9
+        assert square > 0
+
+
+@pytest.mark.parametrize("n", range(4))
+def test_the_sandwich_encloses_the_truth(n):
+    case = small(n, 3)  # exponents 1, as the parameters were drawn
+    problem = problem_of_codes(case.codes, case.counts, case.network, dirichlet(case.network, 1.0))
+    truth = exact_evidence(problem).value
+    found = sandwich(problem, case.theta, Goal(0.3, 5.0), seed=2)
+    # Each bound fails by t nats with probability at most exp(−t).
+    assert found.lower - 4 * found.lower_stderr < truth < found.upper + 4 * found.upper_stderr + 3
+    assert found.upper > found.lower - 4 * math.hypot(found.lower_stderr, found.upper_stderr)
+
+
+def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
+    """E[1/w] = 1/Z when chains start from the posterior: averaged over many exact samples."""
+    problem = make_case([2, 2, 2], 2, 8, seed=4, alpha=1.0).problem
+    truth = exact_evidence(problem).value
+    labels = Labels(problem)
+    reference = Reference.around(problem, run_particles(problem, 64, (0,)).exponents.mean(axis=0))
+    annealing = Annealing(Path(problem, reference), Regions(labels, [reference.exponents]))
+    rng = np.random.default_rng(0)
+    path = Path(problem, Reference.prior(problem))
+    # Long Gibbs chains from particles: as good as exact samples of so small a posterior.
+    draws = Draws(problem, rng)
+    N = run_particles(problem, 400, (1,)).exponents - problem.alpha
+    for _ in range(30):
+        N = path.move(1.0, N, draws)
+    inverse = []
+    for i, x in enumerate(expected(path, N, draws)):
+        counts = Model(problem.network, N[i], problem.alpha)
+        for h, order in annealing.regions.renumbering(x).items():
+            counts = counts.permuted(h, order)
+        inverse.append(-annealing.backwards(counts.theta, 20, [i], (0,), map))
+    found = log_mean(np.array([log_mean(w).value for w in inverse]))
+    # Forward chains may end outside the region, backward chains always start inside.
+    ended = annealing.forwards(20, range(100), (1,), map)
+    home = np.isfinite(ended).mean()
+    error = math.hypot(found.stderr, math.sqrt((1 - home) / home / len(ended)))
+    upper = -found.value + math.log(home) + labels.log_count
+    assert abs(upper - truth) < 4 * error
+    assert error < 0.05
+
+
+SAMPLED = {
+    "carcinoma": {2: -357.31, 3: -351.01, 4: -352.87, 5: -354.93, 6: -357.01},
+    "values": {2: -523.69, 3: -523.63, 4: -523.83, 5: -524.14, 6: -524.49},
+    "myocardial": {2: -201.1197, 3: -201.71, 4: -202.53, 5: -203.41, 6: -204.30},
+}
+
+
+@pytest.mark.parametrize(("name", "k"), [(n, k) for n in SAMPLED for k in SAMPLED[n]])
+def test_published_data_as_computed_independently(name, k):
+    """REFERENCE.md: long sampling runs, ± 0.01."""
+    problem = problem_for(load_dataset(name), k, alpha=1.0).problem
+    found = particles(problem, 0, runs=16, size=128)
+    assert found.verdict is Verdict.RELIABLE
+    assert abs(found.value - SAMPLED[name][k]) < 3.5 * found.stderr + 0.01
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_annealing_on_well_separated_classes(k):
+    problem = problem_for(load_dataset("carcinoma"), k, alpha=1.0).problem
+    found = annealed(problem, 0)
+    assert found.stderr < 0.1
+    assert abs(found.value - SAMPLED["carcinoma"][k]) < 4 * found.stderr + 0.01
+
+
+def test_empty_classes_are_counted():
+    """Four classes for data of two: annealing needs the occupancy identity to see the rest."""
+    case = make_case([2, 2, 2], 4, 6, seed=1, alpha=1.0, true_classes=2)
+    truth = exact_evidence(case.problem).value
+    samples = ParticleRounds(case.problem, 0, map, Goal()).samples(4)
+    rounds = AnnealingRounds(case.problem, samples, 0, map, Goal(0.05, 20.0))
+    found = rounds.until_done()
+    assert abs(found.value - truth) < 4 * found.stderr
+    assert sum(rounds.shares.values()) == pytest.approx(1.0)
+    one_term = max(part.value for _, _, part in rounds._parts())
+    assert one_term < truth - 0.2  # what a single number of used classes would have missed
+
+
+def test_parts_that_were_not_reached_are_no_zero():
+    problem = make_case([2, 2, 2], 3, 8, seed=1, alpha=1.0).problem
+    samples = ParticleRounds(problem, 0, map, Goal()).samples(4)
+    late = AnnealingRounds(problem, samples, 0, map, Goal(0.1, 1e-9))
+    assert len(late.legs) > 1
+    assert late.unsure == 1.0
+
+
+def test_counts_go_with_and_without_empty_classes():
+    problem = make_case([2, 3], 4, 5, seed=0, alpha=1.0).problem
+    N = run_particles(problem, 8, (0,)).exponents[0] - problem.alpha
+    keep = used(problem, N)
+    fewer = with_classes(problem, int(keep.sum()))
+    dense = without(problem, fewer, N, keep)
+    assert dense.sum() == N.sum()
+    assert used(fewer, dense).all()
+    again = among(problem, fewer, dense)
+    assert sorted(again[problem.layout.block(0)]) == sorted(N[problem.layout.block(0)])
+
+
+@pytest.mark.parametrize("method", list(Method))
+def test_complete_data_is_bd(method):
+    network = build("a>b b>c", {"a": 2, "b": 3, "c": 2})
+    problem = make(network, 20, alpha=1.5).problem
+    found = measure(problem, method)
+    bd = log_bd(problem.components.seen, problem.alpha, problem.layout).sum()
+    assert found.value == pytest.approx(bd, abs=1e-10)
+    assert (found.verdict, found.stderr) == (Verdict.EXACT, 0.0)
+
+
+@pytest.mark.parametrize("method", [Method.SMC, Method.AIS])
+def test_the_number_of_threads_changes_nothing(method):
+    problem = make_case([2, 2, 3, 2], 3, 30, seed=2, alpha=1.0, missing=0.1).problem
+    found = []
+    for threads in (1, 2):
+        with workers(threads) as spread:
+            found.append(measure(problem, method, Goal(0.2, 600.0), seed=4, spread=spread))
+    assert found[0] == found[1]
+    other = measure(problem, method, Goal(0.2, 600.0), seed=5)
+    assert other.value != found[0].value
+
+
+def test_auto_takes_the_exact_sum_where_it_is_short():
+    tiny = make_case([2, 2], 2, 6, alpha=1.0).problem
+    assert measure(tiny).method is Method.EXACT
+    larger = problem_for(load_dataset("carcinoma"), 4, alpha=1.0).problem
+    found = measure(larger, goal=Goal(0.1, 30.0))
+    assert found.method is not Method.EXACT
+    assert found.verdict is Verdict.RELIABLE
+    assert abs(found.value - SAMPLED["carcinoma"][4]) < 3.5 * found.stderr + 0.01
+    assert found.one_labelling == pytest.approx(found.value - math.log(24))
+
+
+def test_two_methods_agree_on_a_network_with_two_hidden_variables():
+    network = build("G>H G>a G>b H>c H>d", {"G": 2, "H": 2, "a": 2, "b": 2, "c": 2, "d": 2}, "GH")
+    problem = make(network, 60, missing=0.1, seed=8, alpha=1.0).problem
+    a = measure(problem, Method.AIS, Goal(0.1, 20.0))
+    p = measure(problem, Method.SMC, Goal(0.1, 20.0))
+    assert abs(a.value - p.value) < 4 * math.hypot(a.stderr, p.stderr)
+
+
+def test_rows_without_any_value_change_nothing():
+    columns = [Column("a", (0, 1)), Column("b", (0, 1))]
+    codes = np.array([[0, 1], [1, 0], [0, 0], [1, 1], [0, 1]], dtype=np.int8)
+    empty = np.vstack([codes, np.full((3, 2), -1, dtype=np.int8)])
+    with_empty = problem_for(Table.from_codes(empty, columns), 2, alpha=1.0).problem
+    without_them = problem_for(Table.from_codes(codes, columns), 2, alpha=1.0).problem
+    truth = exact_evidence(without_them).value
+    assert exact_evidence(with_empty).value == pytest.approx(truth, abs=1e-10)
+    for method in (particles, annealed):
+        found = method(with_empty, 0)
+        assert abs(found.value - truth) < 4 * found.stderr
