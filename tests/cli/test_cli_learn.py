@@ -14,6 +14,7 @@ TINY = Design(
     reality_states=range(1, 3),
     epsilon_panels=(),
     epsilons=(0.01,),
+    truth_states={2: (1, 2)},
 )
 
 

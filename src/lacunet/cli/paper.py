@@ -10,6 +10,7 @@ import typer
 from lacunet.cli import options as o
 from lacunet.cli.console import command, progress, say, show
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
+from lacunet.paper.truth.reproduce import STUDY, study
 
 
 @command
@@ -23,6 +24,16 @@ def paper(
     full: Annotated[
         bool, typer.Option("--full", help=f"{FULL_MODELS} models: means with honest error bars.")
     ] = False,
+    truth: Annotated[
+        bool,
+        typer.Option(
+            "--truth",
+            help="Hold every score against the measured evidence, instead of against Laplace. "
+            "Takes about an hour for each data set.",
+        ),
+    ] = False,
+    target: o.Target = STUDY.target,
+    budget: o.Budget = f"{STUDY.budget:g}s",
     seed: o.Seed = 0,
     threads: o.Threads = None,
     json: o.Json = False,
@@ -33,6 +44,32 @@ def paper(
     """
     count = max(models, FULL_MODELS) if full else models
     asked = f"lacunet paper --out {out} --models {count} --datasets {datasets} --seed {seed}"
+    seconds = o.parse_seconds(budget)
+    if truth:
+        with progress() as listener:
+            against = study(
+                out,
+                models=count,
+                datasets=datasets,
+                seed=seed,
+                target=target,
+                budget=seconds,
+                threads=threads,
+                command=f"{asked} --truth --target {target:g} --budget {budget}",
+                listener=listener,
+            )
+        document = {
+            "out": str(out),
+            "models": count,
+            "datasets": datasets,
+            "seed": seed,
+            "errors": list(against.errors),
+            "choices": list(against.choices),
+            "findings": list(against.findings),
+        }
+        show(against, document, json)
+        say(f"written: {out / 'truth.html'}")
+        return
     with progress() as listener:
         found = reproduce(
             out,

@@ -41,6 +41,7 @@ class Design:
     reality_states: Sequence[int]
     epsilon_panels: Sequence[Panel]  # repeated with every ε
     epsilons: Sequence[float]
+    truth_states: Mapping[int, Sequence[int]]  # of test models whose evidence is measured, by c
 
     @property
     def panels(self) -> list[Panel]:
@@ -57,6 +58,14 @@ class Design:
             for epsilon in self.epsilons:
                 if epsilon != EPSILON:
                     yield from self._fits(self.epsilon_panels, m, datasets, epsilon)
+
+    def truth_tasks(self, models: int, datasets: int) -> Iterator[Task]:
+        """Every evidence to measure, those of one data set together."""
+        for m in range(models):
+            for n, c, N in self.panels:
+                for r in range(datasets):
+                    for k in self.truth_states[c]:
+                        yield Task("truth", n, c, N, m, r, k, EPSILON)
 
     def _fits(
         self, panels: Sequence[Panel], model: int, datasets: int, epsilon: float
@@ -79,4 +88,10 @@ PAPER = Design(
     reality_states=range(1, 7),
     epsilon_panels=((16, 4, 400), (32, 4, 400)),
     epsilons=(0.001, 0.01, 0.1),  # the range in which the paper's conclusions did not change
+    truth_states={
+        4: range(2, 9),
+        8: (3, 4, 5, 6, 7, 8, 9, 10, 12, 14),
+        16: (6, 8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 24),
+        32: (8, 12, 16, 20, 24, 26, 28, 30, 32, 34, 36, 40),
+    },
 )

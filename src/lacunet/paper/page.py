@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lacunet.errors import OptionError
+from lacunet.optional import require
 from lacunet.paper.tables import OTHERS, Record
 from lacunet.scores import SCORES
 
@@ -76,25 +76,28 @@ def _differ(x: Record) -> bool:
 
 def write_page(content: dict[str, Any]) -> str:
     """Give the text of the page."""
-    try:
-        import jinja2
-    except ImportError:
-        raise OptionError(
-            "the page needs jinja2, which is not installed. Install it with: "
-            "pip install 'lacunet[paper]'."
-        ) from None
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return render("page.html.j2", content, others=OTHERS, timings=TIMINGS)
+
+
+def render(template: str, content: dict[str, Any], **more: Any) -> str:
+    """Fill a template of this folder."""
+    jinja2 = require("jinja2", extra="paper", what="the page")
+    environment = jinja2.Environment(
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    )
     environment.filters |= {
         "plusminus": _plusminus,
         "printed": _printed,
         "one": lambda x: "–" if x is None else f"{x:.1f}",
+        "signed": lambda x: "–" if x is None else f"{x:+.1f}".replace("-", "−"),
         "plain": lambda x: "–" if x is None else f"{x:g}",
         "seconds": _seconds,
         "times": lambda x: "–" if x is None else f"{x:,.0f}×",
         "small": lambda x: "–" if x is None else f"{x:.2g}",
     }
-    template = environment.from_string((Path(__file__).parent / "page.html.j2").read_text("utf-8"))
-    text: str = template.render(titles=TITLES, others=OTHERS, timings=TIMINGS, **content)
+    text: str = environment.get_template(template).render(titles=TITLES, **content, **more)
     return text
 
 

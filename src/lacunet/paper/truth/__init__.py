@@ -1,0 +1,1 @@
+"""CH96's experiments against the measured evidence, instead of against Laplace."""

@@ -1,0 +1,205 @@
+"""The whole of it: measure what is not measured yet, then write figures, tables and the page."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lacunet.errors import OptionError
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.prepare import prepare_sampling
+from lacunet.files import check_folder, write_text
+from lacunet.learn.fit import DEFAULT_STARTS, Options
+from lacunet.paper.design import PAPER, Design, Task
+from lacunet.paper.figures import load_matplotlib
+from lacunet.paper.ledger import Ledger
+from lacunet.paper.page import render, versions
+from lacunet.paper.truth import tables
+from lacunet.paper.truth.figures import write_figure
+from lacunet.paper.truth.run import Measurer, weight
+from lacunet.parallel import workers
+from lacunet.progress import Listener, Progress, ignore
+from lacunet.tabular import Grid, Printable
+
+STUDY = Goal(target=0.2, budget=20.0)  # of each evidence
+SHOWN = ("csl", "laplace", "vb", "cs", "draper", "bic")  # on the terminal; the page has all
+
+
+@dataclass(frozen=True, eq=False)
+class TruthStudy(Printable):
+    """What was found, and where it was written."""
+
+    folder: Path
+    errors: tuple[dict[str, Any], ...]
+    choices: tuple[dict[str, Any], ...]
+    findings: tuple[str, ...]
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+
+        def rows(table: Sequence[dict[str, Any]], key: str) -> tuple[tuple[str, ...], ...]:
+            return tuple(
+                (
+                    *(str(row[x]) for x in ("n", "c", "N")),
+                    *(_signed(row["scores"][name][key]) for name in SHOWN),
+                )
+                for row in table
+            )
+
+        header = ("n", "c", "N", *SHOWN)
+        return [
+            Grid(
+                "Score − evidence at the generating number of states, nats, mean",
+                header,
+                rows(self.errors, "at_c"),
+                frozenset(),
+            ),
+            Grid(
+                "States chosen by a score − states chosen by the evidence, mean",
+                header,
+                rows(self.choices, "mean"),
+                frozenset(),
+            ),
+            Grid("Findings", (), (), notes=tuple(f"- {line}" for line in self.findings)),
+        ]
+
+
+def _signed(x: float | None) -> str:
+    return "–" if x is None else f"{x:+.1f}"
+
+
+def study(
+    out: str | Path,
+    *,
+    models: int = 1,
+    datasets: int = 5,
+    seed: int = 0,
+    starts: int = DEFAULT_STARTS,
+    target: float = STUDY.target,
+    budget: float = STUDY.budget,
+    threads: int | None = None,
+    design: Design = PAPER,
+    command: str = "lacunet paper --truth",
+    listener: Listener = ignore,
+) -> TruthStudy:
+    """Hold every score against the measured evidence; what the folder has is not done again."""
+    for name, value in (("models", models), ("datasets", datasets)):
+        if value < 1:
+            raise OptionError(f"{value} {name}: there must be at least 1.")
+    Options(starts=starts, seed=seed)
+    goal = Goal(target, budget)
+    check_folder(out)
+    load_matplotlib()
+    folder = Path(out)
+    ledger = Ledger(folder / "truth.jsonl", {"seed": seed, "starts": starts})
+    todo = list(design.truth_tasks(models, datasets))
+    prepare_sampling(listener)
+    with workers(threads) as spread:
+        _measure_all(todo, Measurer(design, seed, starts, goal, spread), ledger, listener)
+    records = [ledger.records[task.key] for task in todo]
+    settings = {
+        "models": models,
+        "datasets": datasets,
+        "seed": seed,
+        "starts": starts,
+        "target": target,
+        "budget": budget,
+        "command": command,
+        "versions": versions(),
+    }
+    return write(records, design, folder, settings)
+
+
+def _measure_all(
+    todo: Sequence[Task], measurer: Measurer, ledger: Ledger, listener: Listener
+) -> None:
+    """One after the other, each on all threads; each result is kept as soon as it is there."""
+    total, done = sum(map(weight, todo)), 0.0
+    for task in todo:
+        title = f"n={task.n} c={task.c} N={task.N}, {task.states} states"
+        listener(Progress(title, done / total))
+        if task not in ledger:
+            ledger.add(measurer.run(task))
+        done += weight(task)
+    listener(Progress("evidence measured", 1.0))
+
+
+def write(
+    records: list[dict[str, Any]], design: Design, folder: Path, settings: dict[str, Any]
+) -> TruthStudy:
+    """Write tables, figures and the page."""
+    found = tables.measured(records)
+    errors, choices = tables.errors_table(found, design), tables.choices_table(found, design)
+    costs, starts = tables.costs_table(found, design), tables.starts_table(found, design)
+    document = {"errors": errors, "choices": choices, "costs": costs, "starts": starts}
+    write_text(folder / "truth.json", json.dumps(document, indent=1) + "\n")
+    figures = [
+        {"number": number, "svg": _inline(write_figure(number, panels, found, folder))}
+        for number, panels in design.figures.items()
+    ]
+    lines = findings(errors, choices, starts)
+    page = render(
+        "truth/page.html.j2",
+        {**document, "figures": figures, "findings": lines, "settings": settings},
+        names=tables.NAMES,
+    )
+    write_text(folder / "truth.html", page)
+    return TruthStudy(folder, tuple(errors), tuple(choices), tuple(lines))
+
+
+def findings(
+    errors: Sequence[dict[str, Any]],
+    choices: Sequence[dict[str, Any]],
+    starts: Sequence[dict[str, Any]],
+) -> list[str]:
+    """Say, from the numbers, which scores are near and which choose well."""
+    lines = []
+    size = _means(errors, "mean_size")
+    ranked = sorted(size, key=lambda name: size[name])
+    if ranked:
+        near = ", ".join(f"{name} ({size[name]:.1f})" for name in ranked[:4])
+        far = ", ".join(f"{name} ({size[name]:.0f})" for name in ranked[-3:])
+        lines.append(
+            f"Mean distance from the evidence over all experiments, in nats: nearest {near}; "
+            f"farthest {far}."
+        )
+    off = {
+        name: statistics.fmean(abs(row["scores"][name]["mean"]) for row in choices)
+        for name in tables.NAMES
+        if choices and all(row["scores"][name]["mean"] is not None for row in choices)
+    }
+    if off:
+        best = sorted(off, key=lambda name: off[name])
+        lines.append(
+            "Mean distance of the chosen number of states from that of the evidence: "
+            + ", ".join(f"{name} {off[name]:.1f}" for name in best)
+            + "."
+        )
+    for row in starts:
+        paper, default = row["ways"]["paper"], row["ways"]["thorough"]
+        if row["c"] >= 8:
+            lines.append(
+                f"n = {row['n']}, c = {row['c']}: random starts end {paper['log_posterior']:+.0f} "
+                f"nats from EM started at the generating parameters; the thorough schedule "
+                f"{default['log_posterior']:+.0f} ({default['reached']} of {row['datasets']} data "
+                "sets reach it)."
+            )
+    return lines
+
+
+def _means(rows: Sequence[dict[str, Any]], key: str) -> dict[str, float]:
+    """Means over the experiments, of the scores that every one of them has."""
+    return {
+        name: statistics.fmean(row["scores"][name][key] for row in rows)
+        for name in tables.NAMES
+        if rows and all(row["scores"][name][key] is not None for row in rows)
+    }
+
+
+def _inline(svg: str) -> str:
+    """Drop what stands before the <svg> element: it has no place inside a page."""
+    return svg[svg.index("<svg") :]
