@@ -84,7 +84,7 @@ def test_results_print_as_aligned_tables(selection, carcinoma):
 def test_the_answer_of_a_selection(selection):
     assert selection.states == 3
     assert selection.chosen["cs"] == 3
-    assert str(selection).startswith("3 hidden classes, by Cheeseman–Stutz: probability 0.9")
+    assert str(selection).startswith("3 hidden classes, by CSL, occupancy: probability 0.9")
     assert selection.best.states == 3
     only = lacunet.select(selection.table, 2, starts=4, scores="bic")
     assert str(only).startswith("2 hidden classes, by BIC/MDL: probability 1 among the candidates")
@@ -176,7 +176,7 @@ def test_reading_options_belong_to_reading(carcinoma):
         ({"states": "1:8"}, r"states '1:8' are not whole numbers. Give for example range\(1, 9\)"),
         ({"states": [1.5]}, "are not whole numbers"),
         ({"states": 2.0}, "states 2.0 are not whole numbers"),
-        ({"scores": []}, "no score is named. Name some, or all"),
+        ({"scores": []}, "no score is named. Name some, usual, or all"),
         ({"scores": "bd"}, "bd is exact, so defined only where nothing is hidden"),
         ({"scores": "best"}, "'best' is not a score"),
         ({"estimate": "mode"}, "estimate 'mode' is not known. Choose from map, ml"),

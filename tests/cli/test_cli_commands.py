@@ -9,7 +9,7 @@ import pytest
 
 import lacunet as package
 
-SCORES = {"laplace", "cs", "mled", "draper", "bic"}
+SCORES = {"laplace", "csl", "csl-occupied", "vb", "cs", "mled", "draper", "bic"}
 
 
 def check_scores(scores):
@@ -23,10 +23,10 @@ def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carc
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert lines[0] == (
-        "3 hidden classes, by Cheeseman–Stutz: probability 0.981 among the candidates "
-        "(0.993 with log k! for equal labellings)."
+        "3 hidden classes, by CSL, occupancy: probability 0.878 among the candidates."
     )
-    assert "Candidates (log marginal likelihoods in nats)" in lines
+    assert "Candidates" in lines
+    assert "Scores: log marginal likelihoods in nats" in lines
     assert any(line.startswith("size ") for line in lines)
     assert "\x1b" not in ran.out + ran.err
     assert "20 rows, 20 distinct, total weight 118 (column 'count'); 7 columns" in ran.err
@@ -89,7 +89,8 @@ def test_select_saves_everything(lacunet, carcinoma, tmp_path):
         assert int(line["states"]) == c["states"]
         assert float(line["log_likelihood"]) == c["log_likelihood"]
         assert float(line["cs"]) == c["scores"]["cs"]["value"]
-        assert float(line["p_cs"]) == printed["posterior"]["cs"][line["states"]]
+        head = printed["headline"]
+        assert float(line[f"p_{head}"]) == printed["posterior"][head][line["states"]]
         model = package.read_model(folder / f"model-{c['states']}.json")
         scores = package.score(carcinoma, model, weights="count")
         assert scores.log_likelihood == pytest.approx(c["log_likelihood"], abs=1e-9)
@@ -229,7 +230,7 @@ def test_random_simulate_select_round_trip(lacunet, tmp_path):
     cells = [cell for line in lines[1:] for cell in line.split(",")]
     assert cells.count("") / len(cells) == pytest.approx(0.1, abs=0.02)
     ran = lacunet("select", "rows.csv", "--states", "1:3", "--starts", 16)
-    assert ran.out.startswith("2 hidden classes, by Cheeseman–Stutz: probability ")
+    assert ran.out.startswith("2 hidden classes, by CSL, occupancy: probability ")
     assert "800 rows" in ran.err
     assert "% of the cells missing" in ran.err
 

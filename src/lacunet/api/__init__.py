@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,13 @@ from lacunet.api.checks import (
     check_search,
     whole_numbers,
 )
+from lacunet.api.describe import (
+    fit_statistics,
+    information_criteria,
+    intervals,
+    match_classes,
+)
+from lacunet.api.evidence import Measuring, log_evidence, log_evidence_bounds
 from lacunet.api.inputs import (
     Hidden,
     ModelLike,
@@ -34,10 +42,22 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
+from lacunet.api.missing import (
+    compare_missing,
+    missing_as_state,
+    proposals_with_answers,
+    table_with_model,
+    with_answers,
+)
+from lacunet.api.ratio_test import likelihood_ratio_test
 from lacunet.api.results import Assigned, Assignment, Scores
+from lacunet.api.structure import table_and_structure
+from lacunet.api.traces import em_traces
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table, read_rows
+from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.evidence.clock import Goal
 from lacunet.inference.effective_dimension import effective_dimension
 from lacunet.inference.problem import build_problem
 from lacunet.inference.query import posterior
@@ -69,10 +89,20 @@ __all__ = [
     "check_scores",
     "check_search",
     "compare",
+    "compare_missing",
     "draw",
+    "em_traces",
     "fit",
+    "fit_statistics",
     "fresh_names",
+    "information_criteria",
+    "intervals",
     "learn_structure",
+    "likelihood_ratio_test",
+    "log_evidence",
+    "log_evidence_bounds",
+    "match_classes",
+    "missing_as_state",
     "observed_columns",
     "observed_states",
     "query",
@@ -82,6 +112,7 @@ __all__ = [
     "simulate",
     "structures",
     "table_for",
+    "table_with_model",
     "to_vary",
     "with_parameters",
 ]
@@ -93,7 +124,7 @@ def select(
     *,
     network: NetworkLike | None = None,
     hidden: Hidden = (),
-    scores: str | Sequence[str] = "all",
+    scores: str | Sequence[str] = "usual",
     estimate: str = "map",
     alpha: Alpha = PAPER_ALPHA,
     starts: int = DEFAULT_STARTS,
@@ -102,6 +133,11 @@ def select(
     threads: int | None = None,
     dimension: str = "parameters",
     prior: Mapping[Label, float] | None = None,
+    missing_as_state: bool = False,
+    evidence: bool = False,
+    calibrate: bool = False,
+    target: float = Goal.target,
+    budget: float = Goal.budget,
     listener: Listener = ignore,
     **reading: Any,
 ) -> Selection:
@@ -119,7 +155,7 @@ def select(
         Hidden variables of the network. Those without a number of states are tried with all of
         `states`, several of them in every combination. If none is named, those of the network.
     scores
-        Names of scores, or 'all'.
+        Names of scores; 'usual', or 'all' (some of which fit more models, or sample).
     estimate
         Parameters at which the scores are taken: 'map' (as the paper) or 'ml'.
     alpha
@@ -132,11 +168,20 @@ def select(
         What counts as d: 'parameters', or the 'rank' of the observable distribution's Jacobian.
     prior
         Weights of the candidates (default: all the same).
+    missing_as_state
+        Treat a hole as a state of its own, '(missing)'. Its evidence is about other data than that
+        of the table with holes: see `compare_missing`.
+    evidence, calibrate
+        Measure the evidence itself, with error bars: of every candidate, which then decides; or of
+        the best few, to see how far each score is from it.
+    target, budget
+        Standard error to reach (nats) and seconds to spend, for each evidence that is measured.
     listener
         Gets progress events.
     **reading
         `missing`, `weights`, `columns`, `exclude`, as for `read_table`.
     """
+    measuring = Measuring(evidence, calibrate, target, budget)
     numbers = whole_numbers(states)
     chosen = check_scores(scores, numbers)
     rank = check_dimension(dimension)
@@ -151,8 +196,10 @@ def select(
         table = table_for(data, structure, **reading)
         varied = dict.fromkeys(to_vary(structure, hidden), numbers)
         proposals = sizes_of_hidden(structure, varied, table)
+    if missing_as_state:
+        table, proposals = proposals_with_answers(table, proposals)
     how = {"scores": chosen, "options": options, "alpha": alpha, "prior": prior, "rank": rank}
-    return _evaluate(table, proposals, threads, listener, **how)
+    return _evaluate(table, proposals, threads, listener, measuring, **how)
 
 
 def _evaluate(
@@ -160,11 +207,13 @@ def _evaluate(
     proposals: Sequence[Proposal],
     threads: int | None,
     listener: Listener,
+    measuring: Measuring,
     **how: Any,
 ) -> Selection:
     prepare(listener, *(p.network for p in proposals))
     with workers(threads) as spread:
-        return evaluate(table, proposals, spread=spread, listener=listener, **how)
+        found = evaluate(table, proposals, spread=spread, listener=listener, **how)
+        return measuring.after(found, spread, listener)
 
 
 def compare(
@@ -172,7 +221,7 @@ def compare(
     networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
     *,
     hidden: Hidden = (),
-    scores: str | Sequence[str] = "all",
+    scores: str | Sequence[str] = "usual",
     estimate: str = "map",
     alpha: Alpha = PAPER_ALPHA,
     starts: int = DEFAULT_STARTS,
@@ -181,6 +230,11 @@ def compare(
     threads: int | None = None,
     dimension: str = "parameters",
     prior: Mapping[Label, float] | None = None,
+    missing_as_state: bool = False,
+    evidence: bool = False,
+    calibrate: bool = False,
+    target: float = Goal.target,
+    budget: float = Goal.budget,
     listener: Listener = ignore,
     **reading: Any,
 ) -> Selection:
@@ -189,13 +243,16 @@ def compare(
     Variables of `hidden` that a network does not have are left alone. Every network must have the
     same observed variables: evidence of different data cannot be compared.
     """
+    measuring = Measuring(evidence, calibrate, target, budget)
     options = check_search(estimate, alpha, starts, schedule, seed, threads)
     chosen = choose_scores(scores)
     rank = check_dimension(dimension)
     proposals = structures(networks, hidden)
     table = table_for(data, proposals[0].network, **reading)
+    if missing_as_state:
+        table, proposals = proposals_with_answers(table, proposals)
     how = {"scores": chosen, "options": options, "alpha": alpha, "prior": prior, "rank": rank}
-    return _evaluate(table, proposals, threads, listener, **how)
+    return _evaluate(table, proposals, threads, listener, measuring, **how)
 
 
 def structures(
@@ -292,22 +349,15 @@ def fit(
     schedule: str = "default",
     seed: int = 0,
     threads: int | None = None,
+    missing_as_state: bool = False,
     listener: Listener = ignore,
     **reading: Any,
 ) -> Fit:
     """Fit a latent class model with `states` classes, or a network. Parameters as for `select`."""
     options = check_search(estimate, alpha, starts, schedule, seed, threads)
-    if network is None:
-        if states is None:
-            raise OptionError("neither a number of states nor a network. Give one of them.")
-        table = as_table(data, **reading)
-        (proposal,) = latent_classes(table, whole_numbers(states))
-        structure = proposal.network
-    elif states is not None:
-        raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
-    else:
-        structure = as_network(network, hidden)
-        table = table_for(data, structure, **reading)
+    table, structure = table_and_structure(data, states, network, hidden, **reading)
+    if missing_as_state:
+        table, (structure,) = with_answers(table, structure)
     problem = build_problem(table, structure, dirichlet(structure, alpha))
     prepare(listener, structure)
     with workers(threads) as spread:
@@ -319,31 +369,41 @@ def score(
     model: ModelLike,
     *,
     hidden: Sequence[str] = (),
-    scores: str | Sequence[str] = "all",
+    scores: str | Sequence[str] = "usual",
     refit: bool = False,
     estimate: str = "map",
     dimension: str = "parameters",
     threads: int | None = None,
+    missing_as_state: bool = False,
     listener: Listener = ignore,
     **reading: Any,
 ) -> Scores:
     """Score a model at exactly its parameters; with `refit`, after EM started from them.
 
+    Scores that are defined at a mode of their own (csl, laplace-phi) climb to it from there; those
+    that need models with fewer classes fit them.
+
     `hidden` are variables that no column shows, besides those that are hidden in the model.
+    `missing_as_state` is for a model that was fitted with it.
     """
     chosen = choose_scores(scores)
     rank = check_dimension(dimension)
     options = check_search(estimate, starts=1, threads=threads)
     given = as_model(model, hidden)
-    table = table_for(data, given.network, **reading)
+    table = table_with_model(data, given.network, missing_as_state=missing_as_state, **reading)
     problem = build_problem(table, given.network, given.alpha)
     usable = applicable(chosen, problem)
     prepare(listener, given.network)
     with workers(threads):
         refitted = learn(problem, options, start=given, listener=listener) if refit else None
         theta = refitted.model.theta if refitted else given.theta
-        at = ScoreInput(problem, theta, effective_dimension(given.network) if rank else None)
-        found = {s.name: s(at) for s in usable}
+        at = ScoreInput(
+            problem,
+            theta,
+            effective_dimension(given.network) if rank else None,
+            replace(options, starts=DEFAULT_STARTS),
+        )
+        found = {s.name: at.evidence(s) for s in usable}
     return Scores(
         Model(given.network, theta, given.alpha),
         at.dimension,
@@ -361,10 +421,12 @@ def assign(
     hidden: Sequence[str] = (),
     impute: bool = False,
     missing: Sequence[str] = (),
+    missing_as_state: bool = False,
 ) -> Assignment:
     """Give every row, in the order of the input, the posterior of what it does not show.
 
     That is every hidden variable; with `impute`, every variable that has a hole somewhere too.
+    `missing_as_state` is for a model that was fitted with it.
     """
     given = as_model(model, hidden)
     network = given.network
@@ -375,6 +437,8 @@ def assign(
         )
     check_columns(data, network)
     codes = read_rows(data, observed_states(network), missing=missing)
+    if missing_as_state:
+        put_missing_states(codes, observed_columns(network))
     column = {v: codes[:, j] for j, v in enumerate(network.observed)}
     wanted = list(network.hidden)
     if impute:

@@ -11,7 +11,7 @@ from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.prior import PAPER_ALPHA, Alpha, check_alpha
 from lacunet.parallel import check_threads
-from lacunet.scores import Score, choose_scores, only_exact
+from lacunet.scores import Score, choose_scores, not_defined
 
 DIMENSIONS = ("parameters", "rank")
 
@@ -20,7 +20,7 @@ def check_scores(scores: str | Sequence[str], states: Sequence[int]) -> tuple[Sc
     """Give the scores; refuse those that cannot compare the candidates."""
     chosen = choose_scores(scores)
     if all(s.only_exact for s in chosen) and any(k > 1 for k in states):
-        raise only_exact(chosen)
+        raise not_defined(chosen)
     return chosen
 
 

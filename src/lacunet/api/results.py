@@ -45,6 +45,11 @@ class Scores(Printable):
         notes = (
             *(f"- {flag}" for flag in self.flags),
             *(f"- {e.name}: {flag}" for e in self.evidence.values() for flag in e.flags),
+            *(
+                f"- {e.name}: standard error {e.stderr:.2g}"
+                for e in self.evidence.values()
+                if e.stderr is not None
+            ),
         )
         title = (
             f"log p(D|θ) = {self.log_likelihood:.6f}, log p(θ) = {self.log_prior:.6f}, "

@@ -9,9 +9,12 @@ import typer
 from lacunet import __version__
 from lacunet.cli.assign import assign
 from lacunet.cli.compare import compare
+from lacunet.cli.compare_missing import compare_missing
 from lacunet.cli.demo import demo
+from lacunet.cli.evidence import evidence
 from lacunet.cli.fit import fit
 from lacunet.cli.learn import learn
+from lacunet.cli.lrt import lrt
 from lacunet.cli.paper import paper
 from lacunet.cli.random import random
 from lacunet.cli.score import score
@@ -26,7 +29,22 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for function in (demo, select, compare, learn, fit, score, assign, simulate, random, paper):
+COMMANDS = (
+    demo,
+    select,
+    compare,
+    learn,
+    fit,
+    lrt,
+    compare_missing,
+    evidence,
+    score,
+    assign,
+    simulate,
+    random,
+    paper,
+)
+for function in COMMANDS:
     app.command()(function)
 
 

@@ -10,6 +10,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say, show
+from lacunet.cli.tables import remind
 from lacunet.data import append_columns, check_table_file, column_names
 from lacunet.report.documents import assignment_document
 
@@ -24,6 +25,7 @@ def assign(
     hidden: o.AlsoHidden = None,
     impute: Annotated[bool, typer.Option("--impute", help="Fill in missing cells too.")] = False,
     missing: o.Missing = None,
+    missing_as_state: o.MissingAsState = False,
     json: o.Json = False,
 ) -> None:
     """Give each row its class: the most probable state of what is hidden, and all probabilities.
@@ -33,7 +35,14 @@ def assign(
     """
     check_table_file(output)
     given = api.as_model(model, o.parse_hidden(hidden))
-    found = api.assign(data, given, impute=impute, missing=o.split(missing))
+    remind(given.network, missing_as_state)
+    found = api.assign(
+        data,
+        given,
+        impute=impute,
+        missing=o.split(missing),
+        missing_as_state=missing_as_state,
+    )
     secret = {given.network.variables[h].name for h in given.network.hidden}
     new: dict[str, Any] = {}
     for v in found.variables:

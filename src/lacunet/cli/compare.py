@@ -9,10 +9,10 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress
-from lacunet.cli.selections import finish
-from lacunet.cli.tables import read
-from lacunet.files import check_folder
+from lacunet.cli.console import Format, check_format, command, progress
+from lacunet.cli.selections import check_outputs, finish
+from lacunet.cli.tables import answers, read
+from lacunet.evidence.clock import Goal
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
@@ -32,7 +32,7 @@ def compare(
         ),
     ],
     hidden: o.HiddenOption = None,
-    scores: o.Scores = "all",
+    scores: o.Scores = "usual",
     estimate: o.EstimateOption = Estimate.MAP,
     alpha: o.Alpha = str(PAPER_ALPHA),
     starts: o.Starts = DEFAULT_STARTS,
@@ -41,22 +41,33 @@ def compare(
     threads: o.Threads = None,
     dimension: o.Dimension = "parameters",
     missing: o.Missing = None,
+    missing_as_state: o.MissingAsState = False,
     weights: o.Weights = None,
     save: Annotated[
         Path | None,
         typer.Option(help="Folder for the result and the model files.", show_default=False),
     ] = None,
+    report: o.Report = None,
+    evidence: o.Evidence = False,
+    calibrate: o.Calibrate = False,
+    target: o.Target = Goal.target,
+    budget: o.Budget = f"{Goal.budget:g}s",
+    criteria: o.Criteria = False,
+    form: o.FormatOption = Format.TEXT,
     json: o.Json = False,
 ) -> None:
     """Rank whole structures by each score, with posterior probabilities; all are learned anew."""
+    check_format(form, json)
     alphas = o.parse_alpha(alpha)
+    seconds = o.parse_seconds(budget)
+    Goal(target, seconds)
     choose_scores(scores)
     api.check_dimension(dimension)
     api.check_search(estimate, alphas, starts, schedule, seed, threads)
-    if save is not None:
-        check_folder(save)
+    check_outputs(save, report)
     structures = api.structures(networks, o.parse_hidden(hidden))
     table = read(data, structures[0].network, missing, weights, None, None)
+    answers(table, missing_as_state)
     with progress() as listener:
         found = api.compare(
             table,
@@ -69,6 +80,11 @@ def compare(
             seed=seed,
             threads=threads,
             dimension=dimension,
+            missing_as_state=missing_as_state,
+            evidence=evidence,
+            calibrate=calibrate,
+            target=target,
+            budget=seconds,
             listener=listener,
         )
-    finish(found, save, json)
+    finish(found, save, report, json, form, criteria)

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any, ParamSpec, TypeVar
 
 import typer
@@ -17,7 +18,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
-from lacunet.errors import LacunetError
+from lacunet.errors import LacunetError, OptionError
 from lacunet.progress import Listener, Progress
 from lacunet.report.documents import to_json
 from lacunet.tabular import Grid, Printable
@@ -29,6 +30,16 @@ BAD_INPUT = 2  # exit code
 INTERRUPTED = 130
 GAP = 3  # blanks between the columns of a table
 QUIET_STEP = 0.25  # without a terminal, progress is a line at every quarter of the work
+
+
+class Format(StrEnum):
+    """How a result is written on stdout."""
+
+    TEXT = "text"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    JSON = "json"
 
 
 def say(text: str) -> None:
@@ -66,10 +77,25 @@ def _refused(message: str) -> typer.Exit:
     return typer.Exit(BAD_INPUT)
 
 
-def show(result: Printable, document: Mapping[str, Any], as_json: bool) -> None:
-    """Print a result on stdout: JSON, a rich table in a terminal, aligned text elsewhere."""
-    if as_json:
+def check_format(form: Format, as_json: bool) -> None:
+    """Refuse two formats at once."""
+    if as_json and form not in (Format.TEXT, Format.JSON):
+        raise OptionError(f"--json and --format {form}: give one of the two.")
+
+
+def show(
+    result: Printable, document: Mapping[str, Any], as_json: bool, form: Format = Format.TEXT
+) -> None:
+    """Print a result on stdout; as text, that is a rich table in a terminal, aligned elsewhere."""
+    writers = {
+        Format.CSV: result.to_csv,
+        Format.MARKDOWN: result.to_markdown,
+        Format.LATEX: result.to_latex,
+    }
+    if as_json or form is Format.JSON:
         sys.stdout.write(to_json(document) + "\n")
+    elif form in writers:
+        sys.stdout.write(writers[form]())
     elif not sys.stdout.isatty():
         sys.stdout.write(f"{result}\n")
     else:

@@ -9,7 +9,7 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say, show
+from lacunet.cli.console import Format, check_format, command, progress, say, show
 from lacunet.cli.tables import read
 from lacunet.model.formats import check_network_file, write_network
 from lacunet.report.documents import learned_document, table_document
@@ -39,12 +39,14 @@ def learn(
             help="Network file to write: .bif, .xmlbif, .xdsl, .json.", show_default=False
         ),
     ] = None,
+    form: o.FormatOption = Format.TEXT,
     json: o.Json = False,
 ) -> None:
     """Learn the graph over the columns of a complete table: greedy search for the largest BD.
 
     Edges are added, deleted or reversed one at a time, from the empty graph. The score is exact.
     """
+    check_format(form, json)
     alphas = o.parse_alpha(alpha)
     Settings(max_parents, restarts, tabu, seed)
     if save is not None:
@@ -69,6 +71,6 @@ def learn(
         **learned_document(found),
         "model": None if save is None else str(save),
     }
-    show(found, document, json)
+    show(found, document, json, form)
     if save is not None:
         say(f"written: {save}")

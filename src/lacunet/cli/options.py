@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -9,12 +10,16 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from lacunet import api
+from lacunet.cli.console import Format
 from lacunet.data import column_names
 from lacunet.errors import OptionError
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.network import Network
 from lacunet.model.prior import check_alpha
+from lacunet.scores import GROUPS, SCORES
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 Data: TypeAlias = Annotated[
     Path,
@@ -26,7 +31,10 @@ Data: TypeAlias = Annotated[
 ]
 Scores: TypeAlias = Annotated[
     str,
-    typer.Option(help="Scores, with commas between: laplace, cs, mled, draper, bic, bd; or all."),
+    typer.Option(
+        help=f"Scores, with commas between: {', '.join(s.name for s in SCORES)}; "
+        f"usual ({', '.join(s.name for s in GROUPS['usual'])}), or all."
+    ),
 ]
 EstimateOption: TypeAlias = Annotated[
     Estimate, typer.Option("--estimate", help="Parameters to learn: map (as the paper) or ml.")
@@ -69,7 +77,12 @@ AlsoHidden: TypeAlias = Annotated[
 Starts: TypeAlias = Annotated[int, typer.Option(help="Random starts of EM.")]
 ScheduleOption: TypeAlias = Annotated[
     Schedule,
-    typer.Option("--schedule", help="default: on to a true maximum; paper: exactly CH96."),
+    typer.Option(
+        "--schedule",
+        help="default: the highest maximum of several starts; thorough: look further for it, some "
+        "5 times as long; mass: the maximum with most of the posterior around it; paper: exactly "
+        "CH96.",
+    ),
 ]
 Seed: TypeAlias = Annotated[int, typer.Option(help="Seed; the same seed gives the same numbers.")]
 Threads: TypeAlias = Annotated[
@@ -112,6 +125,57 @@ Exclude: TypeAlias = Annotated[
 Dimension: TypeAlias = Annotated[
     str,
     typer.Option(help="What counts as d: parameters, or the rank of the observable Jacobian."),
+]
+FormatOption: TypeAlias = Annotated[
+    Format,
+    typer.Option(
+        "--format", help="Print text, csv, markdown, latex (package booktabs) or json on stdout."
+    ),
+]
+Report: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Also write one self-contained HTML page: charts, class profiles, warnings, holes.",
+        show_default=False,
+    ),
+]
+Criteria: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--criteria",
+        help="Also print AIC, BIC, CAIC, SABIC (lower is better) and entropy of each candidate.",
+    ),
+]
+MissingAsState: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--missing-as-state",
+        help="Treat a missing cell as an answer: one more state, '(missing)', of its column.",
+    ),
+]
+Evidence: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--evidence",
+        help="Measure the evidence itself of every candidate, with error bars; it then decides.",
+    ),
+]
+Calibrate: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate",
+        help="Measure the evidence of the best few candidates: how far is each score from it?",
+    ),
+]
+Target: TypeAlias = Annotated[
+    float, typer.Option(help="Standard error of a sampled evidence to reach, in nats.")
+]
+Budget: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME", help="Time after which nothing new is sampled: 60s, 5m, 1h, or seconds."
+    ),
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 ModelFile: TypeAlias = Annotated[
@@ -184,6 +248,28 @@ def parse_states(text: str) -> list[int]:
             )
         found.extend(range(first, last + 1, step))
     return list(dict.fromkeys(found))
+
+
+def check_number_of_states(states: int) -> None:
+    """Refuse fewer than one state."""
+    if states < 1:
+        raise OptionError(f"--states {states}: there must be at least 1 hidden state.")
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time: 90, 60s, 5m or 1h.
+
+    >>> parse_seconds("90"), parse_seconds("1.5m"), parse_seconds("1h")
+    (90.0, 90.0, 3600.0)
+    """
+    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
+    try:
+        seconds = float(number) * UNITS[unit]
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise OptionError(f"--budget '{text}' is no time. Give for example 60s, 5m or 1h.")
+    return seconds
 
 
 def parse_hidden(values: list[str] | None) -> dict[str, int | None]:

@@ -10,11 +10,11 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say
-from lacunet.cli.selections import finish
-from lacunet.cli.tables import read
+from lacunet.cli.console import Format, check_format, command, progress, say
+from lacunet.cli.selections import check_outputs, finish
+from lacunet.cli.tables import answers, read
 from lacunet.errors import OptionError
-from lacunet.files import check_folder
+from lacunet.evidence.clock import Goal
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
@@ -29,7 +29,7 @@ def select(
     states: Annotated[str, typer.Option(help="Numbers of hidden states: 4, 1:8 or 2,4,8.")] = "1:8",
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
-    scores: o.Scores = "all",
+    scores: o.Scores = "usual",
     estimate: o.EstimateOption = Estimate.MAP,
     alpha: o.Alpha = str(PAPER_ALPHA),
     starts: o.Starts = DEFAULT_STARTS,
@@ -46,6 +46,7 @@ def select(
         ),
     ] = None,
     missing: o.Missing = None,
+    missing_as_state: o.MissingAsState = False,
     weights: o.Weights = None,
     columns: o.Columns = None,
     exclude: o.Exclude = None,
@@ -53,6 +54,13 @@ def select(
         Path | None,
         typer.Option(help="Folder for the result and the model files.", show_default=False),
     ] = None,
+    report: o.Report = None,
+    evidence: o.Evidence = False,
+    calibrate: o.Calibrate = False,
+    target: o.Target = Goal.target,
+    budget: o.Budget = f"{Goal.budget:g}s",
+    criteria: o.Criteria = False,
+    form: o.FormatOption = Format.TEXT,
     json: o.Json = False,
 ) -> None:
     """Choose the number of hidden states, and say how sure that is.
@@ -62,17 +70,20 @@ def select(
     the rest of the network as given; several of them in every combination.
     """
     numbers = o.parse_states(states)
+    check_format(form, json)
     alphas = o.parse_alpha(alpha)
+    seconds = o.parse_seconds(budget)
+    Goal(target, seconds)
     api.check_scores(scores, numbers)
     api.check_dimension(dimension)
     api.check_search(estimate, alphas, starts, schedule, seed, threads)
-    if save is not None:
-        check_folder(save)
+    check_outputs(save, report)
     sizes = o.parse_hidden(hidden)
     structure = o.structure(network, sizes)
     varied = api.to_vary(structure, sizes) if structure else ["class"]
     chances = _prior(prior, numbers, len(varied))
     table = read(data, structure, missing, weights, columns, exclude)
+    answers(table, missing_as_state)
     if len(varied) > 1:
         say(
             f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "
@@ -95,9 +106,14 @@ def select(
             threads=threads,
             dimension=dimension,
             prior=chances,
+            missing_as_state=missing_as_state,
+            evidence=evidence,
+            calibrate=calibrate,
+            target=target,
+            budget=seconds,
             listener=listener,
         )
-    finish(found, save, json)
+    finish(found, save, report, json, form, criteria)
 
 
 def _prior(text: str | None, states: Sequence[Label], varied: int) -> dict[Label, float] | None:

@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 
-from lacunet.cli.console import say, show
+from lacunet import api
+from lacunet.cli.console import Format, say, show
+from lacunet.files import check_folder
+from lacunet.report.descriptions import criteria_document
 from lacunet.report.documents import selection_document
 from lacunet.report.folder import save_selection
+from lacunet.report.page import check_report, write_report
 from lacunet.search.candidates import Selection
+from lacunet.tabular import Printable, Together
 
 
-def finish(found: Selection, save: Path | None, as_json: bool) -> None:
+def check_outputs(save: Path | None, report: Path | None) -> None:
+    """Refuse, before the work, what could not be written."""
+    if save is not None:
+        check_folder(save)
+    if report is not None:
+        check_report(report)
+
+
+def finish(
+    found: Selection,
+    save: Path | None,
+    report: Path | None,
+    as_json: bool,
+    form: Format = Format.TEXT,
+    criteria: bool = False,
+) -> None:
     """Save, if asked to, and show.
 
     Saved before shown: whoever closes the pipe early still gets the files.
     """
     if save is not None:
         save_selection(found, save)
-    show(found, selection_document(found), as_json)
-    if save is not None:
-        say(f"written: {save}")
+    if report is not None:
+        write_report(found, report, command=shlex.join(["lacunet", *sys.argv[1:]]))
+    shown: Printable = found
+    document = selection_document(found)
+    if criteria:
+        others = api.information_criteria(found)
+        shown, document["fit_statistics"] = Together(found, others), criteria_document(others)
+    show(shown, document, as_json, form)
+    for path in (save, report):
+        if path is not None:
+            say(f"written: {path}")

@@ -38,6 +38,24 @@ def check_inferred(
             f"column {name!r} has only one state, {shown(states)}, so nothing can be learned "
             f"from it. E{out}"
         )
+    check_finite(name, found, states, source)
+    if looks_continuous(states):
+        at = next(i for i in seen if not float(found.values[i]).is_integer())
+        raise DataError(
+            f"column {name!r} holds continuous numbers: {len(states):,} different values, such as "
+            f"{label(found.values[at])} in {source.where(found.rows[at])}. Put them into a few "
+            f"bins first, or e{out}"
+        )
+    if looks_like_identifier(states, observed, weighted=weighted):
+        raise DataError(
+            f"column {name!r} has {observed:,} different values in {observed:,} observed rows, so "
+            f"it looks like an identifier. E{out}"
+        )
+    check_number_of_states(name, states)
+
+
+def check_finite(name: str, found: Found, states: Sequence[State], source: Source) -> None:
+    """Refuse an infinite number among the states, which are in order."""
     for value in (states[0], states[-1]):
         if isinstance(value, float) and math.isinf(value):
             at = found.values.index(value)
@@ -45,19 +63,16 @@ def check_inferred(
                 f"column {name!r}, {source.where(found.rows[at])}: {value} is not a finite number. "
                 f"Correct it, or declare it with --missing={value}."
             )
-    if isinstance(states[0], float) and len(states) > MOST_NUMBERS:
-        at = next(i for i in seen if not float(found.values[i]).is_integer())
-        raise DataError(
-            f"column {name!r} holds continuous numbers: {len(states):,} different values, such as "
-            f"{label(found.values[at])} in {source.where(found.rows[at])}. Put them into a few "
-            f"bins first, or e{out}"
-        )
-    if len(states) == observed and observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS):
-        raise DataError(
-            f"column {name!r} has {observed:,} different values in {observed:,} observed rows, so "
-            f"it looks like an identifier. E{out}"
-        )
-    _check_number_of_states(name, states)
+
+
+def looks_continuous(states: Sequence[State]) -> bool:
+    """Whether the states are many numbers, not all of them whole: a measurement."""
+    return isinstance(states[0], float) and len(states) > MOST_NUMBERS
+
+
+def looks_like_identifier(states: Sequence[State], observed: int, *, weighted: bool) -> bool:
+    """Whether every observed row has a state of its own."""
+    return len(states) == observed and observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
 
 
 def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:
@@ -70,7 +85,7 @@ def check_categories(name: str, states: Sequence[State], coding: Coding) -> None
             f"column {name!r} declares only one category, {shown(states)}, so nothing can be "
             f"learned from it. E{out}"
         )
-    _check_number_of_states(name, states)
+    check_number_of_states(name, states)
 
 
 def check_known(name: str, found: Found, coding: Coding, source: Source) -> None:
@@ -109,7 +124,8 @@ def _not_there(name: str, source: Source) -> str:
     )
 
 
-def _check_number_of_states(name: str, states: Sequence[State]) -> None:
+def check_number_of_states(name: str, states: Sequence[State]) -> None:
+    """Refuse more states than any table could hold for every class."""
     if len(states) > MOST_STATES:
         raise DataError(
             f"column {name!r} has more than {MOST_STATES:,} states ({len(states):,} found). "

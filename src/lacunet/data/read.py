@@ -67,7 +67,7 @@ def read_table(
     opened = open_source(source)
     wanted = None if columns is None else _listed(columns)
     names = _chosen(opened, weights, wanted, _listed(exclude), states)
-    reading = _Reading(
+    reading = Reading(
         opened,
         tuple(ColumnEncoder(name) for name in names),
         opened.categories if states is None else states,
@@ -85,7 +85,7 @@ def read_table(
             f"weight column {weights!r} is zero in every row. Choose another column with --weights."
         )
     found = [Column(name, c.states) for name, c in zip(names, codings, strict=True)]
-    merged = merge(_recoded(codes, codings), weight, copies)
+    merged = merge(recoded(codes, codings), weight, copies)
     return Table.from_merged(found, *merged, opened.name, weights, reading.notes(codings))
 
 
@@ -100,13 +100,13 @@ def read_rows(
     names = _chosen(opened, None, None, (), states)
     encoders = tuple(ColumnEncoder(name) for name in names)
     extra = markers(_listed(missing))
-    reading = _Reading(opened, encoders, states, extra, None, given=True)
+    reading = Reading(opened, encoders, states, extra, None, given=True)
     blocks = [batch for batch, _ in reading.batches()]
-    return _recoded(np.concatenate(blocks), reading.codings())
+    return recoded(np.concatenate(blocks), reading.codings())
 
 
 @dataclass(frozen=True)
-class _Reading:
+class Reading:
     """One pass over a source."""
 
     source: Source
@@ -182,7 +182,7 @@ class _Reading:
         ]
 
 
-def _recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:
+def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:
     """Replace provisional codes by those of the states, in place where the type allows it."""
     kind = smallest(max(len(coding.states) for coding in codings))
     final = codes if codes.dtype == kind else np.empty(codes.shape, kind)

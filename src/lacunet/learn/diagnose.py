@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import is_latent_class
+from lacunet.model.layout import Layout
+from lacunet.model.network import Network
 
 EMPTY = 0.5  # expected cases below which a state counts as empty
 DUPLICATE = 0.01  # classes whose probabilities differ nowhere by more than this are duplicates
 BOUNDARY = 0.01  # expected cases below which a probability has no data to hold it off 0
 
 
-def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[str]:
+class Shape(Protocol):
+    """What is asked of a problem here."""
+
+    @property
+    def network(self) -> Network:
+        """The structure."""
+
+    @property
+    def layout(self) -> Layout:
+        """Where each parameter stands."""
+
+
+def diagnose(problem: Shape, theta: FloatArray, N: FloatArray) -> Iterator[str]:
     """Name empty states and, of a latent class model, duplicate and boundary classes."""
     if is_latent_class(problem.network):
         yield from _classes(problem, theta, N)
@@ -23,7 +37,7 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[str
         yield from _states(problem, N)
 
 
-def _states(problem: Problem, N: FloatArray) -> Iterator[str]:
+def _states(problem: Shape, N: FloatArray) -> Iterator[str]:
     for h in problem.network.hidden:
         v = problem.network.variables[h]
         sizes = problem.layout.table(N, h).reshape(-1, len(v.states)).sum(axis=0)
@@ -34,7 +48,7 @@ def _states(problem: Problem, N: FloatArray) -> Iterator[str]:
             yield f"empty state: {v.name} {v.labels[k]} holds {sizes[k]:.2g} expected cases"
 
 
-def _classes(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[str]:
+def _classes(problem: Shape, theta: FloatArray, N: FloatArray) -> Iterator[str]:
     network, layout = problem.network, problem.layout
     root = network.variables[0]
     sizes = N[layout.block(0)]

@@ -6,7 +6,7 @@ import itertools
 import math
 
 from lacunet.model.latent_class import is_latent_class
-from lacunet.model.network import Model
+from lacunet.model.network import Model, Network
 from lacunet.states import label
 from lacunet.tabular import Grid, probability
 
@@ -44,20 +44,24 @@ def profile_grid(model: Model) -> Grid:
 
 def family_grids(model: Model) -> list[Grid]:
     """Give the table of every family with a hidden variable, as long as they are few and small."""
-    network = model.network
+    short, left = shown_families(model.network)
+    grids = [_family_grid(model, i) for i in short]
+    if left:
+        grids.append(Grid("", (), (), notes=(f"{left}: --save keeps all.",)))
+    return grids
+
+
+def shown_families(network: Network) -> tuple[list[int], str]:
+    """Give the families with a hidden variable that are few and small; say what is left out."""
     around = [i for i, f in enumerate(network.layout.families) if set(f) & set(network.hidden)]
     short = [
         i
         for i in around
         if math.prod(len(network.variables[p].states) for p in network.parents[i]) <= ROWS
     ][:TABLES]
-    grids = [_family_grid(model, i) for i in short]
     left = len(around) - len(short)
-    if left:
-        what = "table of a hidden variable is" if left == 1 else "tables of hidden variables are"
-        note = f"{left} more {what} not shown: --save keeps all."
-        grids.append(Grid("", (), (), notes=(note,)))
-    return grids
+    what = "table of a hidden variable is" if left == 1 else "tables of hidden variables are"
+    return short, f"{left} more {what} not shown" if left else ""
 
 
 def _family_grid(model: Model, i: int) -> Grid:

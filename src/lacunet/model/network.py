@@ -120,6 +120,16 @@ def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
     return Network.build(variables, network.parents)
 
 
+def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]) -> Network:
+    """Give observed variables other states, by name; hidden ones and the edges stay."""
+    variables = [
+        v if v.hidden else Variable(v.name, tuple(states[v.name])) for v in network.variables
+    ]
+    cards = [len(v.states) for v in variables]
+    check_table_sizes([v.name for v in variables], cards, network.parents)
+    return Network.build(variables, network.parents)
+
+
 def check_table_sizes(
     names: Sequence[str], cards: Sequence[int], parents: Sequence[Sequence[int]]
 ) -> None:

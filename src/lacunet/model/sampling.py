@@ -25,10 +25,18 @@ def sample_codes(
     -------
     codes : (rows, number of observed variables), -1 = missing
     """
-    if rows < 1:
-        raise OptionError(f"{rows} rows: there must be at least 1.")
     if not 0 <= missing_rate < 1:
         raise OptionError(f"a missing rate of {missing_rate:g} is not allowed: give 0 ≤ p < 1.")
+    seen = sample_variables(model, rows, rng)[:, list(model.network.observed)]
+    if missing_rate:
+        seen = np.where(rng.random(seen.shape) < missing_rate, -1, seen)
+    return np.ascontiguousarray(seen, dtype=np.int32)
+
+
+def sample_variables(model: Model, rows: int, rng: np.random.Generator) -> CodeArray:
+    """Draw rows of all variables, hidden ones too: (rows, number of variables)."""
+    if rows < 1:
+        raise OptionError(f"{rows} rows: there must be at least 1.")
     network = model.network
     codes = np.empty((rows, len(network.variables)), dtype=np.int32)
     for i in network.order:
@@ -38,7 +46,4 @@ def sample_codes(
         # Scaling by the last value keeps rounding from ever drawing a state beyond the last one.
         u = rng.random(rows) * cumulative[..., -1]
         codes[:, i] = np.sum(u[:, None] >= cumulative, axis=-1)
-    seen = codes[:, list(network.observed)]
-    if missing_rate:
-        seen = np.where(rng.random(seen.shape) < missing_rate, -1, seen)
-    return np.ascontiguousarray(seen, dtype=np.int32)
+    return codes

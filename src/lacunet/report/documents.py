@@ -9,10 +9,13 @@ from typing import Any
 
 from lacunet.api import Assigned, Assignment, Scores
 from lacunet.data import Table
+from lacunet.evidence.measure import Measurement
+from lacunet.evidence.sandwich import Sandwich
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Network
 from lacunet.scores import Evidence
 from lacunet.search.average import Labellings
+from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.structure import Learned
 
@@ -49,11 +52,42 @@ def table_document(table: Table) -> dict[str, Any]:
 
 
 def evidence_document(evidence: Evidence) -> dict[str, Any]:
-    """Describe one score."""
+    """Describe one score; one that was sampled has a standard error."""
     return {
         "value": evidence.value,
+        **({} if evidence.stderr is None else {"stderr": evidence.stderr}),
         "terms": dict(evidence.terms),
         "flags": list(evidence.flags),
+    }
+
+
+def measurement_document(found: Measurement) -> dict[str, Any]:
+    """Describe a measured evidence."""
+    return {
+        "value": found.value,
+        "one_labelling": found.one_labelling,
+        "stderr": found.stderr,
+        "ess": found.ess,
+        "verdict": found.verdict.value,
+        "method": found.method.value,
+        "seconds": found.seconds,
+        "used_classes": found.used,
+        "details": found.details,
+        "notes": list(found.notes),
+    }
+
+
+def sandwich_document(found: Sandwich) -> dict[str, Any]:
+    """Describe bounds from both sides."""
+    return {
+        "lower": found.lower,
+        "lower_stderr": found.lower_stderr,
+        "upper": found.upper,
+        "upper_stderr": found.upper_stderr,
+        "gap": found.gap,
+        "steps": found.steps,
+        "chains": found.chains,
+        "seconds": found.seconds,
     }
 
 
@@ -83,6 +117,7 @@ def hidden_sizes(network: Network) -> dict[str, int]:
 def candidate_document(candidate: Candidate) -> dict[str, Any]:
     """Describe one candidate."""
     sizes = hidden_sizes(candidate.fit.model.network)
+    measured = candidate.measured
     return {
         "label": candidate.label,
         "states": candidate.label if isinstance(candidate.label, int) else sizes,
@@ -90,6 +125,7 @@ def candidate_document(candidate: Candidate) -> dict[str, Any]:
         "dimension": candidate.dimension,
         **fit_document(candidate.fit),
         "scores": {name: evidence_document(e) for name, e in candidate.scores.items()},
+        "measured": None if measured is None else measurement_document(measured),
         "seconds": candidate.seconds,
     }
 
@@ -97,6 +133,7 @@ def candidate_document(candidate: Candidate) -> dict[str, Any]:
 def selection_document(selection: Selection) -> dict[str, Any]:
     """Describe a whole selection."""
     names = [s.name for s in selection.scores]
+    calibrated = calibration(selection)
     return {
         "data": table_document(selection.table),
         "seed": selection.options.seed,
@@ -109,6 +146,9 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "posterior_with_log_k_factorial": {
             name: selection.posterior(name, Labellings.ALL) for name in names
         },
+        "calibration": None
+        if calibrated is None
+        else {"errors": calibrated.errors, "nearest": calibrated.nearest},
     }
 
 

@@ -1,0 +1,122 @@
+"""Holes as answers: reading tables so, and comparing the two readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from lacunet.api.checks import check_search
+from lacunet.api.inputs import Hidden, NetworkLike, as_table, table_for
+from lacunet.api.structure import table_and_structure
+from lacunet.data import Table
+from lacunet.data.missing_state import has_missing_state, with_missing_states
+from lacunet.data.missing_state import missing_as_state as as_state
+from lacunet.learn.fit import DEFAULT_STARTS
+from lacunet.learn.prepare import prepare
+from lacunet.model.network import Network, with_observed_states
+from lacunet.model.prior import PAPER_ALPHA, Alpha
+from lacunet.parallel import workers
+from lacunet.progress import Listener, ignore
+from lacunet.scores import HEADLINE, choose_scores
+from lacunet.search.candidates import Proposal
+from lacunet.search.missing import MissingComparison, compare_readings
+
+
+def missing_as_state(data: object, **reading: Any) -> Table:
+    """Give a table in which a hole is a state of its own, '(missing)', of every column with holes.
+
+    Its evidence cannot be compared with that of the table with holes: it is about more data, for
+    it says which cells are missing. `compare_missing` compares the two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = missing_as_state(np.array([[0.0, 1.0], [1.0, np.nan], [np.nan, 0.0]]))
+    >>> [column.states for column in table.columns]
+    [(0, 1, '(missing)'), (0, 1, '(missing)')]
+    """
+    return as_state(as_table(data, **reading))
+
+
+def compare_missing(
+    data: object,
+    states: int | None = None,
+    *,
+    network: NetworkLike | None = None,
+    hidden: Hidden = (),
+    scores: str | Sequence[str] = HEADLINE.name,
+    estimate: str = "map",
+    alpha: Alpha = PAPER_ALPHA,
+    starts: int = DEFAULT_STARTS,
+    schedule: str = "default",
+    seed: int = 0,
+    threads: int | None = None,
+    both_ways: bool = False,
+    listener: Listener = ignore,
+    **reading: Any,
+) -> MissingComparison:
+    """Missing at random, or missing as an answer? The Bayes factor, overall and by column.
+
+    Both readings are models of the values *and* of which cells are missing: at random, a cell of a
+    column is missing with the same probability in every class; as an answer, with one for each.
+
+    Parameters
+    ----------
+    data
+        A table with holes, or anything that `read_table` reads.
+    states
+        Number of classes of a latent class model, at least 2.
+    network, hidden
+        Instead: a network with one hidden variable.
+    scores
+        Names of scores (default: the headline's).
+    both_ways
+        Also compare, for each column, whether its holes go with the classes when all others do.
+    estimate, alpha, starts, schedule, seed, threads, listener, **reading
+        As for `select`.
+    """
+    options = check_search(estimate, alpha, starts, schedule, seed, threads)
+    chosen = choose_scores(scores)
+    table, structure = table_and_structure(data, states, network, hidden, **reading)
+    prepare(listener, structure)
+    with workers(threads) as spread:
+        return compare_readings(
+            table,
+            structure,
+            scores=chosen,
+            options=options,
+            alpha=alpha,
+            both_ways=both_ways,
+            spread=spread,
+            listener=listener,
+        )
+
+
+def with_answers(table: Table, *networks: Network) -> tuple[Table, list[Network]]:
+    """Make holes states, in a table and in the networks that are to be fitted to it."""
+    answered = as_state(table)
+    states = {c.name: c.states for c in answered.columns}
+    return answered, [with_observed_states(network, states) for network in networks]
+
+
+def proposals_with_answers(
+    table: Table, proposals: Sequence[Proposal]
+) -> tuple[Table, list[Proposal]]:
+    """Make holes states, in a table and in the candidates for it."""
+    answered, networks = with_answers(table, *(p.network for p in proposals))
+    changed = [replace(p, network=n) for p, n in zip(proposals, networks, strict=True)]
+    return answered, changed
+
+
+def table_with_model(
+    data: object, network: Network, *, missing_as_state: bool = False, **reading: Any
+) -> Table:
+    """Read a table for a fitted network; `missing_as_state` as when it was fitted."""
+    if not missing_as_state:
+        return table_for(data, network, **reading)
+    if isinstance(data, Table):
+        table = as_table(data, **reading)
+        known = any(has_missing_state(column) for column in table.columns)
+        return with_missing_states(table) if known else as_state(table)
+    return with_missing_states(table_for(data, network, **reading))

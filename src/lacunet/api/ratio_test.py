@@ -1,0 +1,100 @@
+"""One more class? The bootstrap likelihood-ratio test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lacunet.api.checks import check_search, whole_numbers
+from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_for, to_vary
+from lacunet.errors import OptionError
+from lacunet.inference.problem import build_problem
+from lacunet.learn.prepare import prepare
+from lacunet.learn.ratio_test import REPLICATES, STARTS, RatioTest, ratio_test
+from lacunet.model.network import Network
+from lacunet.model.prior import PAPER_ALPHA, dirichlet
+from lacunet.parallel import workers
+from lacunet.progress import Listener, ignore
+from lacunet.search.states import latent_classes, sizes_of_hidden
+
+
+def likelihood_ratio_test(
+    data: object,
+    states: int,
+    *,
+    network: NetworkLike | None = None,
+    hidden: Hidden = (),
+    replicates: int = REPLICATES,
+    stop_after: int | None = None,
+    starts: int = STARTS,
+    seed: int = 0,
+    threads: int | None = None,
+    listener: Listener = ignore,
+    **reading: Any,
+) -> RatioTest:
+    """Test `states` hidden states against one more, by the parametric bootstrap of ML fits.
+
+    Parameters
+    ----------
+    data
+        A table, or anything that `read_table` reads. Weights must be whole numbers.
+    states
+        The number k that is tested; the alternative is k + 1.
+    network, hidden
+        A network and its hidden variable, whose states are in question; without it, a latent class
+        model.
+    replicates
+        Data sets to draw from the fit with k states, with the holes of the real data.
+    stop_after
+        Stop as soon as so many of them reach the statistic of the real data.
+    starts
+        Random starts of every fit, of real and of drawn data alike.
+    seed, threads, listener
+        The seed; threads to use (the numbers do not depend on it); gets progress events.
+    **reading
+        `missing`, `weights`, `columns`, `exclude`, as for `read_table`.
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> table = lacunet.load_dataset("values")
+    >>> lacunet.likelihood_ratio_test(table, 1, replicates=19, starts=4).p_value
+    0.05
+    """
+    (k,) = whole_numbers(states)
+    if k < 1:
+        raise OptionError(f"{k} hidden states: there must be at least 1.")
+    options = check_search("ml", starts=starts, seed=seed, threads=threads)
+    if network is None:
+        table = as_table(data, **reading)
+        small, large = (p.network for p in latent_classes(table, [k, k + 1]))
+    else:
+        structure = as_network(network, hidden)
+        name = the_one(structure, hidden)
+        table = table_for(data, structure, **reading)
+        small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
+    variable = next(i for i in small.hidden if small.variables[i] != large.variables[i])
+    # The prior has no part in ML fits.
+    null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
+    prepare(listener, small)
+    with workers(threads) as spread:
+        return ratio_test(
+            null,
+            wider,
+            variable,
+            options,
+            replicates,
+            stop_after=stop_after,
+            spread=spread,
+            listener=listener,
+        )
+
+
+def the_one(structure: Network, hidden: Hidden) -> str:
+    """Give the hidden variable that a test is about; refuse several."""
+    names = to_vary(structure, hidden)
+    if len(names) > 1:
+        raise OptionError(
+            f"{len(names)} hidden variables without a number of states: {', '.join(names)}. "
+            "A test is about one: give the others theirs, as in --hidden NAME=STATES."
+        )
+    return names[0]

@@ -1,0 +1,32 @@
+"""One structure for one table: a latent class model, or a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lacunet.api.checks import whole_numbers
+from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_for
+from lacunet.data import Table
+from lacunet.errors import OptionError
+from lacunet.model.network import Network
+from lacunet.search.states import latent_classes
+
+
+def table_and_structure(
+    data: object,
+    states: int | None,
+    network: NetworkLike | None,
+    hidden: Hidden,
+    **reading: Any,
+) -> tuple[Table, Network]:
+    """Read the table, and give the latent class model of it, or the network that it is read for."""
+    if network is not None:
+        if states is not None:
+            raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
+        structure = as_network(network, hidden)
+        return table_for(data, structure, **reading), structure
+    if states is None:
+        raise OptionError("neither a number of states nor a network. Give one of them.")
+    table = as_table(data, **reading)
+    (proposal,) = latent_classes(table, whole_numbers(states))
+    return table, proposal.network

@@ -1,0 +1,120 @@
+"""Rows in the order of their source, as codes, for those who answer row by row.
+
+Nothing is refused here because it looks odd: that is for the caller to say. What cannot be coded
+at all still is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lacunet.data import checks
+from lacunet.data.encode import ColumnEncoder
+from lacunet.data.read import Reading, recoded
+from lacunet.data.source import Source, open_source
+from lacunet.data.states import MISSING, UNKNOWN, Coding, infer, is_missing, match
+from lacunet.data.table import Column
+from lacunet.errors import DataError
+from lacunet.states import State
+
+if TYPE_CHECKING:
+    from lacunet.arrays import BoolArray, CodeArray
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A value that is none of the states of its column."""
+
+    column: str
+    where: str  # its first row
+    value: State
+    states: tuple[State, ...]  # those of the column
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Coded rows, none merged."""
+
+    columns: tuple[Column, ...]
+    codes: CodeArray  # (rows, n), -1 = missing, or a value that is none of the given states
+    unseen: tuple[Unseen, ...]  # each such value once
+
+
+def code_rows(
+    source: object,
+    states: Sequence[Sequence[State] | None] | None = None,
+    columns: Sequence[int] | None = None,
+    keep: BoolArray | None = None,
+) -> Rows:
+    """Code the columns of a source.
+
+    Parameters
+    ----------
+    source
+        Anything that `read_table` reads.
+    states
+        States of each column. None: those that it declares (categories), or that it shows.
+    columns
+        Places of the columns to read; all of them without it.
+    keep
+        (rows,) which rows there are; the others are as if they were not in the source.
+
+    Examples
+    --------
+    >>> rows = code_rows(np.array([[0.0, 5.0], [1.0, np.nan], [0.0, 7.0]]))
+    >>> rows.codes.tolist(), rows.columns[1].states
+    ([[0, 0], [1, -1], [0, 1]], (5, 7))
+    """
+    opened = open_source(source)
+    names = [
+        opened.columns[i] for i in (range(len(opened.columns)) if columns is None else columns)
+    ]
+    if not names:
+        raise DataError(f"{opened.name} has no columns. Give a table with at least one.")
+    encoders = tuple(ColumnEncoder(name) for name in names)
+    reading = Reading(opened, encoders, {}, frozenset(), None, given=True)
+    codes = np.concatenate([batch for batch, _ in reading.batches()])
+    codes = codes if keep is None else codes[keep]
+    given = [None] * len(names) if states is None else states
+    codings = [
+        _coding(encoder, codes[:, j], states_, opened)
+        for j, (encoder, states_) in enumerate(zip(encoders, given, strict=True))
+    ]
+    unseen = [
+        Unseen(name, opened.where(encoder.found.rows[i]), encoder.found.values[i], coding.states)
+        for name, encoder, coding in zip(names, encoders, codings, strict=True)
+        for i, code in enumerate(coding.codes)
+        if code == UNKNOWN
+    ]
+    found = [Column(name, coding.states) for name, coding in zip(names, codings, strict=True)]
+    return Rows(tuple(found), np.maximum(recoded(codes, codings), -1), tuple(unseen))
+
+
+def _coding(
+    encoder: ColumnEncoder, codes: CodeArray, states: Sequence[State] | None, source: Source
+) -> Coding:
+    """Code the values that are left in a column; its other values get any code."""
+    name, found = encoder.name, encoder.found
+    left = [int(code) for code in np.unique(codes) if code >= 0]
+    values = [found.values[i] for i in left]
+    if states is None and name in source.categories:
+        states = [s for s in source.categories[name] if not is_missing(s, MISSING)]
+    if states is not None:
+        coding = match(values, states, frozenset())
+    else:
+        coding = infer(values, frozenset())
+        if coding.states:
+            checks.check_finite(name, found, coding.states, source)
+    if not coding.states:
+        raise DataError(
+            f"column {name!r} has no observed value: every cell is missing. Leave it out."
+        )
+    checks.check_number_of_states(name, coding.states)
+    every = [-1] * len(found.values)
+    for i, code in zip(left, coding.codes, strict=True):
+        every[i] = code
+    return Coding(coding.states, tuple(every))

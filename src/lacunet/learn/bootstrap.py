@@ -1,0 +1,71 @@
+"""The parametric bootstrap: data drawn from a fit, with the holes that the real data have."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.data.distinct import collapse, merge
+from lacunet.errors import DataError, OptionError
+from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.learn.starts import Map
+from lacunet.model.network import Model
+from lacunet.model.sampling import sample_codes
+from lacunet.progress import Listener, Progress
+
+T = TypeVar("T")
+
+
+def check_number(replicates: int, fewest: int = 1) -> None:
+    """Refuse too few replicates."""
+    if replicates < fewest:
+        raise OptionError(f"{replicates} bootstrap replicates: there must be at least {fewest}.")
+
+
+def check_replicates(counts: FloatArray, replicates: int, fewest: int = 1) -> None:
+    """Refuse too few replicates, and weights that are not numbers of rows."""
+    check_number(replicates, fewest)
+    fractional = counts[counts != np.round(counts)]
+    if len(fractional):
+        raise DataError(
+            f"a row weighs {fractional[0]:g}: the bootstrap draws whole rows, so "
+            "weights must be whole numbers. Round them, or leave the bootstrap out."
+        )
+
+
+def simulate_like(problem: Problem, theta: FloatArray, seed: int, replicate: int) -> Problem:
+    """Draw as many rows as the data have from θ, and make the same holes in them.
+
+    Replicate b is the same whatever the number of replicates or threads.
+    """
+    rng = np.random.default_rng([seed, replicate])
+    holes = np.repeat(problem.codes < 0, problem.counts.astype(np.int64), axis=0)
+    drawn = sample_codes(Model(problem.network, theta, problem.alpha), len(holes), rng)
+    codes = np.where(holes, -1, drawn).astype(problem.codes.dtype)
+    rows = merge(codes, np.ones(len(codes)), np.ones(len(codes), dtype=np.int64))
+    return problem_of_codes(*collapse(*rows), problem.network, problem.alpha)
+
+
+def each_replicate(
+    work: Callable[[int], T],
+    replicates: Iterable[int],
+    total: int,
+    spread: Map,
+    listener: Listener,
+) -> list[T]:
+    """Do the work of every replicate, in threads, and say how far it is."""
+    numbers = list(replicates)
+    done, lock = [numbers[0] if numbers else 0], threading.Lock()
+
+    def one(replicate: int) -> T:
+        found = work(replicate)
+        with lock:
+            done[0] += 1
+            listener(Progress(f"bootstrap {done[0]} of {total}", done[0] / total))
+        return found
+
+    return list(spread(one, numbers))

@@ -1,0 +1,123 @@
+"""Hidden states have no names of their own: number them as in another model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import ModelError
+from lacunet.learn.diagnose import diagnose
+from lacunet.learn.fit import Fit
+from lacunet.model.layout import Layout
+from lacunet.model.network import Model, Network
+
+ROUNDS = 10  # over several hidden variables, whose numberings depend on each other
+
+
+def matched(model: Model, like: Model) -> Model:
+    """Renumber hidden states so that they resemble those of another model as much as possible.
+
+    What is compared are square roots of probabilities (Hellinger's distance), summed over all
+    tables that a hidden variable stands in; the assignment with the least sum is found exactly for
+    one hidden variable, and one variable at a time for several. Where the numbers of states differ,
+    states that resemble none come last.
+    """
+    return _moved(model, _moves(model, like))
+
+
+def matched_fit(fit: Fit, like: Model) -> Fit:
+    """Renumber the hidden states of a fit in the same way, in its parameters, counts and flags."""
+    moves = _moves(fit.model, like)
+    model = _moved(fit.model, moves)
+    counts = _moved(replace(fit.model, theta=fit.point.N), moves).theta
+    shape = _Shape(model.network)
+    before = set(diagnose(shape, fit.point.theta, fit.point.N))  # they name states by number
+    flags = [flag for flag in fit.flags if flag not in before]
+    return replace(
+        fit,
+        model=model,
+        point=replace(fit.point, theta=model.theta, N=counts),
+        flags=(*flags, *diagnose(shape, model.theta, counts)),
+    )
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """A network, as `diagnose` asks for it."""
+
+    network: Network
+
+    @property
+    def layout(self) -> Layout:
+        return self.network.layout
+
+
+def _moved(model: Model, moves: Sequence[tuple[int, list[int]]]) -> Model:
+    for h, order in moves:
+        model = model.permuted(h, order)
+    return model
+
+
+def _moves(model: Model, like: Model) -> list[tuple[int, list[int]]]:
+    """Which hidden variables to renumber, one after the other, and how."""
+    check_comparable(model, like)
+    moves: list[tuple[int, list[int]]] = []
+    for _ in range(ROUNDS):
+        before = len(moves)
+        for h in model.network.hidden:
+            order = _order(model, like, h)
+            if order != sorted(order):
+                model = model.permuted(h, order)
+                moves.append((h, order))
+        if len(moves) == before:
+            break
+    return moves
+
+
+def check_comparable(model: Model, like: Model) -> None:
+    """Refuse models that are not about the same variables in the same structure."""
+    one, other = model.network, like.network
+    names = [v.name for v in one.variables]
+    if names != [v.name for v in other.variables] or one.hidden != other.hidden:
+        theirs = ", ".join(f"'{v.name}'" for v in other.variables)
+        raise ModelError(
+            f"the other model has other variables: {theirs}. Classes can be matched only between "
+            "models of the same variables, in the same order."
+        )
+    if one.parents != other.parents:
+        raise ModelError("the other model has other edges. Match models of the same structure.")
+    for i in one.observed:
+        if one.variables[i].labels != other.variables[i].labels:
+            raise ModelError(
+                f"'{names[i]}' has the states {list(one.variables[i].labels)} here and "
+                f"{list(other.variables[i].labels)} in the other model. They must be the same."
+            )
+
+
+def _order(model: Model, like: Model, h: int) -> list[int]:
+    """Give the old number of each new state of one hidden variable."""
+    cost = np.zeros((model.network.layout.cards[h], like.network.layout.cards[h]))
+    for distance in _distances(model, like, h):
+        cost += distance
+    mine, theirs = linear_sum_assignment(cost)
+    order = [int(k) for k in mine[np.argsort(theirs)]]
+    return order + [k for k in range(model.network.layout.cards[h]) if k not in order]
+
+
+def _distances(model: Model, like: Model, h: int) -> Iterator[FloatArray]:
+    """Squared distances between states of h here and there, (K, K′), one for each table."""
+    here, there = model.network.layout, like.network.layout
+    for i, family in enumerate(here.families):
+        others = [v for v in family if v != h]
+        if h not in family or any(here.cards[v] != there.cards[v] for v in others):
+            continue
+        a, b = (
+            np.sqrt(np.moveaxis(layout.table(m.theta, i), family.index(h), 0))
+            for layout, m in ((here, model), (there, like))
+        )
+        a, b = a.reshape(len(a), 1, -1), b.reshape(1, len(b), -1)
+        yield ((a - b) ** 2).sum(axis=-1)

@@ -1,0 +1,133 @@
+"""How EM climbed: the objective after every step, of every start.
+
+Fits do not keep this, so the search is run once more, with the same starts, by an objective that
+writes down where it is asked to go. It climbs the same hills, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.problem import Problem
+from lacunet.learn.fit import Options
+from lacunet.learn.objective import Objective, Point
+from lacunet.learn.schedules import SEARCHERS
+from lacunet.learn.starts import random_starts
+from lacunet.progress import Listener, Progress, ignore
+from lacunet.tabular import Grid, Printable, number
+
+SHOWN = 12  # traces that `print` shows
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One start: the objective there and after each step."""
+
+    values: FloatArray  # (steps + 1,) g, never falling
+    climbed: bool  # whether it was brought to a maximum, not left behind in the race
+
+    @property
+    def end(self) -> float:
+        """Where it stopped."""
+        return float(self.values[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Traces(Printable):
+    """Every start of a search, the best end first."""
+
+    objective: str  # what was climbed, in words
+    traces: tuple[Trace, ...]
+
+    @property
+    def best(self) -> Trace:
+        """The start that the fit comes from."""
+        return self.traces[0]
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        climbed = [t for t in self.traces if t.climbed]
+        rows = tuple(
+            (str(i), str(len(t.values) - 1), number(float(t.values[0])), number(t.end, 4))
+            for i, t in enumerate(climbed[:SHOWN], start=1)
+        )
+        lost = len(self.traces) - len(climbed)
+        return [
+            Grid(
+                f"{self.objective} of {len(climbed)} starts that were climbed to the end",
+                ("start", "steps", "first", "last"),
+                rows,
+                notes=(f"{lost} other starts were left behind in the race.",) if lost else (),
+            )
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Recording(Objective):
+    """An objective that remembers by which steps each point was reached."""
+
+    ways: dict[Point, tuple[float, ...]] = field(default_factory=dict)  # point: g on the way to it
+    followed: set[Point] = field(default_factory=set)  # points from which a step was taken
+    climbed: dict[Point, None] = field(default_factory=dict)  # points of ascents, the last one last
+    newest: list[Point] = field(default_factory=list)  # what was looked at last
+
+    def at(self, theta: FloatArray) -> Point:
+        point = super().at(theta)
+        self.newest[:] = [point]
+        return point
+
+    def em_step(self, point: Point) -> Point:
+        moved = super().em_step(point)
+        self._step(point, moved)
+        return moved
+
+    def gradient(self, point: Point) -> FloatArray:
+        # An ascent asks for the gradient where it stands, and nowhere else. Where that was not
+        # reached by EM it was reached by a quasi-Newton step from where the ascent stood before;
+        # or, if other places were looked at since, by leaving the best maximum, a saddle.
+        if point not in self.ways and self.climbed:
+            stepped = self.newest[-1] is point
+            self._step(next(reversed(self.climbed)) if stepped else self._highest(), point)
+        self.ways.setdefault(point, (point.g,))
+        self.climbed[point] = None
+        return super().gradient(point)
+
+    def _step(self, before: Point, after: Point) -> None:
+        self.ways[after] = (*self.ways.setdefault(before, (before.g,)), after.g)
+        self.followed.add(before)
+
+    def _highest(self) -> Point:
+        return max(self.climbed, key=lambda point: point.g)
+
+    def traces(self) -> list[Trace]:
+        """The ways to all points that were not left again, the highest first."""
+        ends = sorted((p for p in self.ways if p not in self.followed), key=lambda p: -p.g)
+        climbed = self.climbed or dict.fromkeys(ends[:1])  # the paper's schedule has no ascent
+        found = [Trace(np.array(self.ways[p]), p in climbed) for p in ends]
+        return sorted(found, key=lambda t: not t.climbed)
+
+
+def em_traces(
+    problem: Problem, options: Options | None = None, *, listener: Listener = ignore
+) -> Traces:
+    """Search again as `learn` did with these options, and keep every step of it."""
+    options = options or Options()
+    plain = Objective.build(problem, options.estimate)
+    objective = _Recording(problem, plain.estimate, plain.pseudo, plain.constant)
+    if problem.exact:
+        (start,) = random_starts(objective, 1, options.seed, map)
+        objective.em_step(start)  # one M step from anywhere is the maximum
+    else:
+        SEARCHERS[options.schedule](
+            objective,
+            options.starts,
+            options.seed,
+            map,
+            lambda done: listener(Progress("EM", done)),
+        )
+    words = {"map": "log p(D|θ) + log p(θ)", "ml": "log p(D|θ)"}
+    return Traces(words[options.estimate.value], tuple(objective.traces()))

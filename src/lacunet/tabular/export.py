@@ -1,0 +1,152 @@
+r"""Tables in the formats of other programs; everything that may come from data is escaped.
+
+Markdown is GitHub's, LaTeX needs the package booktabs. A CSV cell holds all the digits of a number
+(see `Figure`), the other formats what a person is shown.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Sequence
+
+from lacunet.tabular.figures import Figure
+
+Row = Sequence[str]
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]|~$#])")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "{''}",  # in some languages a plain one begins a command
+    # Signs of our own titles that pdfLaTeX has no letter for.
+    "α": r"$\alpha$",
+    "θ": r"$\theta$",
+    "χ": r"$\chi$",
+    "π": r"$\pi$",
+    "−": "$-$",
+    "–": "--",
+    "′": "$'$",
+    "²": "$^2$",
+    "½": r"$\frac12$",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "…": r"\dots{}",
+}
+
+
+def csv_table(header: Row, rows: Sequence[Row]) -> str:
+    r"""Write CSV with a header.
+
+    >>> from lacunet.tabular import number
+    >>> csv_table(("name", "value"), [("a, b", number(1 / 3))])
+    'name,value\n"a, b",0.3333333333333333\n'
+    """
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for line in (header, *rows):
+        writer.writerow([cell.digits() if isinstance(cell, Figure) else cell for cell in line])
+    return buffer.getvalue()
+
+
+def markdown_table(
+    title: str, header: Row, rows: Sequence[Row], left: Collection[int], notes: Sequence[str]
+) -> str:
+    r"""Write a Markdown table, its title above it and its notes below.
+
+    >>> print(markdown_table("", ("name", "share"), [("a|b", "0.5")], {0}, ["* a note"]))
+    | name | share |
+    | :--- | ---: |
+    | a\|b | 0.5 |
+    <BLANKLINE>
+    \* a note
+    <BLANKLINE>
+    """
+    blocks = [f"**{markdown(title)}**"] if title else []
+    if header:
+        rule = [":---" if c in left else "---:" for c in range(len(header))]
+        lines = [[markdown(cell) for cell in line] for line in (header, *rows)]
+        lines.insert(1, rule)
+        blocks.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    # Notes that are a list stay one; any other note is a paragraph.
+    listed = [f"- {markdown(note[2:])}" for note in notes if note.startswith("- ")]
+    blocks += [markdown(note) for note in notes if not note.startswith("- ")]
+    blocks += ["\n".join(listed)] if listed else []
+    return "\n\n".join(blocks) + "\n"
+
+
+def markdown(text: str) -> str:
+    r"""Escape a text, so that it shows as it is.
+
+    >>> print(markdown("<b>_x_</b> | y"))
+    &lt;b&gt;\_x\_&lt;/b&gt; \| y
+    """
+    plain = " ".join(text.split())
+    plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKDOWN.sub(r"\\\1", plain)
+
+
+def latex_table(
+    title: str, header: Row, rows: Sequence[Row], left: Collection[int], notes: Sequence[str]
+) -> str:
+    r"""Write a LaTeX table, its title as the caption and its notes below.
+
+    >>> print(latex_table("", ("name", "share"), [("50 %", "0.5")], {0}, []))
+    \begin{table}
+      \centering
+      \begin{tabular}{lr}
+        \toprule
+        name & share \\
+        \midrule
+        50 \% & 0.5 \\
+        \bottomrule
+      \end{tabular}
+    \end{table}
+    <BLANKLINE>
+    """
+    remarks = [f"{latex(note)}\\par" for note in notes]
+    if not header:
+        return "\n".join([*([f"{latex(title)}\\par"] if title else []), *remarks]) + "\n"
+    columns = "".join("l" if c in left else "r" for c in range(len(header)))
+    first, *rest = [" & ".join(latex(cell) for cell in line) + r" \\" for line in (header, *rows)]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"  \centering",
+            *([f"  \\caption{{{latex(title)}}}"] if title else []),
+            f"  \\begin{{tabular}}{{{columns}}}",
+            *(f"    {line}" for line in (r"\toprule", first, r"\midrule", *rest, r"\bottomrule")),
+            r"  \end{tabular}",
+            *([r"  \par\footnotesize", *(f"  {line}" for line in remarks)] if remarks else []),
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def latex(text: str) -> str:
+    r"""Escape a text, so that it shows as it is; a number gets a minus sign, not a hyphen.
+
+    >>> print(latex("50% of_all"), latex(Figure("-1.50", -1.5)))
+    50\% of\_all $-$1.50
+    """
+    plain = " ".join(text.split())
+    if isinstance(text, Figure):
+        plain = plain.replace("-", "−")
+    # A line of a table that begins with [ would be taken for an option of the \\ before it.
+    guard = "{}" if plain.startswith(("[", "*")) else ""
+    return guard + "".join(_LATEX.get(c, c) for c in plain)

@@ -1,0 +1,61 @@
+"""Numbers as a table shows them; each remembers all its digits."""
+
+from __future__ import annotations
+
+import math
+from typing import Self
+
+
+class Figure(str):
+    """A text that stands for a number: tables show the text, CSV files get all the digits.
+
+    >>> Figure("<0.001", 1e-9).value
+    1e-09
+    """
+
+    value: float
+
+    __slots__ = ("value",)
+
+    def __new__(cls, text: str, value: float) -> Self:
+        """Take the text to show, and what it stands for."""
+        figure = super().__new__(cls, text)
+        figure.value = float(value)
+        return figure
+
+    def __getnewargs__(self) -> tuple[str, float]:  # type: ignore[override]
+        return str(self), self.value
+
+    def digits(self) -> str:
+        """Write the number with all its digits; nothing, where it does not exist.
+
+        >>> number(1 / 3).digits(), number(math.nan).digits(), number(math.inf).digits()
+        ('0.3333333333333333', '', 'inf')
+        """
+        return "" if math.isnan(self.value) else repr(self.value)
+
+
+def number(x: float, digits: int = 2) -> Figure:
+    """Write a number for a table; a value that does not exist is a dash.
+
+    >>> number(-1234.5678), number(math.nan), number(-math.inf)
+    ('-1234.57', '–', '-inf')
+    """
+    return Figure("–" if math.isnan(x) else f"{x:.{digits}f}", x)
+
+
+def probability(p: float, *, exact: bool = True) -> Figure:
+    """Write a probability; one that is not quite 0 or 1 never looks as if it were.
+
+    Where it is not `exact`, even 0 and 1 are taken for rounded values between them.
+
+    >>> probability(1.0), probability(0.99999), probability(0.25), probability(1e-9)
+    ('1', '>0.999', '0.250', '<0.001')
+    >>> probability(1.0, exact=False)
+    '>0.999'
+    """
+    if math.isnan(p):
+        return Figure("–", p)
+    if exact and p in (0.0, 1.0):
+        return Figure(f"{p:.0f}", p)
+    return Figure("<0.001" if p < 0.001 else ">0.999" if p > 0.999 else f"{p:.3f}", p)

@@ -1,0 +1,164 @@
+"""A table as a value: aligned text, HTML, and the formats of `export`."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from lacunet.tabular import export
+
+WORDS = 30  # characters that a column of words gets before it is wrapped
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A title, a header, rows of texts, and lines to say below them."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: frozenset[int] = frozenset({0})  # columns that are words, not numbers
+    notes: tuple[str, ...] = field(default=())
+
+    def text(self) -> str:
+        """Give aligned plain text.
+
+        >>> print(Grid("Sizes", ("class", "share"), (("1", "0.75"), ("2", "0.25"))).text())
+        Sizes
+        class  share
+        1       0.75
+        2       0.25
+        """
+        lines = [self.header, *self.rows] if self.header else []
+        widths = self._widths()
+        body = [
+            "  ".join(_pad(cell, widths[c], c in self.left) for c, cell in enumerate(line)).rstrip()
+            for line in lines
+        ]
+        return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
+
+    def panels(self, width: int, gap: int) -> list[Grid]:
+        """Split a table that is too wide into several, each with the first column again.
+
+        Columns of words can be wrapped, so they count for no more than `WORDS` characters.
+
+        >>> wide = Grid("Wide", ("k", "one", "two", "three"), (("1", "0.1", "0.2", "0.3"),))
+        >>> [panel.header for panel in wide.panels(width=11, gap=2)]
+        [('k', 'one', 'two'), ('k', 'three')]
+        """
+        needs = [
+            min(need, WORDS) if c in self.left else need for c, need in enumerate(self._widths())
+        ]
+        parts: list[list[int]] = []
+        room = 0
+        for c in range(1, len(self.header)):
+            if not parts or room < gap + needs[c]:
+                parts.append([0])
+                room = width - needs[0]
+            parts[-1].append(c)
+            room -= gap + needs[c]
+        if len(parts) < 2:
+            return [self]
+        panels = [self._columns(part) for part in parts]
+        panels[0] = replace(panels[0], title=self.title)
+        panels[-1] = replace(panels[-1], notes=self.notes)
+        return panels
+
+    def _columns(self, wanted: Sequence[int]) -> Grid:
+        header, *rows = (tuple(line[c] for c in wanted) for line in (self.header, *self.rows))
+        left = frozenset(new for new, c in enumerate(wanted) if c in self.left)
+        return Grid("", header, tuple(rows), left)
+
+    def _widths(self) -> list[int]:
+        lines = [self.header, *self.rows]
+        return [max(_width(line[c]) for line in lines) for c in range(len(self.header))]
+
+    def html(self) -> str:
+        """Give an HTML table; everything that may come from data is escaped."""
+
+        def row(cells: Sequence[str], tag: str) -> str:
+            texts = (
+                f'<{tag} style="text-align:{"left" if c in self.left else "right"}">'
+                f"{html.escape(cell)}</{tag}>"
+                for c, cell in enumerate(cells)
+            )
+            return f"<tr>{''.join(texts)}</tr>"
+
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        if not self.header:
+            return f"<p><strong>{html.escape(self.title)}</strong></p>{notes}"
+        return (
+            f"<table><caption>{html.escape(self.title)}</caption>"
+            f"<thead>{row(self.header, 'th')}</thead>"
+            f"<tbody>{''.join(row(r, 'td') for r in self.rows)}</tbody></table>{notes}"
+        )
+
+    def csv(self) -> str:
+        """Give the cells as CSV, numbers with all their digits; title and notes are left out."""
+        return export.csv_table(self.header, self.rows)
+
+    def markdown(self) -> str:
+        """Give a Markdown table with its title and notes, escaped."""
+        return export.markdown_table(self.title, self.header, self.rows, self.left, self.notes)
+
+    def latex(self) -> str:
+        """Give a LaTeX table (package booktabs) with its title and notes, escaped."""
+        return export.latex_table(self.title, self.header, self.rows, self.left, self.notes)
+
+
+class Printable:
+    """Results print as their grids, in a terminal, in a notebook and in a paper."""
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what to show."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return "\n\n".join(grid.text() for grid in self.grids())
+
+    def _repr_html_(self) -> str:
+        return "".join(grid.html() for grid in self.grids())
+
+    def to_csv(self) -> str:
+        """Give the tables as CSV, numbers with all their digits.
+
+        One table is plain CSV. Several stand one after the other, each below a line with its title
+        and with an empty line between.
+        """
+        tables = [grid for grid in self.grids() if grid.header]
+        if len(tables) == 1:
+            return tables[0].csv()
+        return "\n".join(export.csv_table((grid.title,), ()) + grid.csv() for grid in tables)
+
+    def to_markdown(self) -> str:
+        """Give the tables as Markdown."""
+        return "\n".join(grid.markdown() for grid in self.grids())
+
+    def to_latex(self) -> str:
+        """Give the tables as LaTeX, for a document that loads the package booktabs."""
+        return "\n".join(grid.latex() for grid in self.grids())
+
+
+class Together(Printable):
+    """Several results, shown one after the other."""
+
+    def __init__(self, *results: Printable) -> None:
+        self.results = results
+
+    def grids(self) -> Sequence[Grid]:
+        """Give the grids of all."""
+        return [grid for result in self.results for grid in result.grids()]
+
+
+def _width(text: str) -> int:
+    return sum(
+        2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1
+        for c in text
+    )
+
+
+def _pad(text: str, width: int, left: bool) -> str:
+    space = " " * (width - _width(text))
+    return text + space if left else space + text

@@ -1,0 +1,195 @@
+"""The commands for people who come from other programs: intervals, statistics, tests, holes."""
+
+import csv
+import io
+import json
+
+import pytest
+
+WEIGHTED = ("--weights", "count")
+
+
+@pytest.fixture
+def holes(tmp_path):
+    path = tmp_path / "holes.csv"
+    rows = ["yes,yes,yes", "yes,,yes", "no,no,no", "no,no,", "yes,,no", "no,yes,no"] * 10
+    path.write_text("a,b,c\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def test_fit_with_intervals_and_statistics(lacunet, carcinoma):
+    ran = lacunet(
+        "fit",
+        carcinoma,
+        *WEIGHTED,
+        "--states",
+        "2",
+        "--starts",
+        "8",
+        "--intervals",
+        "--level",
+        "0.9",
+        "--statistics",
+    )
+    assert ran.code == 0
+    assert "Probabilities with standard errors and 90 % intervals" in ran.out
+    assert "Fit statistics (lower is better)" in ran.out
+    assert "- boundary: 10 of 30 probabilities have no cases to hold them off" in ran.out
+    assert "nan" not in ran.out
+
+
+def test_fit_json_has_all_of_it(invoke, carcinoma):
+    ran = invoke(
+        "fit",
+        carcinoma,
+        *WEIGHTED,
+        "--states",
+        "2",
+        "--starts",
+        "8",
+        "--bootstrap",
+        "4",
+        "--statistics",
+        "--json",
+    )
+    found = ran.json
+    assert found["intervals"]["bootstrap"] == 4
+    size = found["intervals"]["variables"]["class"]
+    assert len(size["estimate"]) == len(size["stderr"]) == len(size["low"]) == 2
+    assert found["intervals"]["variables"]["A"]["parents"] == ["class"]
+    assert found["fit_statistics"]["criteria"]["convention"] == "lower is better"
+    assert len(found["fit_statistics"]["bivariate_residuals"]) == 21
+    assert found["fit_statistics"]["goodness_of_fit"]["p_g2"] is None
+
+
+def test_fit_numbers_its_classes_like_another_model(invoke, carcinoma, tmp_path):
+    first = ("fit", carcinoma, *WEIGHTED, "--states", "3", "--starts", "8", "--json")
+    plain = invoke(*first, "--save", "one.json")
+    assert plain.code == 0
+    model = json.loads((tmp_path / "one.json").read_text())
+    from lacunet import read_model, write_model
+
+    moved = read_model(tmp_path / "one.json").permuted(0, [2, 0, 1])
+    write_model(moved, tmp_path / "moved.json")
+    assert invoke(*first, "--like", "moved.json", "--save", "two.json").code == 0
+    two = read_model(tmp_path / "two.json")
+    assert two.theta == pytest.approx(moved.theta, abs=1e-6)
+    assert model["format"] == json.loads((tmp_path / "two.json").read_text())["format"]
+
+
+@pytest.mark.parametrize("form", ["csv", "markdown", "latex", "json", "text"])
+def test_formats(invoke, carcinoma, form):
+    ran = invoke(
+        "select",
+        carcinoma,
+        *WEIGHTED,
+        "--states",
+        "1:2",
+        "--starts",
+        "4",
+        "--scores",
+        "cs,bic",
+        "--criteria",
+        "--format",
+        form,
+    )
+    assert ran.code == 0
+    if form == "json":
+        assert ran.json["fit_statistics"]["convention"] == "lower is better"
+        assert ran.json["fit_statistics"]["chosen"]["BIC"] == 2
+    elif form == "csv":
+        lines = list(csv.reader(io.StringIO(ran.out)))
+        at = lines.index(["Fit statistics (lower is better)"])
+        assert lines[at + 1][:4] == ["states", "d", "log L", "AIC"]
+        assert float(lines[at + 3][2]) == pytest.approx(-317.307, abs=1e-3)
+    else:
+        start = {"markdown": "**2 hidden", "latex": "2 hidden", "text": "2 hidden"}[form]
+        assert ran.out.startswith(start)
+        assert ("\\begin{tabular}" in ran.out) == (form == "latex")
+        assert ("| ---: |" in ran.out) == (form == "markdown")
+
+
+def test_lrt(invoke, carcinoma):
+    ran = invoke(
+        "lrt", carcinoma, *WEIGHTED, "--states", "1", "--replicates", "9", "--starts", "4", "--json"
+    )
+    assert ran.code == 0
+    assert ran.json["p_value"] == pytest.approx(0.1)
+    assert ran.json["states"] == [1, 2]
+    assert len(ran.json["replicates"]) == 9
+    assert "bootstrap 9 of 9" in ran.err
+
+
+def test_compare_missing(lacunet, invoke, holes):
+    ran = lacunet("compare-missing", holes, "--states", "2", "--starts", "8", "--both-ways")
+    assert ran.code == 0
+    assert ran.out.startswith("All holes together: ")
+    assert "What this means" in ran.out
+    assert "given the others" in ran.out
+    as_json = invoke("compare-missing", holes, "--states", "2", "--starts", "8", "--json")
+    found = as_json.json
+    assert [c["name"] for c in found["columns"]] == ["b", "c"]
+    assert set(found["readings"]) == {"missing at random", "missing as an answer"}
+
+
+def test_holes_as_states_on_the_command_line(invoke, holes, tmp_path):
+    ran = invoke(
+        "fit", holes, "--states", "2", "--starts", "8", "--missing-as-state", "--save", "m.json"
+    )
+    assert ran.code == 0
+    assert "b = (missing)" in ran.out
+    assert "cannot be compared with those of a run without --missing-as-state" in ran.err
+    scored = invoke("score", holes, "--model", "m.json", "--missing-as-state", "--scores", "bic")
+    log_lik = ran.out.split("log p(D|θ) = ")[1].split(",")[0]
+    assert f"log p(D|θ) = {log_lik}" in scored.out
+    forgot = invoke("score", holes, "--model", "m.json", "--scores", "bic")
+    assert "the model has states '(missing)', but missing cells are left open" in forgot.err
+    assigned = invoke("assign", holes, "--model", "m.json", "--missing-as-state", "-o", "out.csv")
+    assert assigned.code == 0
+    assert "left open" not in assigned.err
+    selected = invoke(
+        "select",
+        holes,
+        "--states",
+        "1:2",
+        "--starts",
+        "4",
+        "--missing-as-state",
+        "--scores",
+        "bic",
+        "--json",
+    )
+    states = [c["states"] for c in selected.json["data"]["columns"]]
+    assert states == [["no", "yes"], ["no", "yes", "(missing)"], ["no", "yes", "(missing)"]]
+    complete = invoke(
+        "select", holes, "--columns", "a", "--states", "1", "--scores", "bic", "--missing-as-state"
+    )
+    assert "no cell is missing, so --missing-as-state changes nothing" in complete.err
+
+
+MISTAKES = [
+    (("lrt", "--states", "0"), "--states 0: there must be at least 1 hidden state."),
+    (("lrt", "--states", "2", "--replicates", "0"), "0 bootstrap replicates: there must be at"),
+    (("lrt", "--states", "2", "--stop-after", "0"), "stop after 0 exceedances: there must be"),
+    (("lrt", "--states", "2", "--hidden", "H"), "--hidden names variables of a network. Give"),
+    (("lrt", "--states", "2", "--json", "--format", "csv"), "--json and --format csv: give one"),
+    (("fit", "--states", "2", "--level", "95"), "level 95 is not allowed: give a number between"),
+    (("fit", "--states", "2", "--bootstrap", "1"), "1 bootstrap replicates: there must be at"),
+    (("fit", "--states", "2", "--like", "nil.json"), "nil.json: No such file or directory."),
+    (("fit", "--states", "2", "--format", "tex"), "'text', 'csv', 'markdown', 'latex', 'json'"),
+    (("compare-missing", "--states", "2"), "no cell is missing, so there is nothing to compare."),
+    (("compare-missing", "--states", "1"), "'class' has 1 state: then both readings are the"),
+    (("compare-missing",), "give --states for a latent class model, or --network; one of the two."),
+    (("compare-missing", "--states", "2", "--scores", "nope"), "'nope' is not a score."),
+]
+
+
+@pytest.mark.parametrize(("arguments", "text"), MISTAKES)
+def test_mistakes(invoke, carcinoma, tmp_path, arguments, text):
+    command, *options = arguments
+    before = set(tmp_path.iterdir())
+    ran = invoke(command, carcinoma, *WEIGHTED, *options)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert text in " ".join(ran.err.replace("│", " ").split())
+    assert set(tmp_path.iterdir()) == before
