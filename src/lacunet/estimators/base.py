@@ -1,0 +1,381 @@
+"""What the estimators have in common: everything after `fit`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    DensityMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from lacunet import api
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.data import Table
+from lacunet.errors import ModelError
+from lacunet.estimators.inputs import (
+    Categories,
+    check_input,
+    check_weights,
+    declared_states,
+    names_of,
+    read_codes,
+    read_fit,
+    seed_of,
+    threads_of,
+)
+from lacunet.estimators.values import as_array, fill
+from lacunet.inference.query import posterior
+from lacunet.inference.row_likelihood import row_log_lik
+from lacunet.learn.ascent import Outcome
+from lacunet.learn.fit import Fit
+from lacunet.model.network import Model
+from lacunet.model.sampling import sample_variables
+from lacunet.scores import Evidence
+from lacunet.search.candidates import Candidate
+from lacunet.states import State
+
+
+class HiddenStateEstimator(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator
+):
+    """Base class: rows with holes go in, the posterior of what is hidden comes out."""
+
+    # Parameters of every estimator, stored by each one's own __init__.
+    estimate: str
+    alpha: Any
+    n_init: int
+    scores: str | Sequence[str]
+    categories: Categories
+    unseen: str
+    random_state: Any
+    n_jobs: int | None
+
+    # What every `fit` learns.
+    model_: Model
+    fit_: Fit
+    evidence_: Mapping[str, Evidence]
+    categories_: dict[str, tuple[State, ...]]
+    log_likelihood_: float
+    n_iter_: int
+    converged_: bool
+    flags_: tuple[str, ...]
+
+    # `y` is there because pipelines and searches hand it to everything.
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
+        """Learn from rows with holes.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+        y
+            Not used.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each row: weight 2 is the row twice, weight 0 is no row.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(check_input(self, X, reset=True), sample_weight)
+        return self
+
+    def predict(self, X: Any) -> IntArray:
+        """Give each row the most probable state of what is hidden.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Numbers of the states, from 0; where several variables are hidden, (n_samples, hidden
+            variables). -1 where a row is impossible under the model.
+        """
+        found = [_most_probable(p) for p in self._hidden(self._read(X))]
+        return found[0] if len(found) == 1 else np.column_stack(found)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Give each row the posterior of what is hidden.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, hidden states)
+            One column for each state, as `get_feature_names_out` names them; of several hidden
+            variables one beside the other. NaN where a row is impossible under the model.
+        """
+        return np.column_stack([_or_nan(p) for p in self._hidden(self._read(X))])
+
+    def transform(self, X: Any) -> FloatArray:
+        """Do the same as `predict_proba`: features for what follows in a pipeline.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+
+        Returns
+        -------
+        probabilities : array or dataframe of shape (n_samples, hidden states)
+            As `set_output` asks for it.
+        """
+        return self.predict_proba(X)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
+        """Do `fit`, then `predict` the same rows.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+        y
+            Not used.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            As `predict` gives them.
+        """
+        return self.fit(X, y, sample_weight).predict(X)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Give log p(row), in nats: of what the row shows, whatever that is.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+
+        Returns
+        -------
+        log_likelihood : ndarray of shape (n_samples,)
+            -inf where a row is impossible under the model.
+        """
+        return self._log_lik(self._read(X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
+        """Give the mean log p(row), as scikit-learn's mixtures do; higher is better.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+        y
+            Not used.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each row in the mean.
+
+        Returns
+        -------
+        log_likelihood : float
+        """
+        found = self.score_samples(X)
+        return float(np.average(found, weights=check_weights(sample_weight, len(found))))
+
+    def bic(self, X: Any) -> float:
+        """Give −2 log p(X | θ) + d log N: **lower is better**, as in scikit-learn's mixtures.
+
+        This and `aic` are the only numbers of the package with that sign, so that code written for
+        mixtures keeps working. All scores in `evidence_` are in nats, and higher is better; the one
+        named 'bic' is −1/2 of this.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+
+        Returns
+        -------
+        bic : float
+        """
+        return -2 * self._scored(X).evidence["bic"].value
+
+    def aic(self, X: Any) -> float:
+        """Give −2 log p(X | θ) + 2 d: **lower is better**, as in scikit-learn's mixtures.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+
+        Returns
+        -------
+        aic : float
+        """
+        found = self._scored(X)
+        return -2 * found.log_likelihood + 2 * found.dimension
+
+    def sample(self, n_samples: int = 1) -> tuple[Any, IntArray]:
+        """Draw rows from the fitted model.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, variables)
+            Values of the observed variables, in the order of `categories_`.
+        labels : ndarray of shape (n_samples,)
+            The hidden states that the rows were drawn with, numbered as by `predict`.
+        """
+        check_is_fitted(self)
+        rng = np.random.default_rng(seed_of(self.random_state))
+        codes = sample_variables(self.model_, n_samples, rng)
+        network = self.model_.network
+        drawn = codes[:, list(network.hidden)].astype(np.int64)
+        seen = as_array(list(self.categories_.values()), codes[:, list(network.observed)])
+        return seen, drawn[:, 0] if drawn.shape[1] == 1 else drawn
+
+    def impute(self, X: Any) -> Any:
+        """Fill each hole with the value that is most probable given what its row shows.
+
+        Parameters
+        ----------
+        X : dataframe or array of shape (n_samples, n_features)
+            Rows; NaN and None are holes.
+
+        Returns
+        -------
+        filled : ndarray of shape (n_samples, n_features)
+            X as an array, its holes filled. A row that is impossible under the model keeps them.
+        """
+        checked, codes = self._read_both(X)
+        network = self.model_.network
+        open_ = [j for j in range(codes.shape[1]) if (codes[:, j] < 0).any()]
+        answers = posterior(self.model_, codes, [(network.observed[j],) for j in open_])
+        states = list(self.categories_.values())
+        found = {
+            self._places[j]: (states[j], np.where(codes[:, j] < 0, _most_probable(p), -1))
+            for j, p in zip(open_, answers, strict=True)
+        }
+        return fill(np.array(checked), found)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Name the columns of `predict_proba` and `transform`: class0, class1, and so on.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Only compared with the names that `fit` saw.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        super().get_feature_names_out(input_features)  # refuses what scikit-learn refuses
+        return np.array(self._hidden_names(), dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _learn(self, X: Any, sample_weight: Any) -> None:
+        """Learn from checked input, and store what was learned."""
+        raise NotImplementedError
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._hidden_names())
+
+    @property
+    def _places(self) -> Sequence[int]:
+        """Where the columns of the model stand in X."""
+        return range(self.n_features_in_)
+
+    def _hidden_names(self) -> list[str]:
+        network = self.model_.network
+        variables = [network.variables[h] for h in network.hidden]
+        return [f"{v.name}{k}" for v in variables for k in range(len(v.states))]
+
+    def _read_all(self, X: Any, sample_weight: Any) -> Table:
+        """Make the table to learn from, where every column is a variable."""
+        names = names_of(X)
+        states = declared_states(self.categories, names)
+        return read_fit(X, sample_weight, names=names, states=states, unseen=self.unseen)
+
+    def _how(self) -> dict[str, Any]:
+        """Say how to learn, as the functions of `api` want to be told."""
+        return {
+            "scores": self.scores,
+            "estimate": self.estimate,
+            "alpha": self.alpha,
+            "starts": self.n_init,
+            "seed": seed_of(self.random_state),
+            "threads": threads_of(self.n_jobs),
+        }
+
+    def _keep(self, candidate: Candidate) -> None:
+        """Store what was learned."""
+        fit = candidate.fit
+        network = fit.model.network
+        self.fit_, self.model_ = fit, fit.model
+        self.evidence_ = dict(candidate.scores)
+        self.categories_ = {c.name: c.states for c in api.observed_columns(network)}
+        self.log_likelihood_ = fit.log_lik
+        self.n_iter_ = fit.iterations
+        self.converged_ = fit.status is not Outcome.MAX_STEPS
+        self.flags_ = fit.flags
+        if not self.converged_:
+            warnings.warn(f"{fit.status}.", ConvergenceWarning, stacklevel=4)
+
+    def _read(self, X: Any) -> CodeArray:
+        """Check rows and code them."""
+        return self._read_both(X)[1]
+
+    def _read_both(self, X: Any) -> tuple[Any, CodeArray]:
+        """Give X as it is after the checks, and its codes."""
+        check_is_fitted(self)
+        checked = check_input(self, X, reset=False)
+        codes = read_codes(
+            checked, known=self.categories_, columns=self._places, unseen=self.unseen
+        )
+        return checked, codes
+
+    def _hidden(self, codes: CodeArray) -> list[FloatArray]:
+        """Posterior of each hidden variable, (rows, its states); zeros where it does not exist."""
+        hidden = self.model_.network.hidden
+        if not hidden:
+            raise ModelError(
+                "the network has no hidden variable, so there is nothing to predict. Declare one "
+                "with hidden=, or use impute to fill in holes."
+            )
+        return posterior(self.model_, codes, [(h,) for h in hidden])
+
+    def _log_lik(self, codes: CodeArray) -> FloatArray:
+        return row_log_lik(self.model_, codes)
+
+    def _scored(self, X: Any) -> api.Scores:
+        codes = self._read(X)
+        columns = api.observed_columns(self.model_.network)
+        table = Table.from_codes(codes, columns, source="X")
+        return api.score(table, self.model_, scores="bic", threads=threads_of(self.n_jobs))
+
+
+def _most_probable(p: FloatArray) -> IntArray:
+    return np.where(p.sum(axis=1) > 0, p.argmax(axis=1), -1)
+
+
+def _or_nan(p: FloatArray) -> FloatArray:
+    return np.where(p.sum(axis=1, keepdims=True) > 0, p, np.nan)

@@ -1,0 +1,219 @@
+"""Any discrete Bayesian network, with or without hidden variables, for scikit-learn."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from operator import index
+from typing import Any, SupportsIndex, TypeAlias
+
+from lacunet import api
+from lacunet.data import Column, Table
+from lacunet.data.states import shown
+from lacunet.errors import DataError, ModelError
+from lacunet.estimators.base import HiddenStateEstimator
+from lacunet.estimators.inputs import Categories, is_frame, names_of, read_fit
+from lacunet.model.network import Model, Network, Variable
+from lacunet.model.prior import PAPER_ALPHA, Alpha
+
+Edges: TypeAlias = Sequence[Any]  # pairs of names: parent, child
+Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
+
+
+class BayesianNetworkModel(HiddenStateEstimator):
+    """Bayesian network over the columns, and over variables that no column shows.
+
+    Parameters
+    ----------
+    network : None, list of (parent, child), graph, Network, Model, or path of a file
+        The structure. Edges (in a list, or those of a networkx or pgmpy graph) join columns of X
+        and hidden variables by name; columns of an array are x0, x1, …; a column without edges is
+        independent of the others. None: the columns depend on nothing but the hidden variables, and
+        on all of them. A `Network` brings its own variables and states; columns of an array are
+        then its observed variables in their order.
+    hidden : mapping of str to int, or sequence of str
+        Variables that no column shows, with their numbers of states; without a number, those of the
+        network.
+    estimate : {'map', 'ml'}
+        Most probable parameters, or those of greatest likelihood.
+    alpha : float, str or mapping
+        Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
+    n_init : int
+        Random starts; all race, the best are brought to their maximum.
+    scores : str or sequence of str
+        Approximations of the evidence to keep in `evidence_`: names, or 'all'.
+    categories : 'auto', list or mapping
+        States of the columns: one list for each column, or a mapping of some names to lists.
+        'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
+        used with a `Network`, which has states.
+    unseen : {'error', 'missing'}
+        What to do about a value that is none of its column's states.
+    random_state : int, RandomState or None
+        Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
+        the order of the rows and the number of threads.
+    n_jobs : int or None
+        Threads, counted as joblib does: None is 1, -1 is all.
+
+    Attributes
+    ----------
+    network_ : lacunet.Network
+        The structure that was fitted.
+    tables_ : dict of str to ndarray
+        p(variable | parents) of each variable: one axis for each parent, then its own states.
+    categories_ : dict of str to tuple
+        States of each observed variable.
+    model_, fit_, evidence_, log_likelihood_, n_iter_, converged_, flags_
+        As in `LatentClassModel`.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, where X has any.
+
+    Examples
+    --------
+    A hidden state behind each of two pairs of columns, the first a cause of the second:
+
+    >>> import pandas as pd
+    >>> from lacunet import BayesianNetworkModel, dataset_path
+    >>> data = pd.read_csv(dataset_path("values"))
+    >>> X, counts = data.drop(columns="count"), data["count"]
+    >>> edges = [("f", "g"), ("f", "A"), ("f", "B"), ("g", "C"), ("g", "D")]
+    >>> model = BayesianNetworkModel(edges, hidden={"f": 2, "g": 2}, random_state=0)
+    >>> model.fit(X, sample_weight=counts).get_feature_names_out()
+    array(['f0', 'f1', 'g0', 'g1'], dtype=object)
+    >>> model.predict_proba(X[:2]).round(2)
+    array([[1.  , 0.  , 1.  , 0.  ],
+           [1.  , 0.  , 0.99, 0.01]])
+    >>> model.impute(pd.DataFrame([[1, float("nan"), 1, 1]], columns=X.columns))
+    array([[1., 1., 1., 1.]])
+    """
+
+    def __init__(
+        self,
+        network: Any,
+        *,
+        hidden: Hidden | None = None,
+        estimate: str = "map",
+        alpha: Alpha = PAPER_ALPHA,
+        n_init: int = 64,
+        scores: str | Sequence[str] = "cs",
+        categories: Categories = "auto",
+        unseen: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.network = network
+        self.hidden = hidden
+        self.estimate = estimate
+        self.alpha = alpha
+        self.n_init = n_init
+        self.scores = scores
+        self.categories = categories
+        self.unseen = unseen
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _learn(self, X: Any, sample_weight: Any) -> None:
+        if isinstance(self.network, Network | Model | str | os.PathLike):
+            network = api.as_network(self.network, self.hidden or ())
+            table = self._read_known(X, sample_weight, network)
+        else:
+            table = self._read_all(X, sample_weight)
+            network = build_network(table.columns, self._edges(), self.hidden)
+            self._columns = list(range(X.shape[1]))
+        self._keep(api.compare(table, {"network": network}, **self._how()).candidates[0])
+        self.network_ = network
+        self.tables_ = {v.name: self.model_.table(v.name) for v in network.variables}
+
+    def _edges(self) -> Edges | None:
+        """Give the edges of a list, or of a graph."""
+        return None if self.network is None else list(getattr(self.network, "edges", self.network))
+
+    @property
+    def _places(self) -> Sequence[int]:
+        return self._columns
+
+    def _read_known(self, X: Any, sample_weight: Any, network: Network) -> Table:
+        """Read the variables that a network can show, with the states that it gives them."""
+        known = api.observed_states(network)
+        names = list(known) if not is_frame(X) and X.shape[1] == len(known) else names_of(X)
+        absent = [name for name in known if name not in names]
+        if absent:
+            raise DataError(
+                f"X has no column for {shown(absent)}, which the network has. Its columns are "
+                f"{shown(names)}. Add what is absent (NaN is fine), or declare it with hidden=."
+            )
+        unused = [name for name in names if name not in known]
+        if unused:
+            warnings.warn(
+                f"columns of X that the network does not show are not used: {shown(unused)}.",
+                UserWarning,
+                stacklevel=4,
+            )
+        self._columns = [names.index(name) for name in known]
+        return read_fit(
+            X,
+            sample_weight,
+            names=list(known),
+            states=list(known.values()),
+            columns=self._columns,
+            unseen=self.unseen,
+        )
+
+
+def build_network(
+    columns: Sequence[Column],
+    edges: Edges | None,
+    hidden: Hidden | None,
+) -> Network:
+    """Make the network of columns and hidden variables that some edges describe.
+
+    >>> a, b = Column("a", (0, 1)), Column("b", (0, 1, 2))
+    >>> build_network([a, b], [("h", "a"), ("h", "b")], {"h": 3}).dimension
+    11
+    """
+    sizes = _sizes(hidden, [column.name for column in columns])
+    variables = [Variable(name, tuple(range(1, k + 1)), hidden=True) for name, k in sizes.items()]
+    variables += [Variable(column.name, column.states) for column in columns]
+    names = [v.name for v in variables]
+    if edges is None:
+        edges = [(h, column.name) for h in sizes for column in columns]
+    parents: list[list[int]] = [[] for _ in names]
+    for parent, child in _checked(edges, names):
+        parents[names.index(child)].append(names.index(parent))
+    return Network.build(variables, parents)
+
+
+def _sizes(hidden: Hidden | None, columns: Sequence[str]) -> dict[str, int]:
+    """Check hidden variables and their numbers of states."""
+    if hidden is None:
+        return {}
+    if not isinstance(hidden, Mapping):
+        raise ModelError(
+            f"hidden {hidden!r} says no numbers of states. Give for example {{'h': 2}}."
+        )
+    for name, size in hidden.items():
+        if name in columns:
+            raise ModelError(f"'{name}' is hidden, and a column of X too. Rename one of them.")
+        if not isinstance(size, SupportsIndex) or index(size) < 1:
+            raise ModelError(
+                f"hidden variable '{name}': {size!r} states. Give a whole number from 1 up."
+            )
+    return {name: index(size) for name, size in hidden.items() if size is not None}
+
+
+def _checked(edges: Edges, names: Sequence[str]) -> list[tuple[str, str]]:
+    for edge in edges:
+        if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
+            raise ModelError(f"{edge!r} is no edge. Give pairs: (parent, child).")
+        for name in edge:
+            if name not in names:
+                near = difflib.get_close_matches(str(name), names, n=1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise ModelError(
+                    f"edge {tuple(edge)!r}: {name!r} is neither a column of X nor a hidden "
+                    f"variable.{hint} There are {shown(names)}."
+                )
+    return list(dict.fromkeys((parent, child) for parent, child in edges))

@@ -1,0 +1,182 @@
+"""From what scikit-learn's users hand over to what the package works on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Number
+from typing import Any, TypeAlias
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import validate_data
+
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data import Column, Table, column_names
+from lacunet.data.checks import looks_continuous, looks_like_identifier
+from lacunet.data.rows import Rows, Unseen, code_rows
+from lacunet.data.states import shown
+from lacunet.errors import DataError, OptionError
+from lacunet.states import State
+
+Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]
+States: TypeAlias = Sequence[Sequence[State] | None]  # of each column; None: whatever it shows
+UNSEEN = ("error", "missing")
+
+
+def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check the shape and the names of X as scikit-learn does.
+
+    A dataframe stays what it is, so that its categories and types are kept; anything else becomes
+    an array. NaN is a hole, and allowed; infinite numbers are not.
+    """
+    if is_frame(X):
+        return validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X has names for its columns."""
+    return hasattr(X, "shape") and hasattr(X, "columns")
+
+
+def names_of(X: Any) -> list[str]:
+    """Names of the columns; those of an array are x0, x1, … as everywhere in scikit-learn."""
+    return column_names(X) if is_frame(X) else [f"x{j}" for j in range(X.shape[1])]
+
+
+def check_weights(sample_weight: Any, rows: int) -> FloatArray:
+    """Give the weight of each row: weight 2 is the row twice, weight 0 is no row."""
+    if sample_weight is None:
+        return np.ones(rows)
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(rows, sample_weight)
+    weights: FloatArray = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (rows,):
+        raise DataError(
+            f"sample_weight has the shape {weights.shape}; X has {rows} rows, so it must be "
+            f"({rows},)."
+        )
+    if (weights < 0).any():
+        at = int(np.argmax(weights < 0))
+        raise DataError(f"sample_weight of row {at + 1} is {weights[at]:g}. Give 0 or more.")
+    if not weights.any():
+        raise DataError("every sample weight is zero. At least one row must weigh something.")
+    return weights
+
+
+def read_fit(
+    X: Any,
+    sample_weight: Any,
+    *,
+    names: Sequence[str],
+    states: States,
+    columns: Sequence[int] | None = None,
+    unseen: str,
+) -> Table:
+    """Make the table to learn from: rows of weight 0 are not there, not even with their states."""
+    if unseen not in UNSEEN:
+        raise OptionError(f"unseen {unseen!r} is not known. Choose from {', '.join(UNSEEN)}.")
+    weights = check_weights(sample_weight, X.shape[0])
+    keep = weights > 0
+    rows = code_rows(X, states, columns, keep)
+    rows = _renamed(rows, names)
+    if unseen == "error" and rows.unseen:
+        raise _refusal(rows.unseen, "the states that it was given")
+    for j, column in enumerate(rows.columns):
+        if states[j] is None:
+            _doubt(column, rows.codes[:, j], weighted=sample_weight is not None)
+    return Table.from_codes(rows.codes, rows.columns, weights[keep], source="X")
+
+
+def read_codes(
+    X: Any,
+    *,
+    known: Mapping[str, Sequence[State]],
+    columns: Sequence[int] | None = None,
+    unseen: str,
+) -> CodeArray:
+    """Code rows with the states that a model knows, by the places of the columns."""
+    rows = _renamed(code_rows(X, list(known.values()), columns), list(known))
+    if unseen == "error" and rows.unseen:
+        raise _refusal(rows.unseen, "the states that the model knows")
+    return rows.codes
+
+
+def declared_states(categories: Categories, names: Sequence[str]) -> States:
+    """Give the states that a person declares for each column; None where they are not declared."""
+    if isinstance(categories, str):
+        if categories != "auto":
+            raise OptionError(
+                f"categories {categories!r} is not known. Give 'auto', or lists of states."
+            )
+        return [None] * len(names)
+    if isinstance(categories, Mapping):
+        for name in categories:
+            if name not in names:
+                raise OptionError(
+                    f"categories name {name!r}, which is no column of X. It has {shown(names)}."
+                )
+        return [_plain(categories[name]) if name in categories else None for name in names]
+    if len(categories) != len(names):
+        raise OptionError(
+            f"categories has {len(categories)} lists of states; X has {len(names)} columns. "
+            "Give one list for each, or a mapping of some names to lists."
+        )
+    return [_plain(states) for states in categories]
+
+
+def seed_of(random_state: Any) -> int:
+    """Give a seed: a whole number is one; anything else is asked for one."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """Give a number of threads, counted as joblib does: none means one, -1 means all."""
+    return int(effective_n_jobs(n_jobs))
+
+
+def _plain(states: Sequence[State]) -> list[State]:
+    """Take NumPy's types off."""
+    return [state.item() if isinstance(state, np.generic) else state for state in states]
+
+
+def _renamed(rows: Rows, names: Sequence[str]) -> Rows:
+    """Call the columns of an array x0, x1, …, where the reader starts with x1."""
+    new = {column.name: name for column, name in zip(rows.columns, names, strict=True)}
+    return Rows(
+        tuple(Column(new[c.name], c.states) for c in rows.columns),
+        rows.codes,
+        tuple(Unseen(new[u.column], u.where, u.value, u.states) for u in rows.unseen),
+    )
+
+
+def _refusal(unseen: Sequence[Unseen], what: str) -> DataError:
+    first = unseen[0]
+    others = len(unseen) - 1
+    more = f" (and {others} more such value{'s' * (others > 1)})" if others else ""
+    return DataError(
+        f"column {first.column!r}, {first.where}: {shown([first.value])} is not among {what}: "
+        f"{shown(first.states)}{more}. Set unseen='missing' to take such values for missing ones, "
+        "or name all states before fit: with categories=, or as categories of the dataframe."
+    )
+
+
+def _doubt(column: Column, codes: CodeArray, *, weighted: bool) -> None:
+    """Warn of a column whose values are hardly categories; each of them is a state all the same."""
+    observed = int((codes >= 0).sum())
+    continuous = looks_continuous(column.states)
+    if continuous or looks_like_identifier(column.states, observed, weighted=weighted):
+        what = "continuous numbers" if continuous else "an identifier"
+        warnings.warn(
+            f"column {column.name!r} looks like {what}: {len(column.states):,} different values in "
+            f"{observed:,} rows, and each is a state of its own. Put numbers into a few bins first "
+            "(KBinsDiscretizer), leave the column out, or name its states with categories=.",
+            UserWarning,
+            stacklevel=6,
+        )

@@ -1,0 +1,127 @@
+"""Latent class analysis with a given number of classes, for scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lacunet import api
+from lacunet.arrays import FloatArray
+from lacunet.estimators.base import HiddenStateEstimator
+from lacunet.estimators.inputs import Categories
+from lacunet.model.network import Model
+from lacunet.model.prior import PAPER_ALPHA, Alpha
+
+
+class LatentClassModel(HiddenStateEstimator):
+    """Latent class model with a given number of classes.
+
+    Each row belongs to one of `n_classes` classes that nobody sees; within a class the columns are
+    independent. Cells may be missing: they need no imputation, a row is what it shows.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes. To have it chosen, use `LatentClassSelector`.
+    estimate : {'map', 'ml'}
+        Most probable parameters, or those of greatest likelihood.
+    alpha : float, str or mapping
+        Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
+    n_init : int
+        Random starts; all race, the best are brought to their maximum.
+    scores : str or sequence of str
+        Approximations of the evidence to keep in `evidence_`: names, or 'all'.
+    categories : 'auto', list or mapping
+        States of the columns: one list for each column, or a mapping of some names to lists.
+        'auto': the categories that a dataframe declares, or else the values that `fit` sees.
+    unseen : {'error', 'missing'}
+        What to do about a value that is none of its column's states.
+    random_state : int, RandomState or None
+        Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
+        the order of the rows and the number of threads.
+    n_jobs : int or None
+        Threads, counted as joblib does: None is 1, -1 is all.
+
+    Attributes
+    ----------
+    class_sizes_ : ndarray of shape (n_classes,)
+        Share of each class; the largest comes first.
+    profiles_ : dict of str to ndarray of shape (n_classes, states)
+        p(state | class) of each column.
+    categories_ : dict of str to tuple
+        States of each column.
+    model_ : lacunet.Model
+        The fitted model, for everything else in `lacunet`.
+    fit_ : lacunet.Fit
+        How it was found; prints as a report.
+    evidence_ : dict of str to lacunet.Evidence
+        Log marginal likelihood by each of `scores`, in nats; higher is better.
+    log_likelihood_ : float
+        Log p(D | θ) of all rows together.
+    n_iter_ : int
+        Iterations of the start that won, after the race.
+    converged_ : bool
+        Whether it reached a maximum.
+    flags_ : tuple of str
+        What to know of the fit, in words.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, where X has any.
+
+    Notes
+    -----
+    Classes are numbered from 0 here, as scikit-learn does; tables and reports of the package number
+    the same classes from 1.
+
+    Every distinct value of a column is a state. A column of numbers that look continuous is taken
+    as it is, with a warning: put such numbers into bins first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lacunet import LatentClassModel, dataset_path
+    >>> data = pd.read_csv(dataset_path("carcinoma"))
+    >>> X, counts = data.drop(columns="count"), data["count"]
+    >>> model = LatentClassModel(3, random_state=0).fit(X, sample_weight=counts)
+    >>> model.class_sizes_.round(2)
+    array([0.44, 0.37, 0.18])
+    >>> model.profiles_["A"][:, 1].round(2)  # p(A = 1 | class)
+    array([1.  , 0.06, 0.51])
+    >>> rows = pd.DataFrame([[1, 1, None, 0, 1, None, 1], [0] * 7], columns=X.columns)
+    >>> model.predict(rows)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        n_classes: int = 2,
+        *,
+        estimate: str = "map",
+        alpha: Alpha = PAPER_ALPHA,
+        n_init: int = 64,
+        scores: str | list[str] = "cs",
+        categories: Categories = "auto",
+        unseen: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.estimate = estimate
+        self.alpha = alpha
+        self.n_init = n_init
+        self.scores = scores
+        self.categories = categories
+        self.unseen = unseen
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _learn(self, X: Any, sample_weight: Any) -> None:
+        table = self._read_all(X, sample_weight)
+        self._keep(api.select(table, [self.n_classes], **self._how()).candidates[0])
+        self.class_sizes_, self.profiles_ = profiles(self.model_)
+
+
+def profiles(model: Model) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Sizes of the classes, and p(state | class) of each column."""
+    root, *leaves = (v.name for v in model.network.variables)
+    return model.table(root), {name: model.table(name) for name in leaves}

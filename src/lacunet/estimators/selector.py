@@ -1,0 +1,165 @@
+"""Latent class analysis that chooses the number of classes, for scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lacunet import api
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.errors import OptionError
+from lacunet.estimators.base import HiddenStateEstimator
+from lacunet.estimators.inputs import Categories
+from lacunet.estimators.latent_class import profiles
+from lacunet.model.prior import PAPER_ALPHA, Alpha
+from lacunet.search.candidates import Selection
+from lacunet.search.mixing import Mixture, mix
+
+
+class LatentClassSelector(HiddenStateEstimator):
+    """Latent class model whose number of classes is chosen by the evidence of the data.
+
+    Every number of classes is fitted and scored; the most probable one is kept, and the others are
+    weighed.
+
+    Parameters
+    ----------
+    n_classes : sequence of int
+        Numbers of classes to try.
+    criterion : str or None
+        Score that chooses. None: the most trusted one of `scores`.
+    average : bool
+        Whether `predict_proba`, `predict`, `score_samples` and `score` speak for all models, each
+        weighed by its probability in `posterior_`, instead of the chosen one alone. Classes of the
+        other models are matched with those of the chosen one by the members that they share.
+    estimate : {'map', 'ml'}
+        Most probable parameters, or those of greatest likelihood.
+    alpha : float, str or mapping
+        Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
+    n_init : int
+        Random starts of each model; all race, the best are brought to their maximum.
+    scores : str or sequence of str
+        Approximations of the evidence to compute: names, or 'all'.
+    categories : 'auto', list or mapping
+        States of the columns: one list for each column, or a mapping of some names to lists.
+        'auto': the categories that a dataframe declares, or else the values that `fit` sees.
+    unseen : {'error', 'missing'}
+        What to do about a value that is none of its column's states.
+    random_state : int, RandomState or None
+        Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
+        the order of the rows and the number of threads.
+    n_jobs : int or None
+        Threads, counted as joblib does: None is 1, -1 is all.
+
+    Attributes
+    ----------
+    n_classes_ : int
+        The number of classes that was chosen.
+    posterior_ : dict of int to float
+        Probability of each number of classes, by the criterion.
+    scores_ : dict of str to dict of int to float
+        Each score of each number of classes, in nats; higher is better.
+    selection_ : lacunet.Selection
+        All candidates; prints as a report.
+    class_sizes_ : ndarray of shape (n_classes_,)
+        Share of each class; the largest comes first.
+    profiles_ : dict of str to ndarray of shape (n_classes_, states)
+        p(state | class) of each column.
+    categories_ : dict of str to tuple
+        States of each column.
+    model_, fit_, evidence_, log_likelihood_, n_iter_, converged_, flags_
+        Of the chosen model, as in `LatentClassModel`.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, where X has any.
+
+    Notes
+    -----
+    A selector holds the distinct rows of its table, in `selection_`: mind that before you share a
+    pickle of it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lacunet import LatentClassSelector, dataset_path
+    >>> data = pd.read_csv(dataset_path("carcinoma"))
+    >>> X, counts = data.drop(columns="count"), data["count"]
+    >>> selector = LatentClassSelector(range(1, 6), random_state=0).fit(X, sample_weight=counts)
+    >>> selector.n_classes_
+    3
+    >>> {k: round(p, 3) for k, p in selector.posterior_.items()}
+    {1: 0.0, 2: 0.019, 3: 0.981, 4: 0.0, 5: 0.0}
+    """
+
+    def __init__(
+        self,
+        n_classes: Iterable[int] = (1, 2, 3, 4, 5, 6, 7, 8),
+        *,
+        criterion: str | None = None,
+        average: bool = False,
+        estimate: str = "map",
+        alpha: Alpha = PAPER_ALPHA,
+        n_init: int = 64,
+        scores: str | Sequence[str] = "cs",
+        categories: Categories = "auto",
+        unseen: str = "error",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.criterion = criterion
+        self.average = average
+        self.estimate = estimate
+        self.alpha = alpha
+        self.n_init = n_init
+        self.scores = scores
+        self.categories = categories
+        self.unseen = unseen
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _learn(self, X: Any, sample_weight: Any) -> None:
+        table = self._read_all(X, sample_weight)
+        selection = api.select(table, self.n_classes, **self._how())
+        criterion = self._criterion(selection)
+        chosen = selection.chosen[criterion]
+        if chosen is None:
+            raise OptionError(
+                f"criterion {criterion!r} exists for no number of classes. Choose another score, "
+                "for example cs."
+            )
+        best = next(c for c in selection.candidates if c.label == chosen)
+        self._keep(best)
+        self.selection_ = selection
+        self.n_classes_ = chosen
+        self.posterior_ = selection.posterior(criterion)
+        self.scores_ = {s.name: selection.values(s.name) for s in selection.scores}
+        self.class_sizes_, self.profiles_ = profiles(self.model_)
+        models = [c.fit.model for c in selection.candidates]
+        weights = [self.posterior_[c.label] for c in selection.candidates]
+        self._mixture: Mixture = mix(models, weights, best.fit.model, table)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what a selection has cached: it holds functions, which cannot be pickled."""
+        state: dict[str, Any] = super().__getstate__()
+        kept = {"selection_": replace(self.selection_)} if hasattr(self, "selection_") else {}
+        return {**state, **kept}
+
+    def _criterion(self, selection: Selection) -> str:
+        names = [s.name for s in selection.scores]
+        if self.criterion is None:
+            return selection.headline
+        if self.criterion not in names:
+            raise OptionError(
+                f"criterion {self.criterion!r} is none of the scores: {', '.join(names)}. "
+                "Name it among scores= too."
+            )
+        return self.criterion
+
+    def _hidden(self, codes: CodeArray) -> list[FloatArray]:
+        return [self._mixture.classes(codes)] if self.average else super()._hidden(codes)
+
+    def _log_lik(self, codes: CodeArray) -> FloatArray:
+        return self._mixture.log_lik(codes) if self.average else super()._log_lik(codes)

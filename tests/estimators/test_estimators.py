@@ -1,0 +1,635 @@
+"""What the estimators do beyond scikit-learn's own checks."""
+
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer
+
+import lacunet
+from lacunet import (
+    BayesianNetworkModel,
+    DataError,
+    LatentClassModel,
+    LatentClassSelector,
+    ModelError,
+    OptionError,
+    api,
+)
+from lacunet.learn.ascent import Outcome
+
+QUICK = {"n_init": 4, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def carcinoma():
+    data = pd.read_csv(lacunet.dataset_path("carcinoma"))
+    return data.drop(columns="count"), data["count"].to_numpy()
+
+
+@pytest.fixture(scope="module")
+def holes(carcinoma):
+    """One row per person, with holes: floats and NaN."""
+    X, counts = carcinoma
+    full = X.loc[X.index.repeat(counts)].reset_index(drop=True).astype(float)
+    return full.mask(np.random.default_rng(3).random(full.shape) < 0.15)
+
+
+@pytest.fixture(scope="module")
+def fitted(holes):
+    return LatentClassModel(3, **QUICK).fit(holes)
+
+
+@pytest.fixture(scope="module")
+def selector(holes):
+    return LatentClassSelector(range(1, 5), scores="cs,bic,laplace", **QUICK).fit(holes)
+
+
+def kinds(holes):
+    """The same rows in every container and type."""
+    words = holes.replace({0.0: "no", 1.0: "yes"}).astype(object)
+    return {
+        "numpy": holes.to_numpy(),
+        "float32": holes.to_numpy().astype(np.float32),
+        "objects": holes.astype(object).where(holes.notna(), None).to_numpy(),
+        "list": holes.astype(object).where(holes.notna(), None).to_numpy().tolist(),
+        "polars": pl.from_pandas(holes),
+        "polars integers": pl.from_pandas(holes.astype("Int64")),
+        "nullable": holes.astype("Int64"),
+        "words": words.where(holes.notna(), None),
+        "categories": words.where(holes.notna(), None).astype("category"),
+    }
+
+
+# Where the data come from makes no difference.
+
+
+def test_any_container_gives_the_same(holes, fitted):
+    for name, X in kinds(holes).items():
+        other = LatentClassModel(3, **QUICK).fit(X)
+        np.testing.assert_array_equal(other.class_sizes_, fitted.class_sizes_, err_msg=name)
+        np.testing.assert_array_equal(
+            other.predict_proba(X), fitted.predict_proba(holes), err_msg=name
+        )
+        np.testing.assert_array_equal(
+            other.score_samples(X), fitted.score_samples(holes), err_msg=name
+        )
+
+
+def test_it_is_what_the_api_does(holes, fitted):
+    fit = lacunet.fit(holes, 3, starts=4, seed=0)
+    np.testing.assert_array_equal(fit.model.theta, fitted.model_.theta)
+    assert fitted.log_likelihood_ == fit.log_lik
+    assert (fitted.n_iter_, fitted.flags_) == (fit.iterations, fit.flags)
+    np.testing.assert_array_equal(
+        fitted.predict_proba(holes), lacunet.query(fit.model, "class", holes)
+    )
+    assigned = lacunet.assign(holes, fit.model)
+    np.testing.assert_array_equal(fitted.predict(holes), assigned.best)
+
+
+def test_the_columns_of_an_array_have_scikit_learns_names(holes):
+    model = LatentClassModel(2, **QUICK).fit(holes.to_numpy())
+    assert list(model.categories_) == [f"x{j}" for j in range(7)]
+    assert model.categories_["x0"] == (0, 1)
+    assert not hasattr(model, "feature_names_in_")
+
+
+def test_weights_are_repetitions(carcinoma):
+    X, counts = carcinoma
+    weighted = LatentClassModel(3, **QUICK).fit(X, sample_weight=counts)
+    repeated = LatentClassModel(3, **QUICK).fit(X.loc[X.index.repeat(counts)])
+    np.testing.assert_array_equal(weighted.model_.theta, repeated.model_.theta)
+    shuffled = X.loc[X.index.repeat(counts)].sample(frac=1, random_state=1)
+    again = LatentClassModel(3, **QUICK).fit(shuffled)
+    np.testing.assert_array_equal(weighted.model_.theta, again.model_.theta)
+    assert weighted.score(X, sample_weight=counts) == pytest.approx(repeated.score(shuffled))
+    found = LatentClassModel(3, **QUICK).fit_transform(X, sample_weight=counts)
+    np.testing.assert_array_equal(found, weighted.predict_proba(X))
+    labels = LatentClassModel(3, **QUICK).fit_predict(X, sample_weight=counts)
+    np.testing.assert_array_equal(labels, weighted.predict(X))
+
+
+def test_a_row_of_weight_0_is_not_there_not_even_its_states():
+    X = np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "y"]])
+    model = LatentClassModel(2, **QUICK).fit(X, sample_weight=[1, 2, 0, 1])
+    assert model.categories_["x0"] == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1, -1], "sample_weight of row 2 is -1"),
+        ([0, 0], "every sample weight is zero"),
+        ([1, 2, 3], r"shape \(3,\); X has 2 rows"),
+        ([1, np.nan], "NaN"),
+    ],
+)
+def test_weights_that_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        LatentClassModel().fit([[0, 1], [1, 0]], sample_weight=weights)
+
+
+# What comes out.
+
+
+def test_classes_are_in_the_order_of_their_size(fitted, holes):
+    assert (np.diff(fitted.class_sizes_) <= 0).all()
+    assert fitted.class_sizes_.sum() == pytest.approx(1)
+    shares = fitted.predict_proba(holes).mean(axis=0)
+    np.testing.assert_allclose(shares, fitted.class_sizes_, atol=0.01)
+    for name, profile in fitted.profiles_.items():
+        assert profile.shape == (3, len(fitted.categories_[name]))
+        np.testing.assert_allclose(profile.sum(axis=1), 1)
+
+
+def test_score_is_the_mean_of_log_p(fitted, holes):
+    rows = fitted.score_samples(holes)
+    assert rows.sum() == pytest.approx(fitted.log_likelihood_, rel=1e-12)
+    assert fitted.score(holes) == pytest.approx(rows.mean(), rel=1e-12)
+    nothing = holes.iloc[:1] * np.nan
+    assert fitted.score_samples(nothing)[0] == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(fitted.predict_proba(nothing)[0], fitted.class_sizes_)
+
+
+def test_bic_and_aic_have_the_sign_of_scikit_learns_mixtures(fitted, holes):
+    d, n = fitted.model_.network.dimension, len(holes)
+    log_lik = n * fitted.score(holes)
+    assert fitted.bic(holes) == pytest.approx(-2 * log_lik + d * np.log(n))
+    assert fitted.aic(holes) == pytest.approx(-2 * log_lik + 2 * d)
+    (bic,) = LatentClassModel(3, scores="bic", **QUICK).fit(holes).evidence_.values()
+    assert fitted.bic(holes) == pytest.approx(-2 * bic.value)
+
+
+def test_samples_come_from_the_model(fitted):
+    X, labels = fitted.sample(20_000)
+    assert X.shape == (20_000, 7)
+    assert set(np.unique(X)) == {0, 1}
+    np.testing.assert_allclose(np.bincount(labels) / 20_000, fitted.class_sizes_, atol=0.015)
+    first = X[labels == 0, 0].mean()
+    assert first == pytest.approx(fitted.profiles_["A"][0, 1], abs=0.015)
+    again, _ = clone(fitted).set_params(random_state=0).fit(X[:50]).sample(5)
+    assert again.shape == (5, 7)
+
+
+def test_samples_of_words_are_words():
+    X = np.array([["a", "x"], ["b", "y"], ["a", "x"], ["b", "x"]])
+    drawn, labels = LatentClassModel(2, **QUICK).fit(X).sample(3)
+    assert drawn.dtype == object
+    assert set(drawn[:, 0]) <= {"a", "b"}
+    assert labels.shape == (3,)
+
+
+def test_holes_are_filled_with_what_is_most_probable(fitted, holes):
+    filled = fitted.impute(holes)
+    seen = holes.notna().to_numpy()
+    np.testing.assert_array_equal(filled[seen], holes.to_numpy()[seen])
+    assert not np.isnan(filled).any()
+    for j, name in enumerate(holes.columns):
+        p = lacunet.query(fitted.model_, name, holes)
+        np.testing.assert_array_equal(filled[~seen[:, j], j], p.argmax(axis=1)[~seen[:, j]])
+
+
+def test_holes_among_words_are_filled_with_words(holes):
+    words = kinds(holes)["words"]
+    filled = LatentClassModel(3, **QUICK).fit(words).impute(words)
+    assert set(np.unique(filled)) == {"no", "yes"}
+    texts = words.fillna("?").to_numpy().astype(str)  # "?" is a hole too
+    np.testing.assert_array_equal(LatentClassModel(3, **QUICK).fit(texts).impute(texts), filled)
+
+
+def test_impossible_rows_are_said_to_be():
+    """A state that no row shows has probability 0 where the likelihood is greatest."""
+    X = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 0]])
+    states = [[0, 1, 2], [0, 1], [0, 1]]
+    odd = [[2, 0, 1], [0, 0, 1]]
+    for model in (
+        LatentClassModel(2, estimate="ml", categories=states, **QUICK),
+        LatentClassSelector((2, 3), estimate="ml", average=True, categories=states, **QUICK),
+    ):
+        model.fit(X)
+        assert model.score_samples(odd)[0] == -np.inf
+        assert np.isfinite(model.score_samples(odd)[1])
+        assert np.isnan(model.predict_proba(odd)[0]).all()
+        assert model.predict(odd)[0] == -1
+        assert model.predict_proba(odd)[1].sum() == pytest.approx(1)
+        holed = [[2, np.nan, 1], [0, np.nan, 1]]
+        assert np.isnan(model.impute(holed)[:, 1]).tolist() == [True, False]
+
+
+# scikit-learn's machinery.
+
+
+def test_pickle_and_clone(fitted, selector, holes):
+    str(selector.selection_)  # uses everything that a selection keeps for later
+    for estimator in (fitted, selector):
+        again = pickle.loads(pickle.dumps(estimator))
+        np.testing.assert_array_equal(again.predict_proba(holes), estimator.predict_proba(holes))
+        assert again.evidence_ == estimator.evidence_
+        fresh = clone(estimator)
+        assert fresh.get_params() == estimator.get_params()
+        with pytest.raises(NotFittedError):
+            fresh.predict(holes)
+
+
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "transform", "score_samples", "impute", "bic", "score"]
+)
+def test_not_fitted(method, holes):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(LatentClassModel(), method)(holes)
+    with pytest.raises(NotFittedError):
+        LatentClassModel().sample()
+
+
+def test_grid_search_finds_the_number_of_classes(holes):
+    folds = KFold(4, shuffle=True, random_state=0)
+    search = GridSearchCV(LatentClassModel(**QUICK), {"n_classes": [1, 2, 3]}, cv=folds)
+    search.fit(holes)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert search.best_params_["n_classes"] > 1
+    assert scores.max() - scores[0] > 0.5  # nats for each row: one class is far worse
+
+
+def test_pipelines(carcinoma, holes):
+    X, counts = carcinoma
+    y = X["A"].repeat(counts)  # the first pathologist, from what the others say
+    line = make_pipeline(LatentClassModel(3, **QUICK), LogisticRegression())
+    others = holes.drop(columns="A")
+    assert line.fit(others, y).score(others, y) > 0.85
+    measured = np.random.default_rng(0).normal(size=(100, 3))
+    bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+    labels = make_pipeline(bins, LatentClassModel(2, **QUICK)).fit_predict(measured)
+    assert set(labels) == {0, 1}
+
+
+def test_set_output(holes):
+    for kind, frame in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        model = LatentClassModel(3, **QUICK).set_output(transform=kind)
+        found = model.fit_transform(holes)
+        assert isinstance(found, frame)
+        assert list(found.columns) == ["class0", "class1", "class2"]
+        np.testing.assert_array_equal(found.to_numpy(), model.predict_proba(holes))
+    assert list(model.set_output(transform="pandas").transform(holes).index) == list(holes.index)
+
+
+def test_a_notebook_shows_the_parameters(fitted):
+    page = fitted._repr_html_()
+    assert "LatentClassModel" in page
+    assert "n_classes" in page
+
+
+def test_seeds(holes):
+    def theta(state):
+        return LatentClassModel(4, n_init=1, random_state=state).fit(holes).model_.theta
+
+    np.testing.assert_array_equal(theta(7), theta(7))
+    np.testing.assert_array_equal(theta(np.random.RandomState(5)), theta(np.random.RandomState(5)))
+    shared = np.random.RandomState(5)
+    assert (theta(shared) != theta(shared)).any()  # as in scikit-learn, its state moves on
+    np.random.seed(3)  # noqa: NPY002 - what random_state=None goes by
+    first = theta(None)
+    np.random.seed(3)  # noqa: NPY002
+    np.testing.assert_array_equal(first, theta(None))
+
+
+def test_threads_change_nothing(holes, fitted):
+    other = LatentClassModel(3, n_jobs=2, **QUICK).fit(holes)
+    np.testing.assert_array_equal(other.model_.theta, fitted.model_.theta)
+
+
+# What may stand in a column.
+
+
+def test_unseen_states_are_named(fitted, holes):
+    odd = holes.copy()
+    odd.loc[16, "B"] = 2.0
+    message = (
+        r"column 'B', row 17: 2 is not among the states that the model knows: 0, 1\. "
+        r"Set unseen='missing'"
+    )
+    for method in (fitted.predict, fitted.predict_proba, fitted.score_samples, fitted.impute):
+        with pytest.raises(ValueError, match=message):
+            method(odd)
+    odd.loc[18, "C"] = 7.0
+    with pytest.raises(DataError, match="and 1 more such value"):
+        fitted.predict(odd)
+
+
+def test_unseen_states_may_be_missing_ones(holes):
+    odd, hole = holes.copy(), holes.copy()
+    odd.loc[16, "B"], hole.loc[16, "B"] = 2.0, np.nan
+    lenient = LatentClassModel(3, unseen="missing", **QUICK).fit(holes)
+    np.testing.assert_array_equal(lenient.predict_proba(odd), lenient.predict_proba(hole))
+    with pytest.raises(OptionError, match="Choose from error, missing"):
+        LatentClassModel(unseen="ignore").fit(holes)
+
+
+def test_states_may_be_declared(holes):
+    """In three ways, which all give room to a state that no row shows."""
+    table = LatentClassModel(2, **QUICK)
+    by_name = clone(table).set_params(categories={"A": [0, 1, 2]}).fit(holes)
+    lists = [[0, 1, 2], *([[0, 1]] * 6)]
+    by_list = clone(table).set_params(categories=np.array(lists, dtype=object)).fit(holes)
+    dtype = pd.CategoricalDtype([0, 1, 2])
+    by_dtype = clone(table).fit(holes.assign(A=holes["A"].astype("Int64").astype(dtype)))
+    for model in (by_name, by_list, by_dtype):
+        assert model.categories_["A"] == (0, 1, 2)
+        np.testing.assert_array_equal(model.profiles_["A"], by_name.profiles_["A"])
+    odd = holes.assign(A=2.0)
+    assert np.isfinite(by_name.score_samples(odd)).all()
+    with pytest.raises(DataError, match=r"column 'A', row .*: 1 is not among the states that it"):
+        clone(table).set_params(categories={"A": [0]}).fit(holes)
+
+
+@pytest.mark.parametrize(
+    ("categories", "message"),
+    [
+        ("all", "Give 'auto', or lists"),
+        ([[0, 1]], "1 lists of states; X has 7 columns"),
+        ({"Z": [0, 1]}, "'Z', which is no column of X"),
+    ],
+)
+def test_declarations_that_are_refused(holes, categories, message):
+    with pytest.raises(OptionError, match=message):
+        LatentClassModel(categories=categories).fit(holes)
+
+
+def test_a_column_may_be_constant(holes):
+    """A fold of a cross-validation may leave one state of a rare one."""
+    constant = holes.assign(A=1.0)
+    model = LatentClassModel(2, **QUICK).fit(constant)
+    without = LatentClassModel(2, **QUICK).fit(holes.drop(columns="A"))
+    assert model.log_likelihood_ == pytest.approx(without.log_likelihood_, abs=1e-6)
+
+
+def test_columns_that_cannot_be_used(holes):
+    with pytest.raises(DataError, match=r"column 'A' has no observed value.* Leave it out"):
+        LatentClassModel().fit(holes.assign(A=np.nan))
+    with pytest.raises(DataError, match="column 'A', row 1: inf is not a finite number"):
+        LatentClassModel().fit(holes.assign(A=[np.inf, *holes["A"][1:]]))
+    with pytest.raises(ValueError, match="infinity"):
+        LatentClassModel().fit([[0.0, np.inf], [1.0, 2.0]])
+
+
+def test_columns_that_look_odd_are_taken_with_a_warning(holes):
+    rng = np.random.default_rng(1)
+    for column, what in (
+        (rng.normal(size=len(holes)).round(1), "continuous numbers"),
+        (np.arange(len(holes)), "an identifier"),
+    ):
+        with pytest.warns(UserWarning, match=f"'odd' looks like {what}.*bins") as caught:
+            LatentClassModel(2, **QUICK).fit(holes.assign(odd=column))
+        assert [w.filename for w in caught] == [__file__]
+
+
+def test_feature_names(fitted, holes):
+    assert list(fitted.feature_names_in_) == list("ABCDEFG")
+    with pytest.raises(ValueError, match="unseen at fit time:\n- Z"):
+        fitted.predict(holes.rename(columns={"A": "Z"}))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        fitted.predict(holes[list("GFEDCBA")])
+    with pytest.raises(ValueError, match="now missing:\n- C"):
+        fitted.predict(holes[["A", "B"]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        found = fitted.predict(holes.to_numpy())
+    np.testing.assert_array_equal(found, fitted.predict(holes))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_classes": 0}, "at least 1"),
+        ({"n_classes": 2.5}, "whole numbers"),
+        ({"n_classes": [1, 2]}, "whole numbers"),
+        ({"n_init": 0}, "0 starts"),
+        ({"estimate": "mean"}, "Choose from map, ml"),
+        ({"alpha": -1.0}, "above 0"),
+        ({"scores": "nothing"}, "is not a score"),
+        ({"random_state": -3}, "seed -3"),
+    ],
+)
+def test_parameters_that_are_refused(parameters, message, holes):
+    with pytest.raises(ValueError, match=message):
+        LatentClassModel(**parameters).fit(holes)
+
+
+def test_a_search_that_did_not_converge_warns(holes, monkeypatch):
+    def select(*given, **how):
+        (candidate,) = select_truly(*given, **how).candidates
+        stopped = replace(candidate.fit, status=Outcome.MAX_STEPS)
+        return SimpleNamespace(candidates=(replace(candidate, fit=stopped),))
+
+    select_truly = api.select
+    monkeypatch.setattr(api, "select", select)
+    with pytest.warns(ConvergenceWarning, match="stopped at the step limit") as caught:
+        model = LatentClassModel(3, **QUICK).fit(holes)
+    assert not model.converged_
+    assert caught[0].filename == __file__
+
+
+# Choosing the number of classes.
+
+
+def test_the_selector_does_what_select_does(selector, holes):
+    found = lacunet.select(holes, range(1, 5), scores="cs,bic,laplace", starts=4, seed=0)
+    assert selector.n_classes_ == found.states
+    assert selector.posterior_ == found.posterior()
+    assert set(selector.scores_) == {s.name for s in found.scores}
+    for name, values in selector.scores_.items():
+        assert values == found.values(name)
+    assert selector.evidence_["cs"].value == max(selector.scores_["cs"].values())
+    np.testing.assert_array_equal(selector.model_.theta, found.best.fit.model.theta)
+    k = selector.n_classes_
+    assert selector.class_sizes_.shape == (k,)
+    assert list(selector.get_feature_names_out()) == [f"class{c}" for c in range(k)]
+
+
+def test_another_criterion(holes):
+    selector = LatentClassSelector((1, 2, 3), scores="cs,bic", criterion="bic", **QUICK).fit(holes)
+    values = selector.scores_["bic"]
+    assert selector.n_classes_ == max(values, key=values.get)
+    assert selector.posterior_ == selector.selection_.posterior("bic")
+    with pytest.raises(OptionError, match="'laplace' is none of the scores: cs, bic"):
+        selector.set_params(criterion="laplace").fit(holes)
+
+
+def test_a_choice_of_one_is_the_model_itself(fitted, holes):
+    for average in (False, True):
+        one = LatentClassSelector([3], average=average, **QUICK).fit(holes)
+        assert one.posterior_ == {3: 1.0}
+        np.testing.assert_allclose(one.predict_proba(holes), fitted.predict_proba(holes))
+        np.testing.assert_allclose(one.score_samples(holes), fitted.score_samples(holes))
+
+
+@pytest.fixture(scope="module")
+def few(holes):
+    """Few rows of few columns, so that no number of classes is certain."""
+    return holes[["C", "D", "F"]][::5]
+
+
+@pytest.fixture(scope="module")
+def averaged(few):
+    return LatentClassSelector((1, 2, 3), average=True, **QUICK).fit(few)
+
+
+def test_averaged_densities_are_the_weighted_mixture(averaged, few):
+    weights = averaged.posterior_
+    assert min(weights.values()) > 0.01
+    logs = [
+        np.log(w) + LatentClassModel(k, **QUICK).fit(few).score_samples(few)
+        for k, w in weights.items()
+    ]
+    np.testing.assert_allclose(averaged.score_samples(few), logsumexp(logs, axis=0), rtol=1e-12)
+    assert averaged.score(few) == pytest.approx(averaged.score_samples(few).mean())
+    every = np.stack(np.unravel_index(range(8), (2, 2, 2)), axis=1)
+    everything = averaged.score_samples(pd.DataFrame(every, columns=few.columns))
+    assert np.exp(everything).sum() == pytest.approx(1)
+
+
+def test_averaged_classes_are_the_weighted_mixture(averaged, few, holes):
+    rows = holes[few.columns]
+    found = averaged.predict_proba(rows)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    np.testing.assert_array_equal(averaged.predict(rows), found.argmax(axis=1))
+    models = {k: LatentClassModel(k, **QUICK).fit(few) for k in averaged.posterior_}
+    chosen = models[averaged.n_classes_].predict_proba(few)
+    wanted = np.zeros_like(found)
+    for k, model in models.items():
+        if k == averaged.n_classes_:
+            match = np.eye(k)
+        else:  # the share of each class's members in each class of the chosen model
+            shared = np.einsum("ij,ik->jk", model.predict_proba(few), chosen)
+            match = shared / shared.sum(axis=1, keepdims=True)
+        wanted += averaged.posterior_[k] * model.predict_proba(rows) @ match
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_averaging_can_be_switched_after_fit(averaged, few):
+    plain = clone(averaged).set_params(average=False).fit(few)
+    switched = pickle.loads(pickle.dumps(averaged)).set_params(average=False)
+    np.testing.assert_array_equal(switched.predict_proba(few), plain.predict_proba(few))
+    # A model with one class leaves every row open: the average is less sure than the chosen one.
+    assert averaged.predict_proba(few).max() < plain.predict_proba(few).max()
+
+
+# Networks.
+
+EDGES = [("f", "g"), ("f", "A"), ("f", "B"), ("f", "C"), ("g", "D"), ("g", "E"), ("A", "B")]
+
+
+def test_edges_make_a_network(holes):
+    model = BayesianNetworkModel(EDGES, hidden={"f": 2, "g": 3}, **QUICK).fit(holes)
+    assert model.predict(holes).shape == (len(holes), 2)
+    p = model.predict_proba(holes)
+    assert list(model.get_feature_names_out()) == ["f0", "f1", "g0", "g1", "g2"]
+    np.testing.assert_allclose(p[:, :2], lacunet.query(model.model_, "f", holes), rtol=1e-12)
+    np.testing.assert_allclose(p[:, 2:], lacunet.query(model.model_, "g", holes), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(holes)[:, 1], p[:, 2:].argmax(axis=1))
+    assert model.score_samples(holes).sum() == pytest.approx(model.log_likelihood_, rel=1e-12)
+    assert model.tables_["B"].shape == (2, 2, 2)
+    assert model.tables_["F"].shape == (2,)  # no edge: independent
+    X, labels = model.sample(5)
+    assert X.shape == (5, 7)
+    assert labels.shape == (5, 2)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(holes), p)
+
+
+def test_without_a_network_one_hidden_variable_makes_latent_classes(holes, fitted):
+    model = BayesianNetworkModel(None, hidden={"class": 3}, **QUICK).fit(holes)
+    np.testing.assert_array_equal(model.model_.theta, fitted.model_.theta)
+    np.testing.assert_array_equal(model.predict(holes), fitted.predict(holes))
+
+
+def test_a_graph_is_its_edges(holes):
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.DiGraph(EDGES)
+    found = BayesianNetworkModel(graph, hidden={"f": 2, "g": 2}, **QUICK).fit(holes)
+    wanted = BayesianNetworkModel(list(graph.edges), hidden={"f": 2, "g": 2}, **QUICK).fit(holes)
+    np.testing.assert_array_equal(found.model_.theta, wanted.model_.theta)
+
+
+def test_a_network_brings_its_states(holes, fitted, tmp_path):
+    network = fitted.model_.network
+    path = tmp_path / "model.json"
+    lacunet.write_model(fitted.model_, path)
+    for given in (network, fitted.model_, path, str(path)):
+        model = BayesianNetworkModel(given, **QUICK).fit(holes)
+        np.testing.assert_array_equal(model.model_.theta, fitted.model_.theta)
+    array = BayesianNetworkModel(network, **QUICK).fit(holes.to_numpy())
+    np.testing.assert_array_equal(array.model_.theta, fitted.model_.theta)
+    fewer = BayesianNetworkModel(network, hidden={"class": 2}, **QUICK).fit(holes)
+    assert fewer.predict_proba(holes).shape == (len(holes), 2)
+
+
+def test_columns_that_a_network_does_not_have(holes, fitted):
+    more = holes.assign(other=range(len(holes)))[["other", *reversed(holes.columns)]]
+    with pytest.warns(UserWarning, match="not used: 'other'"):
+        model = BayesianNetworkModel(fitted.model_.network, **QUICK).fit(more)
+    np.testing.assert_array_equal(model.model_.theta, fitted.model_.theta)
+    np.testing.assert_array_equal(model.predict(more), fitted.predict(holes))
+    filled = model.impute(more)
+    np.testing.assert_array_equal(filled[:, 0], more["other"])
+    np.testing.assert_array_equal(filled[:, :0:-1], fitted.impute(holes))
+
+
+@pytest.mark.parametrize(
+    ("network", "hidden", "message"),
+    [
+        ([("A", "B"), ("B", "A")], None, "cycle"),
+        ([("A", "Bee")], None, "'Bee' is neither a column of X nor a hidden variable"),
+        (["AB"], None, "is no edge"),
+        (None, {"A": 2}, "'A' is hidden, and a column of X too"),
+        (None, {"h": 0}, "0 states. Give a whole number"),
+        (None, {"h": None}, "None states. Give a whole number"),
+        (None, ["h"], "says no numbers of states"),
+    ],
+)
+def test_networks_that_are_refused(network, hidden, message, holes):
+    with pytest.raises(ModelError, match=message):
+        BayesianNetworkModel(network, hidden=hidden).fit(holes)
+
+
+def test_a_network_without_hidden_variables(holes):
+    chain = [(a, b) for a, b in zip("ABCDEF", "BCDEFG", strict=True)]
+    model = BayesianNetworkModel(chain, **QUICK).fit(holes)
+    assert model.score(holes) > BayesianNetworkModel(None, **QUICK).fit(holes).score(holes)
+    assert not np.isnan(model.impute(holes)).any()
+    with pytest.raises(ModelError, match="no hidden variable, so there is nothing to predict"):
+        model.predict(holes)
+
+
+def test_columns_that_a_network_wants(holes, fitted):
+    with pytest.raises(DataError, match="X has no column for 'A', which the network has"):
+        BayesianNetworkModel(fitted.model_.network).fit(holes.drop(columns="A"))
+
+
+def test_scikit_learn_is_loaded_only_for_the_estimators():
+    program = "import sys, lacunet, lacunet.api; print('sklearn' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_without_scikit_learn_the_package_says_what_to_install(monkeypatch):
+    for name in list(sys.modules):
+        if name.startswith("lacunet.estimators"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'lacunet\[sklearn\]'"):
+        _ = lacunet.LatentClassModel

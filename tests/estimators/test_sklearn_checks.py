@@ -1,0 +1,78 @@
+"""scikit-learn's own checks, all of them.
+
+Rows of weight 0 are not there, so one check asks for values that `fit` never saw. Estimators are
+therefore checked with unseen="missing", just as scikit-learn checks its own OneHotEncoder with
+handle_unknown="ignore".
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.utils import estimator_checks as checks
+
+from lacunet import BayesianNetworkModel, LatentClassModel, LatentClassSelector
+
+FEW = {"n_init": 2, "unseen": "missing"}
+ESTIMATORS = [
+    LatentClassModel(**FEW),
+    LatentClassSelector((1, 2), **FEW),
+    LatentClassSelector((1, 2), average=True, **FEW),
+    BayesianNetworkModel(None, hidden={"g": 2, "h": 2}, **FEW),
+]
+# Checks of names and of set_output that scikit-learn runs on its own estimators besides.
+MORE = [
+    checks.check_dataframe_column_names_consistency,
+    checks.check_get_feature_names_out_error,
+    checks.check_global_output_transform_pandas,
+    checks.check_global_set_output_transform_polars,
+    checks.check_inplace_ensure_writeable,
+    checks.check_set_output_transform,
+    checks.check_set_output_transform_pandas,
+    checks.check_set_output_transform_polars,
+    checks.check_transformer_get_feature_names_out,
+    checks.check_transformer_get_feature_names_out_pandas,
+]
+# Many checks hand over a handful of random rows.
+few_rows = pytest.mark.filterwarnings("ignore:column .* looks like:UserWarning")
+
+
+@few_rows
+@checks.parametrize_with_checks(ESTIMATORS)
+def test_what_every_estimator_must_do(estimator, check):
+    check(estimator)
+
+
+@few_rows
+@pytest.mark.filterwarnings("ignore:X (does not have|has).* feature names:UserWarning")
+@pytest.mark.parametrize("check", MORE, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "estimator", ESTIMATORS[:1] + ESTIMATORS[2:], ids=lambda e: type(e).__name__
+)
+def test_what_scikit_learn_asks_of_its_own(estimator, check):
+    check(type(estimator).__name__, estimator)
+
+
+def test_the_check_that_must_be_switched_on():
+    """It skips itself unless SciPy was imported with this variable set."""
+    program = """
+from sklearn.utils.estimator_checks import check_array_api_input
+from test_sklearn_checks import ESTIMATORS
+for estimator in ESTIMATORS:
+    check_array_api_input(
+        type(estimator).__name__, estimator, "numpy", expect_only_array_outputs=False
+    )
+print(len(ESTIMATORS), "checked")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.stdout.strip() == "4 checked", done.stderr
