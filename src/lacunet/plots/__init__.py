@@ -1,0 +1,12 @@
+"""Figures for papers, by matplotlib: each function draws on an Axes, or makes one, and gives it.
+
+They are small, with thin lines, and marks that differ in more than their colour; save them as PDF
+or SVG. `with lacunet.plots.paper_style():` also sets the fonts of what matplotlib itself adds.
+"""
+
+from lacunet.plots.door import paper_style
+from lacunet.plots.profiles import plot_profiles
+from lacunet.plots.selections import plot_evidence, plot_posterior
+from lacunet.plots.traces import plot_trace
+
+__all__ = ["paper_style", "plot_evidence", "plot_posterior", "plot_profiles", "plot_trace"]

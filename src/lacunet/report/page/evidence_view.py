@@ -1,0 +1,287 @@
+"""The evidence of every candidate: the chart, all numbers, and the probabilities that follow."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lacunet.report.page.chart import Chart, Frame, Look, Series, near, whole
+from lacunet.report.page.curves import draw_curves
+from lacunet.report.page.rows import draw_rows
+from lacunet.report.page.words import count, hundredths, listed, nats
+from lacunet.scores import Evidence
+from lacunet.search.average import Labellings
+from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.show import TITLES
+from lacunet.tabular import probability
+
+WIDE, NARROW = 760.0, 340.0
+FAILED = "failed"
+EVERY = "†"  # marks scores that count every labelling already
+DRAWN = 4000  # marks that charts may have: a page must stay small
+NAMED = 3  # other candidates that the sentence about agreement names
+
+
+@dataclass(frozen=True)
+class View:
+    """One range of the chart, for wide and for narrow screens."""
+
+    title: str
+    wide: str
+    narrow: str
+
+
+@dataclass(frozen=True)
+class Key:
+    """One entry of the legend."""
+
+    index: int
+    title: str
+    picture: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number in a table, or why there is none."""
+
+    text: str
+    tip: str = ""
+    best: bool = False
+    failed: bool = False
+    share: str = ""  # 0 to 1, how strongly to colour it; empty: not at all
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A probability of one candidate, by one way to count."""
+
+    text: str
+    share: str
+
+
+def by_number(selection: Selection) -> bool:
+    """Whether candidates are numbers of states, so that a curve means something."""
+    return all(isinstance(c.label, int) for c in selection.candidates)
+
+
+def series(selection: Selection) -> tuple[Series, ...]:
+    """One curve for each score that every candidate has; that of the answer first."""
+    labels = [c.label for c in selection.candidates]
+    ordered = sorted(selection.scores, key=lambda s: s.name != selection.headline)
+    found = []
+    for score in ordered:
+        each = [c.scores[score.name] for c in selection.candidates]
+        chosen = selection.chosen[score.name]
+        found.append(
+            Series(
+                _marked(selection, score.name),
+                tuple(e.value if math.isfinite(e.value) else math.nan for e in each),
+                tuple(e.stderr for e in each),
+                None if chosen is None else labels.index(chosen),
+                score.name == selection.headline,
+            )
+        )
+    return tuple(found)
+
+
+def mixed(selection: Selection) -> bool:
+    """Whether some scores count every labelling, and others one."""
+    return len({s.every_labelling for s in selection.scores}) > 1
+
+
+def _marked(selection: Selection, name: str) -> str:
+    dagger = mixed(selection) and selection.score(name).every_labelling
+    return f"{TITLES[name]} {EVERY}" if dagger else TITLES[name]
+
+
+def views(selection: Selection, curves: Sequence[Series]) -> list[View]:
+    """Draw the evidence: near the best candidates first, then all of it."""
+    frames = {"Near the best": near(curves), "Everything": whole(curves)}
+    drawn = {title: frame for title, frame in frames.items() if frame is not None}
+    if len(drawn) > 1 and len(curves) * len(selection.candidates) * 4 > DRAWN:
+        drawn.pop("Everything")
+    tips = tuple(_tip(c, curves, i) for i, c in enumerate(selection.candidates))
+    return [
+        View(title, *(_draw(selection, curves, frame, tips, width) for width in (WIDE, NARROW)))
+        for title, frame in drawn.items()
+    ]
+
+
+def _draw(
+    selection: Selection,
+    curves: Sequence[Series],
+    frame: Frame,
+    tips: tuple[str, ...],
+    width: float,
+) -> str:
+    labels = tuple(str(c.label) for c in selection.candidates)
+    chart = Chart(labels, tips, tuple(curves), frame, width, _description(selection, curves))
+    return draw_curves(chart) if by_number(selection) else draw_rows(chart)
+
+
+def _description(selection: Selection, curves: Sequence[Series]) -> str:
+    """Say what the chart shows; the table below it has every number."""
+    main = next(s for s in curves if s.main)
+    what = f"Log evidence of {count(len(selection.candidates), 'candidate')} by {main.title}"
+    known = [
+        f"{c.title}: {nats(v)}"
+        for c, v in zip(selection.candidates, main.values, strict=True)
+        if v == v
+    ]
+    others = f" and {count(len(curves) - 1, 'other score')}" if len(curves) > 1 else ""
+    return f"{what}{others}. {'; '.join(known[:12])}. The table below has all numbers."
+
+
+def _tip(c: Candidate, curves: Sequence[Series], i: int) -> str:
+    """What is shown of a candidate under the pointer: a title, then a line for each score."""
+    ordered = sorted(curves, key=lambda s: -s.values[i] if s.values[i] == s.values[i] else math.inf)
+    lines = [f"{s.title}\t{_with_error(s.values[i], s.errors[i])}" for s in ordered]
+    return "\n".join([c.title, *lines])
+
+
+def _with_error(value: float, error: float | None) -> str:
+    if math.isnan(value):
+        return FAILED
+    return f"{nats(value)} ± {error:.2g}" if error else nats(value)
+
+
+def legend(curves: Sequence[Series]) -> list[Key]:
+    """What each curve is."""
+    return [Key(i, s.title, Look(i).key()) for i, s in enumerate(curves)]
+
+
+def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
+    """What must be known to read the chart."""
+    notes = ["Touch or point at a candidate for its values."]
+    if any(e for s in curves for e in s.errors):
+        notes.append("Error bars are one standard error, where a value was sampled.")
+    if near(curves) is not None:
+        notes.append("Near the best, small triangles stand for values beyond the chart.")
+    if mixed(selection):
+        notes.append(
+            f"{EVERY} counts every labelling of the hidden states; the others count one, as the "
+            "1996 paper does, and are log k! lower for that."
+        )
+    if any(math.isnan(v) for s in curves for v in s.values):
+        notes.append("✕ says how many scores failed.")
+    return notes
+
+
+def score_names(selection: Selection) -> list[str]:
+    """Scores that any candidate has: those that all have, then the others."""
+    common = [s.name for s in selection.scores]
+    some = [n for c in selection.candidates for n in c.scores if n not in common]
+    return list(dict.fromkeys([*common, *some]))
+
+
+def number_lines(selection: Selection) -> list[Line]:
+    """Every number of every candidate: its size, its fit, its scores."""
+    names = score_names(selection)
+    return [
+        Line(
+            str(c.label),
+            (
+                Cell(f"{c.dimension:,}"),
+                Cell(nats(c.fit.log_lik)),
+                *(_value(c.scores.get(n), selection.chosen.get(n) == c.label) for n in names),
+            ),
+            c.label == selection.states,
+        )
+        for c in selection.candidates
+    ]
+
+
+def _value(found: Evidence | None, best: bool) -> Cell:
+    if found is None:
+        return Cell("–", "not defined here")
+    if math.isnan(found.value):
+        return Cell(FAILED, "; ".join(found.flags), failed=True)
+    terms = "\n".join(f"{name}\t{nats(x)}" for name, x in found.terms.items())
+    return Cell(_with_error(found.value, found.stderr), f"{found.name}\n{terms}", best)
+
+
+def posterior_bars(selection: Selection) -> tuple[list[str], list[tuple[Line, list[Bar]]]]:
+    """Heads, and for each candidate its probability by every way to count labellings."""
+    ways = {"plain": Labellings.PLAIN, "with log k!": Labellings.ALL}
+    chances = {head: selection.posterior(labellings=way) for head, way in ways.items()}
+    if chances["plain"] == chances["with log k!"]:
+        chances = {"probability": chances["plain"]}
+    rows = []
+    for c in selection.candidates:
+        bars = [_bar(p[c.label], selection) for p in chances.values()]
+        rows.append((Line(c.title, (), c.label == selection.states), bars))
+    return list(chances), rows
+
+
+def _bar(p: float, selection: Selection) -> Bar:
+    text = probability(p, exact=len(selection.candidates) == 1)
+    return Bar(text, hundredths(0.0 if math.isnan(p) else p))
+
+
+def posterior_matrix(selection: Selection) -> list[Line]:
+    """How probable every score makes every candidate."""
+    alone = len(selection.candidates) == 1
+    lines = []
+    for score in sorted(selection.scores, key=lambda s: s.name != selection.headline):
+        chances = selection.posterior(score.name)
+        cells = []
+        for c in selection.candidates:
+            p, evidence = chances[c.label], c.scores[score.name]
+            if math.isnan(evidence.value):
+                cells.append(Cell(FAILED, "; ".join(evidence.flags), failed=True))
+            else:
+                best = selection.chosen[score.name] == c.label
+                tip = f"{TITLES[score.name]}\n{c.title}\t{probability(p, exact=alone)}"
+                cells.append(Cell(probability(p, exact=alone), tip, best, share=hundredths(p)))
+        lines.append(
+            Line(_marked(selection, score.name), tuple(cells), score.name == selection.headline)
+        )
+    return lines
+
+
+def agreement(selection: Selection) -> str:
+    """Say in words whether the scores agree."""
+    chosen = {n: k for n, k in selection.chosen.items() if k is not None}
+    if not chosen or selection.states is None:
+        return ""
+    if len(chosen) == 1:
+        return ""
+    title = {c.label: c.title for c in selection.candidates}
+    votes = Counter(chosen.values())
+    agree = votes[selection.states]
+    if agree == len(chosen):
+        return f"All {len(chosen)} scores choose {title[selection.states]}."
+    others = [
+        f"{title[k]} by {listed([TITLES[n] for n, mine in chosen.items() if mine == k], 4)}"
+        for k, _ in votes.most_common()
+        if k != selection.states
+    ]
+    return (
+        f"{agree} of {len(chosen)} scores choose {title[selection.states]}; "
+        f"{'; '.join(others[:NAMED])}."
+    )
+
+
+def runner_up(selection: Selection) -> tuple[Candidate, float] | None:
+    """The candidate next to the best by the score of the answer, and its distance in nats."""
+    values = selection.values(selection.headline)
+    others = [
+        c
+        for c in selection.candidates
+        if c.label != selection.states and math.isfinite(values[c.label])
+    ]
+    if selection.states is None or not others:
+        return None
+    second = max(others, key=lambda c: values[c.label])
+    return second, values[selection.states] - values[second.label]

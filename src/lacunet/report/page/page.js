@@ -1,0 +1,97 @@
+"use strict";
+(function () {
+  // Everything from the data reaches the page as text: textContent, never innerHTML.
+  const tip = document.getElementById("tip");
+
+  function fill(words) {
+    tip.textContent = "";
+    words.split("\n").forEach(function (line, i) {
+      const row = document.createElement("div");
+      const parts = line.split("\t");
+      row.className = i === 0 && words.includes("\n") ? "head" : "row";
+      parts.forEach(function (part) {
+        const span = document.createElement("span");
+        span.textContent = part;
+        row.appendChild(span);
+      });
+      tip.appendChild(row);
+    });
+  }
+
+  function place(x, y) {
+    const box = tip.getBoundingClientRect();
+    const room = document.documentElement.clientWidth;
+    let left = x + 14;
+    if (left + box.width > room - 8) left = x - box.width - 14;
+    left = Math.max(8, Math.min(left, room - box.width - 8));
+    let top = y + 16;
+    if (top + box.height > window.innerHeight - 8) top = y - box.height - 12;
+    tip.style.left = left + "px";
+    tip.style.top = Math.max(8, top) + "px";
+  }
+
+  let shown = null;
+  function show(target, x, y) {
+    if (target !== shown) {
+      if (shown) shown.classList.remove("touched");
+      shown = target;
+      target.classList.add("touched");
+      fill(target.getAttribute("data-tip"));
+      tip.hidden = false;
+    }
+    place(x, y);
+  }
+  function hide() {
+    if (shown) shown.classList.remove("touched");
+    shown = null;
+    tip.hidden = true;
+  }
+  function touched(event) {
+    const target = event.target.closest ? event.target.closest("[data-tip]") : null;
+    if (target) show(target, event.clientX, event.clientY);
+    else hide();
+  }
+  document.addEventListener("pointermove", touched);
+  document.addEventListener("pointerdown", touched);
+  document.addEventListener("scroll", hide, { capture: true, passive: true });
+  document.addEventListener("keydown", function (event) {
+    if (event.key === "Escape") hide();
+  });
+
+  // The legend switches curves off and on.
+  const chart = document.getElementById("chart");
+  if (chart) {
+    chart.querySelectorAll("[data-key]").forEach(function (button) {
+      button.addEventListener("click", function () {
+        const on = button.getAttribute("aria-pressed") !== "true";
+        button.setAttribute("aria-pressed", String(on));
+        const same = '[data-series="' + button.dataset.key + '"]';
+        chart.querySelectorAll(same).forEach(function (series) {
+          series.classList.toggle("off", !on);
+        });
+      });
+    });
+  }
+
+  const copy = document.getElementById("copy");
+  if (navigator.clipboard) {
+    copy.hidden = false;
+    copy.addEventListener("click", function () {
+      navigator.clipboard.writeText(document.getElementById("command").textContent).then(
+        function () { copy.textContent = "Copied"; },
+        function () { copy.textContent = "Not allowed here"; }
+      );
+    });
+  }
+
+  // Paper cannot be clicked: open everything while printing.
+  let closed = [];
+  window.addEventListener("beforeprint", function () {
+    hide();
+    closed = Array.from(document.querySelectorAll("details:not([open])"));
+    closed.forEach(function (d) { d.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    closed.forEach(function (d) { d.open = false; });
+  });
+})();

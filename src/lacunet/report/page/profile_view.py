@@ -1,0 +1,167 @@
+"""Class profiles as a heat map and as bars, what separates the classes first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.errors import LacunetError
+from lacunet.learn.profiles import Answers, Profiles, profile
+from lacunet.learn.show import family_grids
+from lacunet.model.latent_class import is_latent_class
+from lacunet.model.network import Model
+from lacunet.report.page.words import count, hundredths, percent
+from lacunet.tabular import Grid, probability
+
+CELLS = 4000  # numbers that heat maps may have: a page must stay small
+STATES = 12  # answers of a variable that are shown; those that differ least are added up
+ROOM = 0.11  # share from which a segment has room for its number
+
+
+@dataclass(frozen=True)
+class Shade:
+    """A probability as a coloured cell."""
+
+    text: str
+    share: str
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a stacked bar."""
+
+    share: str
+    shade: str
+    text: str  # empty where there is no room
+    tip: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One state of a variable: a row of the heat map, and an entry of the legend."""
+
+    label: str
+    cells: tuple[Shade, ...]  # one for each class, then everybody
+    shade: str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable."""
+
+    name: str
+    power: str  # share of what could be known of the class, 0 to 1
+    told: str  # the same in words
+    answers: tuple[Answer, ...]
+    bars: tuple[tuple[str, tuple[Segment, ...]], ...]  # one for each class
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """One hidden variable."""
+
+    name: str
+    classes: tuple[str, ...]
+    sizes: tuple[Shade, ...]
+    variables: tuple[Variable, ...]
+    left_out: str  # what is not shown
+    latent_class: bool
+
+
+def hidden_views(model: Model) -> tuple[list[Hidden], list[str]]:
+    """Give what to show of every hidden variable, and what could not be worked out."""
+    found, notes = [], []
+    for h in model.network.hidden:
+        try:
+            found.append(_view(model, profile(model, h)))
+        except LacunetError as error:  # nothing is seen here, so cliques can be larger than in EM
+            notes.append(f"no profiles of {model.network.variables[h].name}: {error}")
+    return found, notes
+
+
+def tables(model: Model) -> list[Grid]:
+    """Give the table of every family with a hidden variable; profiles say it already if simple."""
+    return [] if is_latent_class(model.network) else family_grids(model)
+
+
+def _view(model: Model, found: Profiles) -> Hidden:
+    simple = is_latent_class(model.network)
+    if len(found.states) == 1 and not simple:
+        one = Shade(percent(1.0), hundredths(1.0))
+        note = "One state: there is nothing to compare."
+        return Hidden(found.name, (f"{found.name} {found.states[0]}",), (one,), (), note, simple)
+    budget = CELLS // len(model.network.hidden)
+    entropy = -float(sum(p * math.log(p) for p in found.sizes if p > 0))
+    variables: list[Variable] = []
+    for a in found.answers:
+        budget -= (len(found.states) + 1) * min(len(a.states), STATES)
+        if budget < 0 and variables:
+            break
+        variables.append(_variable(_short(a), found, entropy))
+    hidden = len(found.answers) + found.left_out - len(variables)
+    return Hidden(
+        found.name,
+        tuple(f"{found.name} {state}" for state in found.states),
+        tuple(Shade(percent(p), hundredths(p)) for p in found.sizes),
+        tuple(variables),
+        f"{count(hidden, 'more variable')} that separate less are not shown." if hidden else "",
+        simple,
+    )
+
+
+def _short(a: Answers) -> Answers:
+    """Add up the answers that differ least between the classes, where there are very many."""
+    if len(a.states) <= STATES:
+        return a
+    spread = np.ptp(a.given, axis=0) if len(a.given) > 1 else a.overall
+    kept = sorted(np.argsort(-spread, kind="stable")[: STATES - 1].tolist())
+    rest = [k for k in range(len(a.states)) if k not in kept]
+    return Answers(
+        a.name,
+        (*(a.states[k] for k in kept), f"({len(rest)} others)"),
+        np.column_stack([a.given[:, kept], a.given[:, rest].sum(axis=1)]),
+        np.append(a.overall[kept], a.overall[rest].sum()),
+        a.information,
+    )
+
+
+def _variable(a: Answers, found: Profiles, entropy: float) -> Variable:
+    power = min(a.information / entropy, 1.0) if entropy > 0 else 0.0
+    shades = _shades(len(a.states))
+    everybody = np.vstack([a.given, a.overall])
+    answers = tuple(
+        Answer(
+            label,
+            tuple(Shade(probability(p), hundredths(p)) for p in everybody[:, k]),
+            hundredths(shades[k]),
+        )
+        for k, label in enumerate(a.states)
+    )
+    bars = tuple(
+        (state, tuple(_segments(a, found.name, state, row, shades)))
+        for state, row in zip(found.states, a.given, strict=True)
+    )
+    return Variable(a.name, hundredths(power), percent(power), answers, bars)
+
+
+def _segments(
+    a: Answers, hidden: str, state: str, row: Sequence[float], shades: Sequence[float]
+) -> list[Segment]:
+    return [
+        Segment(
+            hundredths(p),
+            hundredths(shade),
+            f"{100 * p:.0f}" if p >= ROOM else "",
+            f"{a.name}\n{hidden} {state}: {label}\t{probability(p)}",
+        )
+        for label, p, shade in zip(a.states, row, shades, strict=True)
+        if p > 0
+    ]
+
+
+def _shades(states: int) -> list[float]:
+    """From light to dark, in the order of the states."""
+    return [0.12 + 0.8 * k / max(states - 1, 1) for k in range(states)]

@@ -1,0 +1,89 @@
+"""What was run, and how to run it again."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping
+
+from lacunet.data.audit import holes, sizes
+from lacunet.data.missing_state import has_missing_state
+from lacunet.model.latent_class import is_latent_class
+from lacunet.report.page.words import count, listed
+from lacunet.search.candidates import Selection
+
+PACKAGES = ("numpy", "scipy", "numba")
+
+
+def version() -> str:
+    """Give the version of Lacunet."""
+    return importlib.metadata.version("lacunet")
+
+
+def facts(selection: Selection) -> list[tuple[str, str]]:
+    """Everything that the numbers depend on."""
+    options, table = selection.options, selection.table
+    seconds = sum(sum(c.seconds.values()) for c in selection.candidates)
+    starts = count(options.starts, "random start")
+    packages = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return [
+        ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
+        ("Candidates", listed([c.title for c in selection.candidates], 20)),
+        ("Parameters", {"map": "MAP", "ml": "maximum likelihood"}[options.estimate.value]),
+        ("Prior of the parameters", _alpha(selection)),
+        ("Prior of the candidates", _prior(selection)),
+        ("Search", f"{starts}, schedule {options.schedule.value}, seed {options.seed}"),
+        ("Computing time", f"{seconds:,.1f} s, over all threads"),
+        ("Program", f"Lacunet {version()}"),
+        ("With", ", ".join([f"Python {platform.python_version()}", *packages])),
+    ]
+
+
+def _alpha(selection: Selection) -> str:
+    alpha = selection.alpha
+    if isinstance(alpha, Mapping):
+        return f"tables of Dirichlet exponents for {listed(list(alpha), 12)}"
+    return f"Dirichlet, exponents {alpha}"
+
+
+def _prior(selection: Selection) -> str:
+    if selection.prior is None:
+        return "all the same"
+    return ", ".join(f"{k}: {weight:g}" for k, weight in selection.prior.items())
+
+
+def python_call(selection: Selection) -> str:
+    """Write the call that makes this selection, where no command did.
+
+    Data and networks are objects of somebody's program, so they are only named.
+    """
+    options = selection.options
+    network = selection.best.fit.model.network if selection.states is not None else None
+    varied = list(selection.candidates[0].proposal.sizes)
+    labels = [c.label for c in selection.candidates]
+    arguments: dict[str, object] = {}
+    if not varied:
+        start = "lacunet.compare(data, networks"
+    elif network is not None and is_latent_class(network):
+        start = f"lacunet.select(data, {labels}"
+    else:
+        numbers = sorted({k for c in selection.candidates for k in c.proposal.sizes.values()})
+        start = f"lacunet.select(data, {numbers}, network=network, hidden={varied}"
+    arguments["scores"] = [s.name for s in selection.scores if s.name != "evidence"]
+    if any(c.measured for c in selection.candidates):
+        arguments["evidence"] = True
+    arguments |= {
+        "estimate": options.estimate.value,
+        "alpha": selection.alpha,
+        "starts": options.starts,
+        "schedule": options.schedule.value,
+        "seed": options.seed,
+    }
+    if any(c.dimension != c.fit.model.network.dimension for c in selection.candidates):
+        arguments["dimension"] = "rank"
+    if selection.prior is not None:
+        arguments["prior"] = dict(selection.prior)
+    if any(has_missing_state(column) for column in selection.table.columns):
+        arguments["missing_as_state"] = True
+    lines = [f"    {name}={value!r}," for name, value in arguments.items()]
+    return "\n".join([f"{start},", *lines, ")"])

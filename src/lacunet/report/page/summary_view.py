@@ -1,0 +1,96 @@
+"""The most important numbers, and how sure it is that the search found the best fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lacunet.report.page.evidence_view import runner_up
+from lacunet.report.page.separation_view import Separation, entropy_of_best
+from lacunet.report.page.words import count, nats, percent
+from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.show import TITLES
+from lacunet.tabular import probability
+
+DOTS = 12  # starts that are drawn one by one
+
+
+class Tile(NamedTuple):
+    """One number."""
+
+    what: str
+    much: str
+    remark: str
+
+
+def tiles(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
+    """The numbers that stand beside the answer."""
+    return [
+        *(_of_answer(selection, separations) if selection.states is not None else []),
+        *_of_data(selection),
+    ]
+
+
+def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
+    best, by = selection.best, TITLES[selection.headline]
+    p = probability(selection.posterior()[best.label], exact=len(selection.candidates) == 1)
+    found = [Tile("probability", p, f"of the answer, by {by}")]
+    second = runner_up(selection)
+    if second is not None:
+        found.append(Tile("ahead by", f"{nats(second[1])} nats", f"of {second[0].title}"))
+    entropy = entropy_of_best(separations)
+    if not math.isnan(entropy):
+        found.append(Tile("entropy R²", f"{entropy:.2f}", "1 would be perfect separation"))
+    fit = best.fit
+    if fit.finalists > 1:
+        found.append(
+            Tile("starts", f"{fit.reached} of {fit.finalists}", "ended at this same optimum")
+        )
+    return found
+
+
+def _of_data(selection: Selection) -> list[Tile]:
+    table = selection.table
+    rows, columns = count(table.rows, "row"), count(len(table.columns), "column")
+    data = (
+        Tile("data", rows, columns)
+        if table.weights is None
+        else Tile("data", f"{table.weight:,.6g} cases", f"in {rows}, {columns}")
+    )
+    return [data, Tile("missing", percent(float(table.missing.mean())), "of the cells")]
+
+
+@dataclass(frozen=True)
+class Starts:
+    """How often the best optimum of a candidate was found."""
+
+    title: str
+    chosen: bool
+    dots: tuple[bool, ...]  # for each final start, whether it got there; empty if they are many
+    text: str
+    words: str
+    weak: bool
+
+
+def starts(candidate: Candidate, chosen: bool) -> Starts:
+    """Say how often the best optimum was found."""
+    fit = candidate.fit
+    reached, finalists = fit.reached, fit.finalists
+    if finalists == 1:
+        words = str(fit.status)
+    elif reached == finalists:
+        words = "every one found the same optimum"
+    elif reached == 1:
+        words = "only one found the best optimum: look further"
+    else:
+        words = "several found the best optimum, the others ended lower"
+    return Starts(
+        candidate.title,
+        chosen,
+        tuple(i < reached for i in range(finalists)) if finalists <= DOTS else (),
+        f"{reached} of {finalists}",
+        words,
+        finalists > 1 and reached == 1,
+    )

@@ -1,0 +1,90 @@
+(function () {
+  // Colours as the screen has them, whatever notation they are written in.
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const pen = canvas.getContext("2d", { willReadFrequently: true });
+  function rgba(colour) {
+    pen.clearRect(0, 0, 1, 1);
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    return Array.from(pen.getImageData(0, 0, 1, 1).data);
+  }
+  function luminance(c) {
+    const [r, g, b] = c.slice(0, 3).map(function (v) {
+      v /= 255;
+      return v <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4);
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  }
+  function behind(element) {
+    for (let e = element; e; e = e.parentElement) {
+      const c = rgba(getComputedStyle(e).backgroundColor);
+      if (c[3] > 200) return c;
+    }
+    return [255, 255, 255, 255];
+  }
+  function visible(e) {
+    const box = e.getBoundingClientRect();
+    return box.width > 2 && box.height > 2 && e.checkVisibility();
+  }
+
+  let worst = { ratio: 99, text: "" }, smallest = 99;
+  const audit = () => document.querySelectorAll("body *").forEach(function (e) {
+    const own = Array.from(e.childNodes).some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || !visible(e) || e.closest("#tip, script, .hide, .skip")) return;
+    const style = getComputedStyle(e);
+    const inSvg = e instanceof SVGElement;
+    const a = luminance(rgba(inSvg ? style.fill : style.color));
+    const b = luminance(behind(inSvg ? e.ownerSVGElement.parentElement : e));
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < worst.ratio) worst = { ratio: ratio, text: e.textContent.trim().slice(0, 60) };
+    const scale = inSvg ? e.getScreenCTM().a : 1;
+    smallest = Math.min(smallest, parseFloat(style.fontSize) * scale);
+  });
+  audit();
+
+  // What the pointer touches tells its values.
+  const touch = (e) => e.dispatchEvent(new PointerEvent("pointermove", { bubbles: true, clientX: 40, clientY: 40 }));
+  const band = Array.from(document.querySelectorAll(".band")).filter(visible)[0];
+  let told = "";
+  if (band) {
+    touch(band);
+    told = document.getElementById("tip").innerText;
+    touch(document.body);
+  }
+  const hidden = document.getElementById("tip").hidden;
+
+  // The legend switches a curve off, and on again.
+  const button = document.querySelector("[data-key]");
+  let off = null, on = null;
+  if (button) {
+    const curve = document.querySelector('[data-series="' + button.dataset.key + '"]');
+    button.click();
+    off = getComputedStyle(curve).display;
+    button.click();
+    on = getComputedStyle(curve).display;
+  }
+
+  // Heat map or bars, one at a time.
+  const shown = () => [".as-heat", ".as-bars"].map((s) => {
+    const e = document.querySelector(s);
+    return e ? visible(e) : null;
+  });
+  const first = shown();
+  const bars = document.querySelector(".to-bars");
+  if (bars) bars.click();
+  const second = shown();
+  audit();
+  if (bars) document.querySelector(".to-heat").click();
+
+  const root = document.documentElement;
+  return JSON.stringify({
+    scrollWidth: root.scrollWidth, innerWidth: window.innerWidth,
+    dark: matchMedia("(prefers-color-scheme: dark)").matches,
+    paper: luminance(rgba(getComputedStyle(document.body).backgroundColor)),
+    contrast: worst, smallest: smallest, told: told, hidden: hidden, off: off, on: on,
+    first: first, second: second, alerts: window.alerted || 0,
+    text: document.body.innerText, scripts: document.scripts.length,
+    charts: Array.from(document.querySelectorAll("svg.chart")).filter(visible).length,
+  });
+})();

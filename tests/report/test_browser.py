@@ -1,0 +1,133 @@
+"""The page in a real browser: nothing on the console, nothing from outside, readable everywhere.
+
+The engine comes with the package index (extra `browser`), so a bare clone has it.
+"""
+
+import functools
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from report_cases import EVIL, EVIL_STATES
+
+BROWSER = Path(__file__).with_name("browser.py")
+PHONE, DESK = 390, 1100
+SHOWN = ("survey", "evil", "failed", "nothing", "wide", "compare")
+READABLE = 4.5  # contrast of text, as WCAG AA asks
+CHARTS = [name for name in SHOWN if name != "nothing"]
+
+
+@pytest.fixture(scope="module")
+def visits(pages, tmp_path_factory):
+    """Give what the browser found on every page, {'page width': ...}, by colour scheme."""
+    if not os.environ.get("CI") and importlib.util.find_spec("PySide6") is None:
+        pytest.skip("no browser engine: pip install 'lacunet[browser]'")
+
+    @functools.cache
+    def visit(scheme):
+        out = tmp_path_factory.mktemp("browser") / f"{scheme}.json"
+        files = [str(pages[name].path) for name in SHOWN]
+        done = subprocess.run(
+            [sys.executable, str(BROWSER), scheme, str(out), *files],
+            capture_output=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
+        return json.loads(out.read_text(encoding="utf-8"))
+
+    return visit
+
+
+@pytest.fixture(params=["light", "dark"])
+def seen(request, visits):
+    return request.param, visits(request.param)
+
+
+def each(found):
+    return [(key, *key.split(), visit) for key, visit in found.items()]
+
+
+def test_nothing_is_said_or_fetched(seen, pages):
+    _, found = seen
+    assert len(found) == 2 * len(SHOWN)
+    for key, name, _, visit in each(found):
+        assert visit["loaded"], key
+        assert visit["console"] == [], key
+        assert visit["requests"] == [pages[name].path.as_uri()], key
+
+
+def test_page_never_scrolls_sideways(seen):
+    _, found = seen
+    for key, _, width, visit in each(found):
+        assert visit["probe"]["innerWidth"] == int(width), key
+        assert visit["probe"]["scrollWidth"] <= int(width), key
+
+
+def test_light_and_dark(seen):
+    scheme, found = seen
+    for key, _, _, visit in each(found):
+        probe = visit["probe"]
+        assert probe["dark"] == (scheme == "dark"), key
+        assert (probe["paper"] < 0.1) == (scheme == "dark"), key
+
+
+def test_text_can_be_read(seen):
+    """Contrast of every visible text with what is behind it, and its size on the screen."""
+    _, found = seen
+    for key, _, _, visit in each(found):
+        contrast = visit["probe"]["contrast"]
+        assert contrast["ratio"] >= READABLE, (key, contrast)
+        assert visit["probe"]["smallest"] >= 10, key
+
+
+def test_one_chart_for_each_width(seen):
+    _, found = seen
+    for key, name, _, visit in each(found):
+        assert visit["probe"]["charts"] == (name in CHARTS), key
+
+
+def test_pointing_tells_the_values(seen, selections):
+    _, found = seen
+    for key, name, _, visit in each(found):
+        told = visit["probe"]["told"]
+        if name not in CHARTS:
+            assert told == ""
+            continue
+        first = selections[name].candidates[0]
+        value = first.scores["cs"].value
+        assert first.title in told, key
+        assert f"{value:.2f}".replace("-", "−") in told, key
+        assert visit["probe"]["hidden"], key
+
+
+def test_switches(seen):
+    _, found = seen
+    for key, name, _, visit in each(found):
+        probe = visit["probe"]
+        if name in CHARTS:
+            assert (probe["off"], probe["on"]) == ("none", "inline"), key
+            assert probe["first"] == [True, False], key
+            assert probe["second"] == [False, True], key
+
+
+def test_print(visits):
+    for key, _, width, visit in each(visits("light")):
+        if int(width) == DESK:
+            assert visit["pdf"]["start"] == "%PDF-", key
+            assert 2 <= visit["pdf"]["pages"] <= 30, key
+
+
+def test_markup_in_data_is_text(seen):
+    """Column and state names show as they are, and none of them runs."""
+    _, found = seen
+    for width in (PHONE, DESK):
+        probe = found[f"evil {width}"]["probe"]
+        assert probe["alerts"] == 0
+        assert probe["scripts"] == 1  # ours
+        for text in (EVIL, *EVIL_STATES[:2], "</title><script>alert(2)</script>.csv"):
+            assert text in probe["text"]

@@ -1,0 +1,272 @@
+"""What is on the page, and that it is one sound, self-contained file."""
+
+import base64
+import hashlib
+import math
+import re
+import sys
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_cases import EVIL, EVIL_STATES, FAILURE, LONG
+
+import lacunet
+from lacunet import OptionError, OutputError, Table, api, write_report
+from lacunet.report.page import write as writing
+from lacunet.report.page.advice import MEANINGS, meaning
+from lacunet.report.page.chart import Series, near, whole
+from lacunet.search.show import answer
+
+VOID = {"meta", "input", "br", "hr", "img", "link"}
+NAMES = (
+    "carcinoma",
+    "survey",
+    "evil",
+    "failed",
+    "nothing",
+    "one",
+    "wide",
+    "sampled",
+    "sizes",
+    "compare",
+)
+
+
+class Reader(HTMLParser):
+    """Reads a page strictly: what is opened must be closed, in the right order."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.words, self.ids = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        assert len(dict(attrs)) == len(attrs), (tag, attrs)
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def read(pages):
+    return {name: Reader(page.text) for name, page in pages.items()}
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_self_contained(name, pages, read):
+    page, reader = pages[name].text, read[name]
+    assert len(page.encode()) < 600_000
+    for tag, attrs in reader.tags:
+        for key in ("src", "data", "action", "xlink:href"):
+            assert key not in attrs, (tag, attrs)
+        assert attrs.get("href", "#").startswith("#"), (tag, attrs)
+        assert not any(key.startswith("on") for key in attrs), (tag, attrs)
+    style = page[page.index("<style>") : page.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    (script,) = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    assert "innerHTML" not in re.sub(r"//.*", "", script)
+    assert "http" not in script
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sound(name, read):
+    reader = read[name]
+    assert len(set(reader.ids)) == len(reader.ids)
+    for attrs in reader.all("label"):
+        assert attrs["for"] in reader.ids
+    for attrs in reader.all("a"):
+        assert attrs["href"][1:] in reader.ids
+    assert len(reader.all("h1")) == 1
+    for tag, attrs in reader.tags:
+        if tag == "svg" and attrs.get("class") == "chart":
+            assert attrs["role"] == "img"
+            assert attrs["aria-label"]
+    levels = [int(tag[1]) for tag, _ in reader.tags if re.fullmatch(r"h[1-4]", tag)]
+    assert all(b <= a + 2 for a, b in pairwise(levels))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_says_everything(name, selections, read):
+    selection, text = selections[name], read[name].text
+    assert squeezed(answer(selection)) in text
+    for c in selection.candidates:
+        assert squeezed(c.title) in text
+        for flag in (*c.flags, *(flag for e in c.scores.values() for flag in e.flags)):
+            assert squeezed(flag) in text
+        for evidence in c.scores.values():
+            if not math.isnan(evidence.value):
+                assert f"{evidence.value:.2f}".replace("-", "−") in text
+    for note in selection.table.notes:
+        assert squeezed(note) in text
+    assert f"seed {selection.options.seed}" in text
+    assert "Lacunet 0." in text
+
+
+def test_same_again(selections):
+    first, second = (writing.render(selections["evil"], command="c") for _ in range(2))
+    assert first == second
+
+
+def test_markup_is_escaped(pages, read):
+    page, text = pages["evil"].text, read["evil"].text
+    for bad in (EVIL, *EVIL_STATES[:2]):
+        assert bad not in page
+        assert bad in text
+    assert "{{ 7 * 7 }} {% raw %}" in text  # no template runs on data
+    assert squeezed(LONG) in text
+    assert len(read["evil"].all("script")) == 1
+    tips = [attrs["data-tip"] for _, attrs in read["evil"].tags if "data-tip" in attrs]
+    assert any(EVIL in tip for tip in tips)
+
+
+def test_the_policy_lets_only_our_script_run(pages):
+    """Its hash is in the page: nothing else runs, even if something were not escaped."""
+    page = pages["evil"].text
+    (script,) = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_failures_show_as_failed(read):
+    text = read["failed"].text
+    assert text.count("failed") >= 4  # both scores, in both tables
+    assert f"3 states, Laplace : {FAILURE}" in text or f"3 states, Laplace: {FAILURE}" in text
+    assert "✕ 2" in text
+    nothing = read["nothing"].text
+    assert "nothing can be chosen" in nothing
+    assert "No score has a value for any candidate" in nothing
+
+
+def test_one_class(read, selections):
+    assert selections["one"].states == 1
+    assert "One class: there is nothing to tell apart." in read["one"].text
+
+
+def test_profiles_of_every_hidden_variable(read, selections):
+    text = read["sizes"].text
+    model = selections["sizes"].best.fit.model
+    assert "p(sport | health, wealth)" in text
+    for h in model.network.hidden:
+        assert f"share of the population {model.network.variables[h].name}" in text
+
+
+def test_missing_data(read, selections):
+    table = selections["survey"].table
+    text = read["survey"].text
+    complete = (table.counts @ (table.codes >= 0).all(axis=1)) / table.weight
+    assert f"{table.missing.mean():.1%} of all cells are missing, in 8 of 8 columns" in text
+    assert f"{complete:.1%} of the rows are complete" in text
+    patterns = len(np.unique(table.codes < 0, axis=0))
+    assert f"There are {patterns} patterns of holes" in text
+    assert "No cell is missing." in read["carcinoma"].text
+
+
+def test_sampled_values_have_error_bars(pages, read, selections):
+    for c in selections["sampled"].candidates:
+        assert c.measured is not None
+        assert str(c.measured.verdict) in read["sampled"].text
+    error = selections["sampled"].candidates[1].scores["wbic"].stderr
+    assert f"± {error:.2g}" in read["sampled"].text
+    assert 'class="error"' in pages["sampled"].text
+    assert 'class="error"' not in pages["carcinoma"].text
+
+
+def test_python_call_is_given_where_no_command_was(read):
+    assert "lacunet.select(data, [1, 2, 3]," in read["carcinoma"].text
+    assert "lacunet.compare(data, networks," in read["compare"].text
+    assert "network=network, hidden=['health', 'wealth']" in read["sizes"].text
+
+
+def test_huge_tables_make_small_pages(tmp_path):
+    model = api.random_model(9, 220, leaf_states=6, seed=1)
+    table = api.simulate(model, 60, seed=1, missing_rate=0.1)
+    found = api.select(table, [9], starts=1, scores="cs,bic", threads=1)
+    path = write_report(found, tmp_path / "huge.html")
+    assert path.stat().st_size < 2_000_000
+    assert "that separate less are not shown" in Reader(path.read_text("utf-8")).text
+
+
+def test_never_above_the_limit(selections, tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "LARGEST", 1000)
+    with pytest.raises(OutputError, match="at most 1,000 are allowed"):
+        selections["carcinoma"].report(tmp_path / "out.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_method_and_refusals(selections, tmp_path):
+    path = selections["carcinoma"].report(tmp_path / "new" / "out.html")
+    assert path.read_text("utf-8").startswith("<!doctype html>")
+    with pytest.raises(OutputError, match="is a folder"):
+        selections["carcinoma"].report(tmp_path)
+
+
+def test_without_jinja(selections, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(OptionError, match=r"needs jinja2.*pip install 'lacunet\[report\]'"):
+        selections["carcinoma"].report(tmp_path / "out.html")
+
+
+def test_weights_are_cases(read, selections):
+    table = selections["carcinoma"].table
+    assert isinstance(table, Table)
+    assert f"{table.weight:g} cases in {table.rows} rows" in read["carcinoma"].text
+
+
+@pytest.mark.parametrize("kind", MEANINGS, ids=lambda m: m.title)
+def test_every_meaning_is_of_a_flag_that_exists(kind):
+    """The words of a pattern stand in the package: a flag that is renamed must be renamed here."""
+    folder = Path(lacunet.__file__).parent
+    source = "\n".join(
+        p.read_text("utf-8") for p in folder.rglob("*.py") if "report" not in p.parts
+    )
+    for words in kind.pattern.split("|"):
+        plain = re.sub(r"\(.*", "", words.strip("^")).strip()
+        assert plain in source, words
+
+
+def test_flags_of_smaller_models_are_understood():
+    plain = meaning("empty class: class 2 holds 0.1 expected cases")
+    assert meaning("3, 4 classes: empty class: class 2 holds 0.1 expected cases") is plain
+
+
+def test_chart_ranges():
+    main = Series("a", (-540.0, -360.0, -356.0, -369.0), (None,) * 4, 2, main=True)
+    far = Series("b", (-900.0, -800.0, -790.0, math.nan), (None,) * 4, 2)
+    everything, close = whole([main, far]), near([main, far])
+    assert everything.low < -900 < -356 < everything.high
+    assert -380 < close.low < -360 < -356 < close.high < -340
+    assert close.beyond(-540.0) == -1
+    assert close.beyond(-356.0) == 0
+    assert whole([Series("c", (math.nan,), (None,), None, main=True)]) is None
+    narrow = Series("d", (-10.0, -9.0), (None, None), 1, main=True)
+    assert near([narrow]) is None  # there is nothing to zoom in on

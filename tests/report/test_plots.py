@@ -1,0 +1,136 @@
+"""Figures for papers: what is drawn is what was found."""
+
+import io
+import re
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import lacunet
+from lacunet import OptionError, api, load_dataset
+from lacunet.learn.profiles import profile
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+from lacunet import plots
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def svg(ax) -> str:
+    """The figure as a file with texts that are texts."""
+    buffer = io.StringIO()
+    with plots.paper_style():
+        ax.figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()
+
+
+def test_lazy():
+    assert lacunet.plots is plots
+    assert "plots" in dir(lacunet)
+
+
+def test_evidence(selections):
+    selection = selections["carcinoma"]
+    ax = plots.plot_evidence(selection)
+    curves = {line.get_label(): line for line in ax.lines if len(line.get_xdata()) == 3}
+    assert list(curves) == [s.title for s in selection.scores]
+    values = list(selection.values("cs").values())
+    np.testing.assert_array_equal(curves["Cheeseman–Stutz"].get_ydata(), values)
+    rings = [line for line in ax.lines if len(line.get_xdata()) == 1]
+    assert len(rings) == len(selection.scores)
+    text = svg(ax)
+    for label in ("hidden states", "log evidence (nats)", "Laplace", "Variational Bayes"):
+        assert label in text
+    assert "<image" not in text  # vectors throughout
+
+
+def test_evidence_of_failed_scores_has_a_gap(selections):
+    ax = plots.plot_evidence(selections["failed"], scores=["laplace", "cs"])
+    assert np.isnan(ax.lines[0].get_ydata()[2])
+    assert "Laplace" in svg(ax)
+
+
+def test_evidence_with_error_bars_and_span(selections):
+    ax = plots.plot_evidence(selections["sampled"], span=20.0)
+    assert len(ax.containers) >= 1  # error bars
+    low, high = ax.get_ylim()
+    top = max(
+        max(selections["sampled"].values(s.name).values()) for s in selections["sampled"].scores
+    )
+    assert (low, high) == pytest.approx((top - 20.0, top + 1.0))
+
+
+def test_evidence_names_its_scores(selections):
+    with pytest.raises(OptionError, match="'elbo' is no score of this selection"):
+        plots.plot_evidence(selections["carcinoma"], scores=["elbo"])
+
+
+def test_posterior(selections):
+    selection = selections["carcinoma"]
+    figure, (left, right) = plt.subplots(1, 2)
+    assert plots.plot_posterior(selection, left, score="cs") is left
+    heights = [bar.get_height() for bar in left.patches]
+    plain = list(selection.posterior("cs").values())
+    labelled = list(selection.posterior("cs", lacunet.Labellings.ALL).values())
+    np.testing.assert_allclose(heights, [*plain, *labelled])
+    plots.plot_posterior(selection, right, labellings=False, score="bic")
+    assert len(right.patches) == 3
+    assert "probability by BIC/MDL" in svg(left)
+    assert left.figure is figure
+
+
+def test_posterior_of_networks_has_their_names(selections):
+    ax = plots.plot_posterior(selections["sizes"])
+    labels = [text.get_text() for text in ax.get_xticklabels()]
+    assert labels == [str(c.label) for c in selections["sizes"].candidates]
+
+
+def test_profiles(selections):
+    fit = selections["carcinoma"].best.fit
+    ax = plots.plot_profiles(fit)
+    found = profile(fit.model, 0)
+    rows = [text.get_text() for text in ax.get_yticklabels()]
+    assert rows == [f"{a.name} = 1" for a in found.answers]
+    cells = ax.collections[0].get_array().reshape(len(rows), -1)
+    np.testing.assert_allclose(cells, [a.given[:, 1] for a in found.answers])
+    text = svg(ax)
+    assert len(re.findall(r">[01]\.\d\d<", text)) == cells.size
+    assert f"{found.sizes[0]:.0%}" in text
+    assert "<image" not in text
+
+
+def test_profiles_of_a_network(selections):
+    model = selections["compare"].best.fit.model
+    ax = plots.plot_profiles(model, hidden="wealth", most=2, numbers=False)
+    assert len({text.get_text().partition(" = ")[0] for text in ax.get_yticklabels()}) == 2
+    assert not ax.texts
+    with pytest.raises(OptionError, match="'age' is no hidden variable"):
+        plots.plot_profiles(model, hidden="age")
+
+
+def test_trace():
+    table = load_dataset("carcinoma")
+    fit = api.fit(table, 3, starts=8, threads=1)
+    traces = api.em_traces(table, fit)
+    ax = plots.plot_trace(traces)
+    assert len(ax.lines) == len(traces.traces)
+    assert ax.get_yscale() == "log"
+    assert "nats below the best" in svg(ax)
+    plain = plots.plot_trace(traces, below=False)
+    np.testing.assert_array_equal(plain.lines[-1].get_ydata(), traces.best.values)
+    assert "log p(D|θ) + log p(θ) (nats)" in svg(plain)
+
+
+def test_without_matplotlib(selections, monkeypatch):
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(OptionError, match=r"needs matplotlib.*pip install 'lacunet\[plots\]'"):
+        plots.plot_evidence(selections["carcinoma"])

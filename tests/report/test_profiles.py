@@ -1,0 +1,64 @@
+"""Profiles and what separates the states, against sums over every combination of values."""
+
+import itertools
+
+import numpy as np
+import pytest
+from report_cases import two_hidden
+
+from lacunet import api
+from lacunet.learn.profiles import profile, profiles
+from lacunet.model.network import Model
+from lacunet.model.prior import dirichlet
+from lacunet.model.sampling import random_theta
+
+
+def joint(model: Model) -> np.ndarray:
+    """p of every combination of all variables, by multiplying their tables."""
+    network = model.network
+    cards = [len(v.states) for v in network.variables]
+    p = np.ones(cards)
+    for cell in itertools.product(*map(range, cards)):
+        for i, parents in enumerate(network.parents):
+            table = network.layout.table(model.theta, i)
+            p[cell] *= table[(*(cell[q] for q in parents), cell[i])]
+    return p
+
+
+def random_network():
+    network, _ = two_hidden()
+    theta = random_theta(network.layout, np.random.default_rng(11))
+    return Model(network, theta, dirichlet(network, 1.0))
+
+
+@pytest.mark.parametrize("model", [random_network(), api.random_model(3, 4, seed=2)])
+def test_against_enumeration(model):
+    p = joint(model)
+    axes = set(range(p.ndim))
+    names = [v.name for v in model.network.variables]
+    for h, found in zip(model.network.hidden, profiles(model), strict=True):
+        np.testing.assert_allclose(found.sizes, p.sum(axis=tuple(axes - {h})), atol=1e-12)
+        assert {a.name for a in found.answers} == {names[i] for i in model.network.observed}
+        for a in found.answers:
+            i = names.index(a.name)
+            pair = p.sum(axis=tuple(axes - {h, i}))
+            pair = pair if h < i else pair.T
+            np.testing.assert_allclose(a.given, pair / pair.sum(axis=1, keepdims=True), atol=1e-12)
+            np.testing.assert_allclose(a.overall, pair.sum(axis=0), atol=1e-12)
+            apart = np.outer(pair.sum(axis=1), pair.sum(axis=0))
+            assert a.information == pytest.approx(np.sum(pair * np.log(pair / apart)), abs=1e-12)
+
+
+def test_sorted_by_information():
+    values = [a.information for a in profile(api.random_model(4, 9, seed=5), 0).answers]
+    assert values == sorted(values, reverse=True)
+    assert values[0] > values[-1] >= 0
+
+
+def test_numbering_of_the_states_does_not_matter():
+    model = api.random_model(3, 5, seed=7)
+    a, b = profile(model, 0), profile(model.permuted(0, [2, 0, 1]), 0)
+    assert [x.name for x in a.answers] == [x.name for x in b.answers]
+    np.testing.assert_allclose(
+        [x.information for x in a.answers], [x.information for x in b.answers]
+    )
