@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PARTS = {
     "em": ("em",),
     "search": ("search",),
+    "starts": ("starts",),
+    "evidence": ("evidence",),
     "laplace": ("laplace",),
     "scaling": ("scaling",),
     "memory": ("memory",),
