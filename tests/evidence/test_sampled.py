@@ -257,3 +257,27 @@ def test_rows_without_any_value_change_nothing():
     for method in (particles, annealed):
         found = method(with_empty, 0)
         assert abs(found.value - truth) < 4 * found.stderr
+
+
+def test_exponents_below_one_and_many_cases():
+    """No maximum of the posterior to start from, or too many cases for particles."""
+    codes = np.array([[0, 1], [1, 0], [0, 0], [1, 1]], dtype=np.int8)
+    columns = [Column("a", (0, 1)), Column("b", (0, 1))]
+    small = problem_for(Table.from_codes(np.repeat(codes, 3, axis=0), columns), 2, alpha=0.6)
+    found = measure(small.problem, Method.AIS, Goal(0.1, 20.0))
+    assert abs(found.value - exact_evidence(small.problem).value) < 4 * found.stderr
+    counts = np.array([120_000, 90_000, 30_000, 60_000.0])
+    large = problem_of_codes(codes, counts, small.problem.network, np.ones(10))
+    assert large.cases > 200_000
+    a = measure(large, goal=Goal(0.3, 20.0))
+    assert a.method is Method.AIS
+    assert math.isfinite(a.value)
+
+
+def test_used_classes_by_both_methods():
+    problem = make_case([2] * 6, 3, 60, seed=3, alpha=1.0, true_classes=2).problem
+    by = {m: measure(problem, m, Goal(0.05, 20.0)).used for m in (Method.SMC, Method.AIS)}
+    for shares in by.values():
+        assert sum(shares.values()) == pytest.approx(1.0)
+    for m in (2, 3):
+        assert by[Method.SMC].get(m, 0.0) == pytest.approx(by[Method.AIS].get(m, 0.0), abs=0.15)

@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.errors import LacunetError, OptionError
+from lacunet.errors import LacunetError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import LogMean, Verdict
@@ -22,14 +22,18 @@ from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.draw import Draws, check_whole
 from lacunet.inference.labels import Labels
+from lacunet.inference.particles import Particles
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Estimate
 from lacunet.learn.starts import Map
 from lacunet.model.counts import log_bd
 from lacunet.progress import Listener, Progress, ignore
 from lacunet.tabular import Grid, Printable
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
+MOST_CASES = 200_000  # that particles take in one by one
+FEW = 16  # particles, and cases, that tell how long it will take
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take
 FROM_FIT = 4  # samples drawn at the parameters that EM finds
 EACH_RUN = 4  # samples taken from each particle run
@@ -56,7 +60,7 @@ class Measurement(Printable):
     verdict: Verdict
     method: Method
     seconds: float = field(compare=False)
-    used: dict[int, float]  # posterior of the number of used classes, where annealing told it
+    used: dict[int, float]  # posterior of the number of used classes, of latent class models
     details: dict[str, int]  # what was run
     notes: tuple[str, ...] = ()
 
@@ -64,7 +68,9 @@ class Measurement(Printable):
         """Give what `print` and notebooks show."""
         error = "" if self.verdict is Verdict.EXACT else f" ± {self.stderr:.2g}"
         ran = ", ".join(f"{number:,} {name}" for name, number in self.details.items())
-        lines = [f"{self.one_labelling:.3f} for one labelling of the hidden states"]
+        lines = []
+        if self.one_labelling != self.value:
+            lines.append(f"{self.one_labelling:.3f} for one labelling of the hidden states")
         if self.ess is not None:
             lines.append(f"effective number of independent estimates: {self.ess:.0f}")
         lines.append(f"{self.method}: {ran}; {self.seconds:.1f} s")
@@ -193,9 +199,13 @@ class _Measuring:
     def _first_particles(self) -> ParticleRounds | None:
         """Run the first particles, unless they would eat the whole budget."""
         self._say("particles")
-        sweep = min(self._sweep() for _ in range(3))  # the first may have to load the kernels
+        if self.problem.cases > MOST_CASES:
+            return None
+        # The first time may have to load the kernels.
+        sweep = min(self._sweep() for _ in range(3))
+        case = min(self._case() for _ in range(3))
         resamplings = self.problem.network.dimension / 4 + math.log2(self.problem.cases + 1)
-        likely = RUNS * PARTICLES * sweep * (2 + resamplings)
+        likely = RUNS * PARTICLES * (sweep * resamplings + case * self.problem.cases)
         if likely > FIRST_PART * self.goal.budget:
             return None
         return ParticleRounds(self.problem, self.seed, self.spread, self.goal)
@@ -206,6 +216,14 @@ class _Measuring:
         began = time.perf_counter()
         draws.hidden(np.zeros((1, self.problem.layout.size)))
         return time.perf_counter() - began
+
+    def _case(self) -> float:
+        """Seconds that one particle takes for one case."""
+        swarm = Particles(self.problem, FEW, np.random.default_rng(0))
+        plan, cases = next(swarm.runs())
+        began = time.perf_counter()
+        taken = swarm.take_in(plan, cases[:FEW], least=0.0)
+        return (time.perf_counter() - began) / (taken * FEW)
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
         self._say("annealing")
@@ -220,17 +238,17 @@ class _Measuring:
         )
 
     def _from_fit(self, problem: Problem) -> list[FloatArray]:
-        """Samples at the parameters that EM finds, where the posterior has a mode at all."""
-        try:
-            fit = learn(problem, Options(seed=self.seed), spread=self.spread)
-        except OptionError:  # exponents below 1
-            return []
+        """Samples at the parameters that EM finds."""
+        # With exponents below 1 the posterior density has no maximum.
+        estimate = Estimate.ML if (problem.alpha < 1.0).any() else Estimate.MAP
+        fit = learn(problem, Options(estimate=estimate, seed=self.seed), spread=self.spread)
         theta = fit.model.theta
         return [at_parameters(problem, theta, (self.seed, n)) for n in range(FROM_FIT)]
 
     def _of_particles(self, rounds: ParticleRounds) -> Measurement:
         ran = {"runs": len(rounds.runs), "particles each": rounds.particles}
-        return self._sampled(rounds.estimate, Method.SMC, ran)
+        found = self._sampled(rounds.estimate, Method.SMC, ran)
+        return replace(found, used=rounds.shares)
 
     def _of_annealing(self, rounds: AnnealingRounds) -> Measurement:
         ran = {

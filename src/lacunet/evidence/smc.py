@@ -10,6 +10,7 @@ from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.particles import Run, run_particles
+from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
 from lacunet.learn.starts import Map
 
@@ -65,6 +66,21 @@ class ParticleRounds:
         prior = self.problem.alpha + self.problem.components.seen
         best_first = sorted(self.runs, key=lambda run: -run.log_evidence)
         return [run.exponents[i] - prior for i in range(each) for run in best_first]
+
+    @property
+    def shares(self) -> dict[int, float]:
+        """Posterior of the number of used classes; empty where that has no meaning."""
+        if not exchangeable(self.problem):
+            return {}
+        logs = np.array([run.log_evidence for run in self.runs])
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum() * self.particles
+        block = self.problem.layout.block(0)
+        found = np.zeros(self.problem.layout.cards[0] + 1)
+        for run, weight in zip(self.runs, weights, strict=True):
+            in_use = (run.exponents[:, block] > self.problem.alpha[block]).sum(axis=1)
+            found += weight * np.bincount(in_use, minlength=len(found))
+        return {m: float(share) for m, share in enumerate(found) if share > 0}
 
     def _add(self, runs: int) -> None:
         began, first = time.perf_counter(), len(self.runs)
