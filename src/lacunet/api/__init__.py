@@ -161,7 +161,8 @@ def select(
     alpha
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
     starts, schedule, seed
-        How to search: random starts; 'default' (to a true maximum) or 'paper'; the seed.
+        How to search: random starts; 'default', 'thorough', 'mass' (all to a true maximum) or
+        'paper' (as CH96 did); the seed.
     threads
         Threads to use (default: one per core). The numbers do not depend on it.
     dimension
@@ -383,8 +384,20 @@ def score(
     Scores that are defined at a mode of their own (csl, laplace-phi) climb to it from there; those
     that need models with fewer classes fit them.
 
-    `hidden` are variables that no column shows, besides those that are hidden in the model.
-    `missing_as_state` is for a model that was fitted with it.
+    Parameters
+    ----------
+    data
+        A table, or anything that `read_table` reads.
+    model
+        A model, or the path of its file.
+    hidden
+        Variables that no column shows, besides those that are hidden in the model.
+    refit, estimate
+        Whether to climb to a maximum first, and of what: 'map' or 'ml'.
+    missing_as_state
+        Whether the model was fitted with it.
+    scores, dimension, threads, listener, **reading
+        As for `select`.
     """
     chosen = choose_scores(scores)
     rank = check_dimension(dimension)
@@ -425,8 +438,28 @@ def assign(
 ) -> Assignment:
     """Give every row, in the order of the input, the posterior of what it does not show.
 
-    That is every hidden variable; with `impute`, every variable that has a hole somewhere too.
-    `missing_as_state` is for a model that was fitted with it.
+    Parameters
+    ----------
+    data
+        The path of a file, a dataframe or an array: what has an order of rows.
+    model
+        A model, or the path of its file.
+    hidden
+        Variables that no column shows, besides those that are hidden in the model.
+    impute
+        Not only hidden variables, but also every variable that has a hole somewhere.
+    missing
+        More markers of a hole, as for `read_table`.
+    missing_as_state
+        Whether the model was fitted with it.
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> path = lacunet.dataset_path("carcinoma")
+    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
+    >>> lacunet.assign(path, model).best[:4].tolist()  # numbers of the states, from 0
+    [0, 0, 0, 0]
     """
     given = as_model(model, hidden)
     network = given.network
@@ -527,7 +560,19 @@ def _one_row(network: Network, evidence: Mapping[str, Any]) -> CodeArray:
 
 
 def simulate(model: ModelLike, rows: int, *, seed: int = 0, missing_rate: float = 0.0) -> Any:
-    """Draw rows from a model, as a Polars dataframe of labels; holes completely at random."""
+    """Draw rows from a model, as a Polars dataframe of labels; holes completely at random.
+
+    Parameters
+    ----------
+    model
+        A model, or the path of its file. Its hidden variables are left out.
+    rows
+        How many.
+    seed
+        The same seed draws the same rows.
+    missing_rate
+        Share of the cells to leave empty.
+    """
     from lacunet.data.write import labelled_frame
 
     given = as_model(model)

@@ -90,7 +90,7 @@ class LatentClassSelector(HiddenStateEstimator):
     >>> selector.n_classes_
     3
     >>> {k: round(p, 3) for k, p in selector.posterior_.items()}
-    {1: 0.0, 2: 0.019, 3: 0.981, 4: 0.0, 5: 0.0}
+    {1: 0.0, 2: 0.003, 3: 0.867, 4: 0.117, 5: 0.013}
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class LatentClassSelector(HiddenStateEstimator):
         estimate: str = "map",
         alpha: Alpha = PAPER_ALPHA,
         n_init: int = 64,
-        scores: str | Sequence[str] = "cs",
+        scores: str | Sequence[str] = "csl-occupied",
         categories: Categories = "auto",
         unseen: str = "error",
         random_state: Any = None,

@@ -63,8 +63,8 @@ def known(value: float) -> LogMean:
 def log_mean(log_weights: FloatArray) -> LogMean:
     """Average the weights of independent chains.
 
-    >>> log_mean(np.log([1.0, 3.0])).value == math.log(2.0)
-    True
+    >>> round(math.exp(log_mean(np.log([1.0, 3.0])).value), 9)
+    2.0
     """
     chains = len(log_weights)
     top = float(log_weights.max())
