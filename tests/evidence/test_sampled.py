@@ -84,6 +84,35 @@ def test_estimates_and_their_errors_are_right(method):
     assert chi2.ppf(1e-4, len(z)) / 1.25 < (z**2).sum() < chi2.ppf(1 - 1e-4, len(z)) * 1.25
 
 
+def random_case(seed):
+    """Any graph over three to five variables, some of them hidden, with holes."""
+    rng = np.random.default_rng([seed, 5])
+    names = "abcde"[: rng.integers(3, 6)]
+    edges = [f"{p}>{q}" for p, q in itertools.combinations(names, 2) if rng.random() < 0.6]
+    cards = {name: int(rng.integers(2, 4)) for name in names}
+    hidden = [name for name in names[:-1] if rng.random() < 0.4][:2]
+    network = build(" ".join(edges), cards, hidden)
+    return make(network, 5, missing=0.2, seed=seed, alpha=1.0)
+
+
+@pytest.mark.parametrize("method", [particles, annealed])
+def test_random_networks(method):
+    deviations = []
+    for seed in range(24):
+        problem = random_case(seed).problem
+        if problem.exact:
+            continue
+        truth, found = exact_evidence(problem).value, method(problem, seed)
+        if found.stderr < 1e-9:
+            assert found.value == pytest.approx(truth, abs=1e-8)
+            continue
+        deviations.append((found.value + found.stderr**2 / 2 - truth) / found.stderr)
+    z = np.array(deviations)
+    assert len(z) >= 15
+    assert np.abs(z).max() < 4.5
+    assert (z**2).sum() < chi2.ppf(1 - 1e-4, len(z)) * 1.25
+
+
 def test_probabilities_of_all_data_sets_sum_to_one():
     """Two binary leaves, two classes, three cases: exactly, and by both samplers."""
     network = build("H>a H>b", {"H": 2, "a": 2, "b": 2}, "H")

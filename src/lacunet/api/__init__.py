@@ -459,7 +459,7 @@ def assign(
     >>> path = lacunet.dataset_path("carcinoma")
     >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
     >>> lacunet.assign(path, model).best[:4].tolist()  # numbers of the states, from 0
-    [0, 0, 0, 0]
+    [1, 1, 1, 1]
     """
     given = as_model(model, hidden)
     network = given.network
