@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check lint types layers format bench clean
+.PHONY: demo test check lint types layers format docs links bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
@@ -28,6 +28,12 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going --quiet docs build/docs
+
+links: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going --quiet -b linkcheck docs build/links
+
 bench: $(VENV)/.installed
 	$(BIN)/python -m bench $(BENCH)
 
@@ -43,5 +49,9 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.installed
 	$(PIP) install -e '.[dev]'
 	touch $@
 
+$(VENV)/.docs: pyproject.toml $(VENV)/.installed
+	$(PIP) install -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) .venv-peers lacunet-demo bench/results
+	rm -rf $(VENV) .venv-peers lacunet-demo bench/results build
