@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.special import expit, logit, ndtri
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import ModelError, OptionError
@@ -138,7 +137,7 @@ def hessian_intervals(
     found = precision(problem, point.theta, point.N + objective.pseudo, held)
     with np.errstate(divide="ignore", invalid="ignore"):
         middle = logit(point.theta)
-        reach = norm.ppf((1.0 + level) / 2.0) * found.logit
+        reach = ndtri((1.0 + level) / 2.0) * found.logit
         low, high = expit(middle - reach), expit(middle + reach)
     vague = found.theta > LARGEST
     # A variable with one state has no parameter: its probability is 1, without any doubt.

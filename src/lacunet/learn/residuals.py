@@ -7,8 +7,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlogy
-from scipy.stats import chi2
+from scipy.special import chdtrc, xlogy
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.components import totals
@@ -49,7 +48,7 @@ class GoodnessOfFit:
         return self.per_cell < ENOUGH
 
     def _p_value(self, statistic: float) -> float:
-        return math.nan if self.df <= 0 or self.sparse else float(chi2.sf(statistic, self.df))
+        return math.nan if self.df <= 0 or self.sparse else float(chdtrc(self.df, statistic))
 
 
 def goodness_of_fit(model: Model, codes: CodeArray, counts: FloatArray) -> GoodnessOfFit | None:
