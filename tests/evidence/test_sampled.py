@@ -256,6 +256,16 @@ def test_the_number_of_threads_changes_nothing(method):
     assert other.value != found[0].value
 
 
+def test_what_auto_chooses_does_not_depend_on_the_clock():
+    problem = problem_for(load_dataset("carcinoma"), 4, alpha=1.0).problem
+    found = []
+    for threads in (1, 2):
+        with workers(threads) as spread:
+            found.append(measure(problem, goal=Goal(0.06, 600.0), seed=1, spread=spread))
+    assert found[0].method is not Method.EXACT
+    assert found[0] == found[1]
+
+
 def test_auto_takes_the_exact_sum_where_it_is_short():
     tiny = make_case([2, 2], 2, 6, alpha=1.0).problem
     assert measure(tiny).method is Method.EXACT

@@ -22,6 +22,7 @@ from lacunet.evidence.modes import find_modes, widened
 from lacunet.evidence.occupancy import all_used, used, without
 from lacunet.evidence.path import Path, Reference
 from lacunet.inference.classes import exchangeable, with_classes
+from lacunet.inference.draw import case_counts
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
 from lacunet.learn.starts import Map
@@ -55,6 +56,12 @@ class Leg:
         """Whether chains are too far apart for an average to mean much."""
         home = self.log_weights[self.log_weights > -np.inf]
         return len(home) > 1 and float(home.std(ddof=1)) > WIDE
+
+    @property
+    def work(self) -> float:
+        """Hidden components drawn, with parameters and densities that cost about as much."""
+        components = sum(map(len, case_counts(self.annealing.path.problem)))
+        return 2.0 * components * self.steps * len(self.log_weights)
 
     def cost(self) -> float:
         """Seconds that improving it will take, about."""
@@ -195,9 +202,9 @@ class AnnealingRounds:
         return {} if 0 in found else {m: share for m, share in found.items() if share > 0}
 
     def price(self) -> float:
-        """Seconds to the target, about: errors shrink with the square root of the work."""
-        seconds = sum(leg.seconds for _, leg in self.legs)
-        return seconds * (self.estimate.stderr / self.goal.target) ** 2
+        """Work to the target, about: errors shrink with its square root."""
+        work = sum(leg.work for _, leg in self.legs)
+        return work * (self.estimate.stderr / self.goal.target) ** 2
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-import numpy as np
-
 from lacunet.arrays import FloatArray
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
@@ -18,11 +16,11 @@ from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import at_parameters
 from lacunet.evidence.occupancy import fewer_classes
+from lacunet.evidence.particles import SWEEPS
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.inference.classes import exchangeable
-from lacunet.inference.draw import Draws, check_whole
+from lacunet.inference.draw import check_whole, touched
 from lacunet.inference.labels import Labels
-from lacunet.inference.particles import Particles
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
@@ -33,7 +31,9 @@ from lacunet.tabular import Grid, Printable
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
 MOST_CASES = 200_000  # that particles take in one by one
-FEW = 16  # particles, and cases, that tell how long it will take
+TOUCHED_PER_SECOND = 5e8  # numbers that a particle touches, case by case, in a second, about;
+SWEEP_GAIN = 8.0  # how much faster a sweep over distinct components is
+MOST_RENEWALS = 50  # of particles in one run, as far as seen
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take
 FROM_FIT = 4  # samples drawn at the parameters that EM finds
 EACH_RUN = 4  # samples taken from each particle run
@@ -201,29 +201,13 @@ class _Measuring:
         self._say("particles")
         if self.problem.cases > MOST_CASES:
             return None
-        # The first time may have to load the kernels.
-        sweep = min(self._sweep() for _ in range(3))
-        case = min(self._case() for _ in range(3))
-        resamplings = self.problem.network.dimension / 4 + math.log2(self.problem.cases + 1)
-        likely = RUNS * PARTICLES * (sweep * resamplings + case * self.problem.cases)
-        if likely > FIRST_PART * self.goal.budget:
+        # By numbers that are the same every time, not by a clock: so must be what is chosen.
+        sweep, cases = touched(self.problem)
+        renewals = min(self.problem.network.dimension / 4, MOST_RENEWALS) + math.log2(cases + 1)
+        likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep / SWEEP_GAIN + cases)
+        if likely > FIRST_PART * self.goal.budget * TOUCHED_PER_SECOND:
             return None
         return ParticleRounds(self.problem, self.seed, self.spread, self.goal)
-
-    def _sweep(self) -> float:
-        """Seconds that one draw of all hidden values takes."""
-        draws = Draws(self.problem, np.random.default_rng(0))
-        began = time.perf_counter()
-        draws.hidden(np.zeros((1, self.problem.layout.size)))
-        return time.perf_counter() - began
-
-    def _case(self) -> float:
-        """Seconds that one particle takes for one case."""
-        swarm = Particles(self.problem, FEW, np.random.default_rng(0))
-        plan, cases = next(swarm.runs())
-        began = time.perf_counter()
-        taken = swarm.take_in(plan, cases[:FEW], least=0.0)
-        return (time.perf_counter() - began) / (taken * FEW)
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
         self._say("annealing")

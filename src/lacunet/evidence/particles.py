@@ -30,6 +30,7 @@ class Run:
 
     log_evidence: float
     exponents: FloatArray  # (particles, size) α + counts at the end: posterior samples
+    work: float  # hidden components drawn; unlike seconds, the same every time
 
 
 def run_particles(problem: Problem, particles: int, seed: tuple[int, ...]) -> Run:
@@ -37,6 +38,7 @@ def run_particles(problem: Problem, particles: int, seed: tuple[int, ...]) -> Ru
     rng = np.random.default_rng(seed)
     swarm = Particles(problem, particles, rng)
     least = RESAMPLED * particles
+    renewals = 1
     log_z = float(log_bd(problem.components.seen, problem.alpha, problem.layout).sum())
     for plan, cases in swarm.runs():
         taken = 0
@@ -45,9 +47,13 @@ def run_particles(problem: Problem, particles: int, seed: tuple[int, ...]) -> Ru
             if swarm.effective < least:
                 log_z += _log_mean(swarm.log_weights)
                 swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
+                renewals += 1
     log_z += _log_mean(swarm.log_weights)
     swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
-    return Run(log_z, swarm.A)
+    taken_in = sum(float(counts.sum()) for counts in swarm.everything)
+    components = sum(len(counts) for counts in swarm.everything)
+    work = particles * (taken_in + renewals * SWEEPS * components)
+    return Run(log_z, swarm.A, work)
 
 
 def _log_mean(log_weights: FloatArray) -> float:

@@ -44,8 +44,9 @@ class ParticleRounds:
         return self.seconds * (2.0 if self.wide else 1.0)
 
     def price(self) -> float:
-        """Seconds to the target, about: errors shrink with the square root of the work."""
-        return self.seconds * (self.estimate.stderr / self.goal.target) ** 2
+        """Work to the target, about: errors shrink with its square root."""
+        work = sum(run.work for run in self.runs)
+        return work * (self.estimate.stderr / self.goal.target) ** 2
 
     def improve(self) -> None:
         """One more round."""

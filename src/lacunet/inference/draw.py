@@ -36,6 +36,22 @@ def case_counts(problem: Problem) -> list[FloatArray]:
     return counts + ([] if components.trees is None else [components.trees.arrays.counts])
 
 
+def touched(problem: Problem) -> tuple[float, float]:
+    """Numbers that a sweep over all distinct components touches, and one over all cases."""
+    sweep, cases = 0.0, 0.0
+    for plan in problem.components.patterns:
+        entries = np.diff(plan.starts)[plan.index].sum(axis=1) * plan.cells
+        sweep += float(entries.sum())
+        cases += float(entries @ plan.counts)
+    if problem.components.trees is not None:
+        a = problem.components.trees.arrays
+        slots = np.add.reduceat(np.repeat(a.cells, np.diff(a.slots)), a.slots[a.kind_cliques[:-1]])
+        entries = np.repeat(slots, np.diff(a.kind_instances))
+        sweep += float(entries.sum())
+        cases += float(entries @ a.counts)
+    return sweep, cases
+
+
 class Draws:
     """Moves of several chains together, with a generator of their own."""
 
