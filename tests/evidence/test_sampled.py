@@ -28,7 +28,7 @@ from lacunet.model.counts import log_bd
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from lacunet.parallel import workers
-from network_problems import build, make
+from network_problems import build, engine, make
 from problems import make_case, problem_for
 
 FIRST = Goal(target=100.0, budget=600.0)  # the first round, and no more
@@ -95,11 +95,13 @@ def random_case(seed):
     return make(network, 5, missing=0.2, seed=seed, alpha=1.0)
 
 
+@pytest.mark.parametrize("mode", ["enumerated", "cut"])
 @pytest.mark.parametrize("method", [particles, annealed])
-def test_random_networks(method):
+def test_random_networks(method, mode):
     deviations = []
     for seed in range(24):
-        problem = random_case(seed).problem
+        with engine(mode):
+            problem = random_case(seed).problem
         if problem.exact:
             continue
         truth, found = exact_evidence(problem).value, method(problem, seed)
