@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lacunet.api.checks import check_search, whole_numbers
+from lacunet.api.checks import check_search
 from lacunet.api.inputs import (
     Hidden,
     ModelLike,
     NetworkLike,
     as_model,
-    as_network,
-    as_table,
     table_for,
 )
-from lacunet.data import Table
+from lacunet.api.structure import table_and_structure
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Measurement, Method, measure
@@ -23,13 +21,11 @@ from lacunet.evidence.prepare import prepare_sampling
 from lacunet.evidence.sandwich import Sandwich, sandwich
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.starts import Map
-from lacunet.model.network import Network
 from lacunet.model.prior import Alpha, dirichlet
 from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.search.calibration import best_few, measure_candidates
 from lacunet.search.candidates import Selection
-from lacunet.search.states import latent_classes
 
 
 def check_method(method: str) -> Method:
@@ -112,7 +108,7 @@ def log_evidence(
     """
     chosen, goal = check_method(method), Goal(target, budget)
     check_search(alpha=alpha, seed=seed, threads=threads)
-    table, structure = _structure(data, states, network, hidden, reading)
+    table, structure = table_and_structure(data, states, network, hidden, **reading)
     problem = build_problem(table, structure, dirichlet(structure, alpha))
     prepare_sampling(listener, structure)
     with workers(threads) as spread:
@@ -147,20 +143,3 @@ def log_evidence_bounds(
     with workers(threads) as spread:
         goal = Goal(target, budget)
         return sandwich(problem, given.theta, goal, seed=seed, spread=spread, listener=listener)
-
-
-def _structure(
-    data: object,
-    states: int | None,
-    network: NetworkLike | None,
-    hidden: Hidden,
-    reading: dict[str, Any],
-) -> tuple[Table, Network]:
-    if (states is None) == (network is None):
-        raise OptionError("give a number of states or a network, one of the two.")
-    if network is None:
-        table = as_table(data, **reading)
-        (proposal,) = latent_classes(table, whole_numbers(states or 0))
-        return table, proposal.network
-    structure = as_network(network, hidden)
-    return table_for(data, structure, **reading), structure

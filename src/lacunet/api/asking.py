@@ -1,0 +1,156 @@
+"""What a model says of rows: posteriors, imputed cells, answers to questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lacunet.api.inputs import (
+    ModelLike,
+    as_model,
+    check_columns,
+    observed_columns,
+    observed_states,
+)
+from lacunet.api.results import Assigned, Assignment
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data import Table, read_rows
+from lacunet.data.missing_state import put_missing_states
+from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.inference.query import posterior
+from lacunet.model.network import Model, Network
+from lacunet.states import label
+
+
+def assign(
+    data: object,
+    model: ModelLike,
+    *,
+    hidden: Sequence[str] = (),
+    impute: bool = False,
+    missing: Sequence[str] = (),
+    missing_as_state: bool = False,
+) -> Assignment:
+    """Give every row, in the order of the input, the posterior of what it does not show.
+
+    Parameters
+    ----------
+    data
+        The path of a file, a dataframe or an array: what has an order of rows.
+    model
+        A model, or the path of its file.
+    hidden
+        Variables that no column shows, besides those that are hidden in the model.
+    impute
+        Not only hidden variables, but also every variable that has a hole somewhere.
+    missing
+        More markers of a hole, as for `read_table`.
+    missing_as_state
+        Whether the model was fitted with it.
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> path = lacunet.dataset_path("carcinoma")
+    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
+    >>> lacunet.assign(path, model).best[:4].tolist()  # numbers of the states, from 0
+    [1, 1, 1, 1]
+    """
+    given = as_model(model, hidden)
+    network = given.network
+    if isinstance(data, Table):
+        raise DataError(
+            "a Table holds each distinct row once, without the order of the rows. "
+            "Give the file or dataframe itself."
+        )
+    check_columns(data, network)
+    codes = read_rows(data, observed_states(network), missing=missing)
+    if missing_as_state:
+        put_missing_states(codes, observed_columns(network))
+    column = {v: codes[:, j] for j, v in enumerate(network.observed)}
+    wanted = list(network.hidden)
+    if impute:
+        wanted += [v for v in network.observed if (column[v] < 0).any()]
+    if not wanted:
+        raise ModelError(
+            "nothing to assign: the model has no hidden variable. "
+            "Use --impute to fill in missing cells."
+            if not impute
+            else "nothing to assign: the model has no hidden variable, and no cell is missing."
+        )
+    found = []
+    for v, p in zip(wanted, posterior(given, codes, [(v,) for v in wanted]), strict=True):
+        possible = p.sum(axis=1) > 0
+        found.append(
+            Assigned(
+                network.variables[v].name,
+                network.variables[v].labels,
+                np.where(possible[:, None], p, np.nan),
+                np.where(possible, p.argmax(axis=1), -1),
+                column[v] < 0 if v in column else np.ones(len(codes), dtype=np.bool_),
+            )
+        )
+    return Assignment(tuple(found))
+
+
+def query(
+    model: ModelLike, variables: str | Sequence[str], evidence: object = None, **reading: Any
+) -> FloatArray:
+    """Give p(variables | evidence): their joint distribution, one axis each in the order given.
+
+    Where the evidence has probability 0 under the model, the answer is NaN.
+
+    Parameters
+    ----------
+    model
+        A model, or the path of its file.
+    variables
+        What to ask for.
+    evidence
+        What is seen: a mapping {name: state} (or nothing) for one row, or a table with one row for
+        each question; then the first axis of the answer is the rows.
+    **reading
+        `missing`, as for `read_table`.
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> model = lacunet.random_model(2, 3, seed=1)
+    >>> lacunet.query(model, "class", {"x1": 0, "x2": 1}).round(3).tolist()
+    [0.661, 0.339]
+    """
+    given = as_model(model)
+    network = given.network
+    names = [v.name for v in network.variables]
+    asked = [variables] if isinstance(variables, str) else list(variables)
+    for name in asked:
+        if name not in names:
+            raise ModelError(f"'{name}' is not a variable of this model: it has {names}.")
+    if not asked or len(set(asked)) < len(asked):
+        raise OptionError("name one or more different variables to ask for.")
+    group = tuple(names.index(name) for name in asked)
+    if evidence is None or isinstance(evidence, Mapping):
+        answer: FloatArray = _asked(given, _one_row(network, evidence or {}), group)[0]
+        return answer
+    return _asked(given, read_rows(evidence, observed_states(network), **reading), group)
+
+
+def _asked(model: Model, codes: CodeArray, group: tuple[int, ...]) -> FloatArray:
+    (answer,) = posterior(model, codes, [group])
+    answer[answer.reshape(len(codes), -1).sum(axis=1) == 0] = np.nan
+    return answer
+
+
+def _one_row(network: Network, evidence: Mapping[str, Any]) -> CodeArray:
+    codes = np.full((1, len(network.observed)), -1, dtype=np.int32)
+    place = {network.variables[v].name: j for j, v in enumerate(network.observed)}
+    for name, state in evidence.items():
+        if name not in place:
+            raise DataError(f"'{name}' is not an observed variable: there are {list(place)}.")
+        labels = network.variables[network.observed[place[name]]].labels
+        if label(state) not in labels:
+            raise DataError(f"'{name}': {state!r} is not one of its states {list(labels)}.")
+        codes[0, place[name]] = labels.index(label(state))
+    return codes
