@@ -187,11 +187,11 @@ class _Measuring:
 
     def _checked(self, a: Measurement, p: Measurement) -> Measurement:
         """Hold annealing against particles, which miss no mode: it must not be below them."""
-        if p.verdict is Verdict.RELIABLE and (
-            a.verdict is not Verdict.RELIABLE or (a.stderr > p.stderr)
-        ):
+        missed = p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr)
+        worse = missed or a.verdict is not Verdict.RELIABLE or a.stderr > p.stderr
+        if p.verdict is Verdict.RELIABLE and worse:
             return p
-        if p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr):
+        if missed:
             note = f"particle runs gave {p.value:.2f} ± {p.stderr:.2g}: annealing missed a mode"
             return replace(a, verdict=Verdict.LOWER_BOUND, notes=(*a.notes, note))
         return a
