@@ -26,8 +26,7 @@ from lacunet.inference.draw import case_counts
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
 from lacunet.learn.starts import Map
-from lacunet.model.counts import log_bd
-from lacunet.scores.occupancy import log_occupancy
+from lacunet.scores.occupancy import log_factors
 
 STEPS, GROUPS = 128, 4  # of the first round
 WIDE = 1.0  # nats: where chains differ by more, longer ones help better than more of them
@@ -153,15 +152,13 @@ class AnnealingRounds:
         for N in samples:
             keep = used(problem, N)
             by_used[int(keep.sum())].append((N, keep))
-        told = sum(float(plan.counts.sum()) for plan in problem.components.patterns)
-        factors = log_occupancy(problem.layout.cards[0], float(problem.alpha[0]), told)
+        factors = log_factors(problem)
         # What most samples have comes first, should the time run out.
         for m, found in sorted(by_used.items(), key=lambda item: -len(item[1])):
             fewer = with_classes(problem, m)
             self.factors[m] = float(factors[m - 1])
             if m == 1:
-                exact = log_bd(fewer.components.seen, fewer.alpha, fewer.layout).sum()
-                self.one_class = known(float(exact) + self.factors[m])
+                self.one_class = known(fewer.log_seen + self.factors[m])
                 continue
             starts = [without(problem, fewer, N, keep) for N, keep in found]
             self.legs += [(m, leg) for leg in shared.term(fewer, starts, seed, self.spread)]

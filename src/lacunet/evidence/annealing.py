@@ -57,16 +57,14 @@ class Annealing:
         return np.concatenate(list(spread(one, groups)))
 
     def _forwards(self, steps: int, seed: Sequence[int], group: int) -> FloatArray:
-        path, draws = (
-            self.path,
-            Draws(self.path.problem, np.random.default_rng([*seed, steps, group])),
-        )
+        path = self.path
+        draws = Draws(path.problem, np.random.default_rng([*seed, steps, group]))
         N = path.start(GROUP, draws)
         weight = np.where(self.allowed(N), 0.0, -np.inf)
         before = 0.0
         for b in temperatures(steps)[1:]:
             weight += path.log_density(b, N, draws) - path.log_density(before, N, draws)
-            N = self._moved(b, N, draws)
+            N = moved(path, b, N, self.allowed, draws)
             before = b
         return np.where(self._at_home(N, draws), weight, -np.inf) + path.log_seen
 
@@ -77,19 +75,20 @@ class Annealing:
         weight = np.zeros(GROUP)
         down = temperatures(steps)[::-1]
         for b, lower in pairwise(down):
-            state = self._moved(b, state, draws)
+            state = moved(path, b, state, self.allowed, draws)
             weight += path.log_density(b, state, draws) - path.log_density(lower, state, draws)
         return weight + path.log_seen
-
-    def _moved(self, b: float, N: FloatArray, draws: Draws) -> FloatArray:
-        """A Gibbs sweep; what is not allowed is refused (a Metropolis step)."""
-        moved = self.path.move(b, N, draws)
-        allowed = self.allowed(moved)
-        return moved if allowed.all() else np.where(allowed[:, None], moved, N)
 
     def _at_home(self, N: FloatArray, draws: Draws) -> BoolArray:
         """Which chains ended in the own region, by parameters drawn for them."""
         return self.regions.at_home(self.own, expected(self.path, N, draws))
+
+
+def moved(path: Path, b: float, N: FloatArray, allowed: Allowed, draws: Draws) -> FloatArray:
+    """A Gibbs sweep; what is not allowed is refused (a Metropolis step)."""
+    new = path.move(b, N, draws)
+    may = allowed(new)
+    return new if may.all() else np.where(may[:, None], new, N)
 
 
 def expected(path: Path, N: FloatArray, draws: Draws) -> FloatArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.evidence.annealing import GROUP, Allowed
+from lacunet.evidence.annealing import GROUP, Allowed, moved
 from lacunet.evidence.path import Path, Reference
 from lacunet.inference.draw import Draws
 from lacunet.inference.expectation import safe_log
@@ -55,8 +55,7 @@ def widened(problem: Problem, mode: Mode, allowed: Allowed, seed: Sequence[int])
     N = np.tile(mode.N, (GROUP, 1))
     total = np.zeros(problem.layout.size)
     for sweep in range(BURNED + KEPT):
-        moved = path.move(1.0, N, draws)
-        N = np.where(allowed(moved)[:, None], moved, N)
+        N = moved(path, 1.0, N, allowed, draws)
         if sweep >= BURNED:
             total += N.mean(axis=0)
     return Reference.around(problem, total / KEPT + problem.components.seen)

@@ -12,7 +12,7 @@ from lacunet.evidence.annealing import Allowed
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.learn.variational import at_weights, mean_log
-from lacunet.scores.occupancy import log_occupancy
+from lacunet.scores.occupancy import log_factors
 
 NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
 
@@ -54,12 +54,10 @@ def fewer_classes(
     problem: Problem, sample: Callable[[Problem], list[FloatArray]]
 ) -> list[FloatArray]:
     """Samples with k, k − 1, … used classes, until two in a row have no mass worth a term."""
-    k = problem.layout.cards[0]
-    told = sum(float(plan.counts.sum()) for plan in problem.components.patterns)
-    factors = log_occupancy(k, float(problem.alpha[0]), told)
+    factors = log_factors(problem)
     found: list[FloatArray] = []
     best, hopeless = -math.inf, 0
-    for m in range(k, 1, -1):
+    for m in range(len(factors), 1, -1):
         fewer = with_classes(problem, m)
         samples = sample(fewer)
         masses = [

@@ -18,7 +18,6 @@ from scipy.special import logsumexp
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.particles import Particles
 from lacunet.inference.problem import Problem
-from lacunet.model.counts import log_bd
 
 RESAMPLED = 0.5  # effective part of the particles below which they are resampled
 SWEEPS = 2  # Gibbs sweeps over the cases so far that follow
@@ -39,7 +38,7 @@ def run_particles(problem: Problem, particles: int, seed: tuple[int, ...]) -> Ru
     swarm = Particles(problem, particles, rng)
     least = RESAMPLED * particles
     renewals = 1
-    log_z = float(log_bd(problem.components.seen, problem.alpha, problem.layout).sum())
+    log_z = problem.log_seen
     for plan, cases in swarm.runs():
         taken = 0
         while taken < len(cases):

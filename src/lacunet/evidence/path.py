@@ -23,7 +23,6 @@ from lacunet.inference.draw import Draws
 from lacunet.inference.expectation import add_expected
 from lacunet.inference.problem import Problem
 from lacunet.learn.variational import mean_log
-from lacunet.model.counts import log_bd
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +56,10 @@ class Path:
         """α*, the exponents given what was seen whole."""
         return self.problem.alpha + self.problem.components.seen
 
-    @cached_property
+    @property
     def log_seen(self) -> float:
         """Log evidence of what was seen whole: the path estimates the rest."""
-        problem = self.problem
-        return float(log_bd(problem.components.seen, problem.alpha, problem.layout).sum())
+        return self.problem.log_seen
 
     @cached_property
     def _constants(self) -> tuple[float, float]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.evidence.annealing import Annealing, anything
+from lacunet.evidence.annealing import Annealing, anything, expected
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.modes import at_parameters, find_modes, widened
@@ -27,7 +27,6 @@ from lacunet.inference.draw import Draws, check_whole
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
 from lacunet.learn.starts import Map
-from lacunet.model.counts import log_bd
 from lacunet.model.network import Model
 from lacunet.progress import Listener, Progress, ignore
 from lacunet.tabular import Grid, Printable
@@ -90,7 +89,7 @@ def sandwich(
     """Bound the evidence of simulated data, given the parameters that they were simulated from."""
     goal = goal or Goal()
     if problem.exact:
-        value = float(log_bd(problem.components.seen, problem.alpha, problem.layout).sum())
+        value = problem.log_seen
         return Sandwich(value, 0.0, value, 0.0, 0, 0, goal.spent)
     check_whole(problem)
     if not (theta > 0).all():
@@ -144,10 +143,8 @@ def _renumbered(problem: Problem, annealing: Annealing, theta: FloatArray, seed:
     """Hidden counts drawn at the perfect parameters, with states in the reference's order."""
     N = at_parameters(problem, theta, (seed, STREAM))
     draws = Draws(problem, np.random.default_rng([seed, STREAM]))
-    layout = problem.layout
     # The order is judged as annealing judges it: by parameters drawn for the counts.
-    eta = annealing.path.exponents(1.0, N[None, :])
-    drawn = np.exp(draws.log_theta(eta))[0] * layout.spread(layout.sum_k(eta[0]))
+    (drawn,) = expected(annealing.path, N[None, :], draws)
     counts = Model(problem.network, N, problem.alpha)
     for h, order in annealing.regions.renumbering(drawn).items():
         counts = counts.permuted(h, order)

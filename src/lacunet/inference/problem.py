@@ -11,6 +11,7 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.inference.components import Builder, Components
+from lacunet.model.counts import log_bd
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 
@@ -39,6 +40,11 @@ class Problem:
     def exact(self) -> bool:
         """Whether nothing is hidden but barren variables: then the evidence has a closed form."""
         return not self.components.hidden
+
+    @cached_property
+    def log_seen(self) -> float:
+        """Log evidence of the families that were seen whole, in closed form. CH96 eq. 5."""
+        return float(log_bd(self.components.seen, self.alpha, self.layout).sum())
 
     @cached_property
     def filled(self) -> Components:

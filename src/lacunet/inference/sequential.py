@@ -30,7 +30,6 @@ from lacunet.inference.expectation import safe_log, work_space
 from lacunet.inference.pattern_plan import PatternPlan
 from lacunet.inference.problem import Problem
 from lacunet.inference.tree_plan import TreeArrays
-from lacunet.model.counts import log_bd
 
 DRAWN_PER_STATE = 4  # first cases that are drawn, for each state of the largest hidden variable
 ORDERS = 256
@@ -100,7 +99,7 @@ def run_passes(
         else 4 for each state of the largest one).
     """
     check_whole(problem)
-    seen = float(log_bd(problem.components.seen, problem.alpha, problem.layout).sum())
+    seen = problem.log_seen
     counts = np.concatenate([np.zeros(0), *case_counts(problem)]).astype(np.int64)
     cases = np.repeat(np.arange(len(counts)), counts)
     if drawn is None or rule is Rule.IMPUTATION:

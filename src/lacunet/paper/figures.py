@@ -53,7 +53,7 @@ def curves(records: Sequence[Record], panel: Panel) -> Curves:
 def write_figure(
     number: int, panels_of: Sequence[Panel], records: Sequence[Record], folder: Path
 ) -> str:
-    """Write figureN.svg, .png and .csv; return the SVG text."""
+    """Write figureN.svg, .png and .csv; return the <svg> element."""
     panels = [(panel, curves(records, panel)) for panel in panels_of]
     write_text(folder / f"figure{number}.csv", _data(panels))
     return draw_panels(f"figure{number}", panels, STYLE, folder)
@@ -67,7 +67,7 @@ def draw_panels(
     errors: Mapping[Panel, Mapping[int, float]] | None = None,
     ylabel: str = "log marginal likelihood",
 ) -> str:
-    """Draw curves of four experiments to .svg and .png; return the SVG text.
+    """Draw curves of four experiments to .svg and .png; return the <svg> element.
 
     `errors` are standard errors of the first curve of the style, by experiment.
     """
@@ -97,7 +97,8 @@ def draw_panels(
             with atomic_path(folder / f"{stem}.{ending}") as path:
                 figure.savefig(path, format=ending, **more)
         plt.close(figure)
-    return (folder / f"{stem}.svg").read_text(encoding="utf-8")
+    text = (folder / f"{stem}.svg").read_text(encoding="utf-8")
+    return text[text.index("<svg") :]  # what stands before it has no place inside a page
 
 
 def _draw(axis: Any, panel: Panel, found: Curves, style: Mapping[str, Style], ylabel: str) -> None:

@@ -100,7 +100,7 @@ def _write(
     ):
         write_text(folder / f"{name}.json", json.dumps(document, indent=1) + "\n")
     figures = [
-        {"number": number, "svg": _inline(write_figure(number, panels, records, folder))}
+        {"number": number, "svg": write_figure(number, panels, records, folder)}
         for number, panels in design.figures.items()
     ]
     lines = findings(table1, reality)
@@ -135,8 +135,3 @@ def _write(
     )
     write_text(folder / "paper.html", page)
     return Reproduction(folder, tuple(records), tuple(table1), tuple(lines))
-
-
-def _inline(svg: str) -> str:
-    """Drop what stands before the <svg> element: it has no place inside a page."""
-    return svg[svg.index("<svg") :]

@@ -21,7 +21,6 @@ from lacunet.arrays import FloatArray
 from lacunet.inference.classes import with_classes
 from lacunet.inference.expectation import pattern_posteriors, safe_log
 from lacunet.inference.problem import Problem
-from lacunet.model.counts import log_bd
 from lacunet.scores.evidence import Evidence, ScoreInput
 from lacunet.scores.score import EXCHANGEABLE, Score
 
@@ -42,6 +41,15 @@ def log_occupancy(classes: int, a: float, cases: float) -> FloatArray:
         + (gammaln(m * a + cases) - gammaln(m * a))
     )
     return found
+
+
+def log_factors(problem: Problem) -> FloatArray:
+    """The same for the classes, the prior and the cases of a latent class model, (k,).
+
+    A case that shows nothing says nothing of its class: such cases are not counted.
+    """
+    told = float(problem.counts[(problem.codes >= 0).any(axis=1)].sum())
+    return log_occupancy(problem.layout.cards[0], float(problem.alpha[0]), told)
 
 
 def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
@@ -81,10 +89,9 @@ def occupied(
     name = f"{score.name}-occupied"
 
     def evaluate(at: ScoreInput) -> Evidence:
-        k, codes = at.problem.layout.cards[0], at.problem.codes
-        told = float(at.problem.counts[(codes >= 0).any(axis=1)].sum())  # others may be anywhere
-        parts = log_occupancy(k, float(at.problem.alpha[0]), told)
-        parts[0] += _one_class(at)
+        k = at.problem.layout.cards[0]
+        parts = log_factors(at.problem)
+        parts[0] += with_classes(at.problem, 1).log_seen  # one class needs no approximation
         if k == 1:
             return Evidence(name, {"log p(D|1 class)": float(parts[0])})
         found = [_all_used(at.smaller(m), score, log_weights, log_own) for m in range(2, k + 1)]
@@ -108,12 +115,6 @@ def occupied(
         fits_fewer=True,
         every_labelling=True,
     )
-
-
-def _one_class(at: ScoreInput) -> float:
-    """The evidence with one class, which needs no approximation."""
-    one = with_classes(at.problem, 1)
-    return float(log_bd(one.components.seen, one.alpha, one.layout).sum())
 
 
 def _all_used(

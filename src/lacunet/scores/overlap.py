@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.classes import exchangeable
@@ -21,24 +21,28 @@ from lacunet.learn.objective import Point
 DRAWS = 400
 
 
-def log_own_labels(
-    problem: Problem, mode: Point, coordinates: FreeCoordinates, A: FloatArray
-) -> float:
+def canonical_order(problem: Problem, mode: Point, coordinates: FreeCoordinates) -> IntArray:
+    """An order of the free coordinates that does not depend on how columns and classes stand."""
+    if not exchangeable(problem):
+        return np.arange(len(coordinates.free))
+    return np.argsort(_places(problem, mode)[coordinates.free])
+
+
+def log_own_labels(problem: Problem, mode: Point, free: IntArray, L: FloatArray) -> float:
     """Log of the part of N(mode, A⁻¹), in φ, that no renumbering of classes fits better.
 
     Estimated by a fixed set of draws: the same for the same model, in whatever order its columns,
-    states and classes stand. A is symmetric and positive definite; 0 for other than latent classes.
+    states and classes stand. L is the Cholesky factor of A, with the free positions in canonical
+    order. 0 for other than latent classes.
     """
     if not exchangeable(problem):
         return 0.0
     place = _places(problem, mode)
-    order = np.argsort(place[coordinates.free])
-    L = cholesky(A[np.ix_(order, order)], lower=True)
     rng = np.random.default_rng(0)
     noise = np.exp(JITTER * rng.standard_normal(problem.layout.size))[place]
-    moves = solve_triangular(L, rng.standard_normal((len(order), DRAWS)), lower=True, trans="T")
+    moves = solve_triangular(L, rng.standard_normal((len(free), DRAWS)), lower=True, trans="T")
     phi = np.tile(np.log(mode.theta), (DRAWS, 1))
-    phi[:, coordinates.free[order]] += moves.T
+    phi[:, free] += moves.T
     samples = np.stack([_expected(problem, x) for x in phi])
     regions = Regions(Labels(problem), [mode.N + problem.alpha], noise)
     own = int(regions.at_home(0, samples).sum())

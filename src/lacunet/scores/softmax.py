@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from lacunet.arrays import FloatArray
 from lacunet.inference.coordinates import free_coordinates
 from lacunet.inference.hessian import softmax_complete_log_det, softmax_hessian
@@ -16,7 +18,7 @@ from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.schedules import leave_saddles
 from lacunet.scores.determinant import factorise
-from lacunet.scores.overlap import log_own_labels
+from lacunet.scores.overlap import canonical_order, log_own_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +38,15 @@ def softmax_mode(problem: Problem, theta: FloatArray) -> SoftmaxMode:
     point = climb.point
     coordinates = free_coordinates(problem.layout, point.theta)
     A = softmax_hessian(problem, point.theta, point.N, coordinates)
-    factor = factorise(A.copy(order="F"))
+    order = canonical_order(problem, point, coordinates)
+    factor = factorise(np.asfortranarray(A[np.ix_(order, order)]))
     flags = [f"not converged: {climb.outcome}"] if climb.outcome is Outcome.MAX_STEPS else []
     flags += factor.flags if factor else ["A is not positive definite: φ is not a maximum"]
     return SoftmaxMode(
         point,
         factor.log_det if factor else None,
         softmax_complete_log_det(problem, point.theta, point.N),
-        log_own_labels(problem, point, coordinates, A) if factor else 0.0,
+        log_own_labels(problem, point, coordinates.free[order], factor.L) if factor else 0.0,
         tuple(flags),
     )
 

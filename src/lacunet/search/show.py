@@ -8,6 +8,7 @@ from lacunet.learn.show import model_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.scores import SCORES
 from lacunet.search.average import Label, Labellings
+from lacunet.search.calibration import calibration_grid
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Figure, Grid, number, probability
 
@@ -167,8 +168,6 @@ def remarks(selection: Selection) -> list[str]:
 
 def selection_grids(selection: Selection) -> list[Grid]:
     """Everything, in the order in which a person wants it."""
-    from lacunet.search.calibration import calibration_grid
-
     grids = [Grid(answer(selection), (), ()), candidate_grid(selection), score_grid(selection)]
     if (calibrated := calibration_grid(selection)) is not None:
         grids.append(calibrated)

@@ -36,7 +36,7 @@ def curves(records: Sequence[Record], panel: Panel) -> tuple[Curves, dict[int, f
 def write_figure(
     number: int, panels_of: Sequence[Panel], records: Sequence[Record], folder: Path
 ) -> str:
-    """Write truthN.svg and .png; return the SVG text."""
+    """Write truthN.svg and .png; return the <svg> element."""
     found = {panel: curves(records, panel) for panel in panels_of}
     panels = [(panel, found[panel][0]) for panel in panels_of]
     errors = {panel: found[panel][1] for panel in panels_of}

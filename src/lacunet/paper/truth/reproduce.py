@@ -138,7 +138,7 @@ def write(
     document = {"errors": errors, "choices": choices, "costs": costs, "starts": starts}
     write_text(folder / "truth.json", json.dumps(document, indent=1) + "\n")
     figures = [
-        {"number": number, "svg": _inline(write_figure(number, panels, found, folder))}
+        {"number": number, "svg": write_figure(number, panels, found, folder)}
         for number, panels in design.figures.items()
     ]
     lines = findings(errors, choices, starts)
@@ -198,8 +198,3 @@ def _means(rows: Sequence[dict[str, Any]], key: str) -> dict[str, float]:
         for name in tables.NAMES
         if rows and all(row["scores"][name][key] is not None for row in rows)
     }
-
-
-def _inline(svg: str) -> str:
-    """Drop what stands before the <svg> element: it has no place inside a page."""
-    return svg[svg.index("<svg") :]

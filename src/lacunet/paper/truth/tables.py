@@ -72,11 +72,10 @@ def choices_table(records: Sequence[Record], design: Design) -> list[Record]:
             known = [r for r in mine if r["scores"].get(name) is not None]
             if len(known) == len(mine):
                 chosen[name] = max(known, key=lambda r: r["scores"][name])["states"]
-        for way in ("paper",):
-            for name in ("cs", "laplace"):
-                curve = {r["states"]: r["starts"][way]["scores"][name] for r in mine}
-                if all(v is not None for v in curve.values()):
-                    chosen[f"{name} ({way} starts)"] = max(curve, key=lambda k: curve[k])
+        for name in ("cs", "laplace"):
+            curve = {r["states"]: r["starts"]["paper"]["scores"][name] for r in mine}
+            if all(v is not None for v in curve.values()):
+                chosen[f"{name} (paper starts)"] = max(curve, key=lambda k: curve[k])
         choices[panel].append(chosen)
     rows = []
     for panel in design.panels:
