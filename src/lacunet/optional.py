@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
 
 from lacunet.errors import OptionError
+
+
+def find(module: str) -> Any | None:
+    """Import a module; None if its package is not installed."""
+    package = module.partition(".")[0]
+    with warnings.catch_warnings():
+        # While it loads, pyAgrum's compiled part raises DeprecationWarnings of its own, and
+        # crashes the interpreter where these are errors.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            import_module(package)
+        except ModuleNotFoundError as error:
+            if error.name != package:
+                raise  # the package is there, and is broken
+            return None
+        return import_module(module)
 
 
 def require(module: str, *, extra: str, what: str) -> Any:
@@ -16,14 +33,11 @@ def require(module: str, *, extra: str, what: str) -> Any:
     lacunet.errors.OptionError: the report needs no_such_package, which is not installed. Install it
     with: pip install 'lacunet[report]'.
     """
-    package = module.partition(".")[0]
-    try:
-        import_module(package)
-    except ModuleNotFoundError as error:
-        if error.name != package:
-            raise  # the package is there, and is broken
+    found = find(module)
+    if found is None:
+        package = module.partition(".")[0]
         raise OptionError(
             f"{what} needs {package}, which is not installed. Install it with: "
             f"pip install 'lacunet[{extra}]'."
-        ) from None
-    return import_module(module)
+        )
+    return found

@@ -20,6 +20,7 @@ from pgmpy.readwrite import (
     XMLBIFWriter,
 )
 
+import lacunet.optional
 from lacunet.errors import ModelError
 from lacunet.model.formats import bif, optional, read_network, write_network
 from lacunet.model.formats.networkx_door import from_networkx, to_networkx
@@ -318,7 +319,7 @@ def test_a_missing_package_is_named_with_its_extra(door, package, monkeypatch):
     def missing(module):
         raise ModuleNotFoundError(f"No module named '{package}'", name=package)
 
-    monkeypatch.setattr(optional, "import_module", missing)
+    monkeypatch.setattr(lacunet.optional, "import_module", missing)
     text = rf"{package} is not installed\. Install it with: pip install 'lacunet\[{package}\]'\."
     with pytest.raises(ModelError, match=text):
         door(ordinary())
@@ -328,6 +329,6 @@ def test_a_broken_package_is_not_called_missing(monkeypatch):
     def broken(module):
         raise ModuleNotFoundError("No module named 'inner'", name="inner")
 
-    monkeypatch.setattr(optional, "import_module", broken)
+    monkeypatch.setattr(lacunet.optional, "import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="inner"):
         to_networkx(ordinary())

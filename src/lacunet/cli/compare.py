@@ -43,10 +43,7 @@ def compare(
     missing: o.Missing = None,
     missing_as_state: o.MissingAsState = False,
     weights: o.Weights = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the result and the model files.", show_default=False),
-    ] = None,
+    save: o.SaveFolder = None,
     report: o.Report = None,
     evidence: o.Evidence = False,
     calibrate: o.Calibrate = False,

@@ -154,6 +154,10 @@ MissingAsState: TypeAlias = Annotated[
         help="Treat a missing cell as an answer: one more state, '(missing)', of its column.",
     ),
 ]
+SaveFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--save", help="Folder for the result and the model files.", show_default=False),
+]
 Evidence: TypeAlias = Annotated[
     bool,
     typer.Option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,10 +49,7 @@ def select(
     weights: o.Weights = None,
     columns: o.Columns = None,
     exclude: o.Exclude = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the result and the model files.", show_default=False),
-    ] = None,
+    save: o.SaveFolder = None,
     report: o.Report = None,
     evidence: o.Evidence = False,
     calibrate: o.Calibrate = False,
