@@ -11,10 +11,10 @@ from bench.report import Line, faster
 from bench.timing import alternate, clock
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method, measure
-from lacunet.evidence.prepare import prepare_sampling
-from lacunet.inference.draw import Draws
+from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.inference.expectation import expect, safe_log
 from lacunet.inference.problem import Problem
+from lacunet.inference.sampling.draws import Draws
 from lacunet.paper.design import PAPER, Task
 from lacunet.paper.run import Experimenter
 from lacunet.parallel import workers

@@ -20,7 +20,7 @@ from lacunet.paper.ledger import Ledger
 from lacunet.paper.run import Experimenter, run_all
 from lacunet.parallel import workers
 from lacunet.search.families import FamilyScores
-from lacunet.search.structure import Settings, learn_structure
+from lacunet.search.greedy import Settings, learn_structure
 
 FITS_AT_MOST = 180.0  # seconds, on two cores
 SEARCH_AT_MOST = 1.0

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from lacunet.data.table import Column, Table
-from lacunet.inference import cliques, components
+from lacunet.inference.plans import builder as components
+from lacunet.inference.plans import cliques
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
         simulate,
     )
     from lacunet.data import Column, Table, dataset_path, load_dataset, read_table
+    from lacunet.describe.bootstrap_test import RatioTest
+    from lacunet.describe.em_traces import Traces
+    from lacunet.describe.intervals import Intervals
+    from lacunet.describe.statistics import FitStatistics
     from lacunet.errors import DataError, LacunetError, ModelError, OptionError, OutputError
     from lacunet.estimators import BayesianNetworkModel, LatentClassModel, LatentClassSelector
     from lacunet.evidence.measure import Measurement
     from lacunet.evidence.sandwich import Sandwich
     from lacunet.learn.fit import Fit
-    from lacunet.learn.intervals import Intervals
-    from lacunet.learn.ratio_test import RatioTest
-    from lacunet.learn.statistics import FitStatistics
-    from lacunet.learn.traces import Traces
     from lacunet.model.formats import read_network, write_network
     from lacunet.model.formats.networkx_door import from_networkx, to_networkx
     from lacunet.model.formats.pgmpy_door import from_pgmpy, to_pgmpy
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from lacunet.scores import Evidence
     from lacunet.search.average import Labellings
     from lacunet.search.candidates import Candidate, Selection
-    from lacunet.search.missing import MissingComparison
+    from lacunet.search.hole_readings import MissingComparison
 
 __version__ = "0.1.0"
 
@@ -91,10 +91,10 @@ _HOMES = {
     "lacunet.evidence.measure": ("Measurement",),
     "lacunet.evidence.sandwich": ("Sandwich",),
     "lacunet.learn.fit": ("Fit",),
-    "lacunet.learn.intervals": ("Intervals",),
-    "lacunet.learn.ratio_test": ("RatioTest",),
-    "lacunet.learn.statistics": ("FitStatistics",),
-    "lacunet.learn.traces": ("Traces",),
+    "lacunet.describe.intervals": ("Intervals",),
+    "lacunet.describe.bootstrap_test": ("RatioTest",),
+    "lacunet.describe.statistics": ("FitStatistics",),
+    "lacunet.describe.em_traces": ("Traces",),
     "lacunet.model.formats": ("read_network", "write_network"),
     "lacunet.model.formats.networkx_door": ("from_networkx", "to_networkx"),
     "lacunet.model.formats.pgmpy_door": ("from_pgmpy", "to_pgmpy"),
@@ -105,7 +105,7 @@ _HOMES = {
     "lacunet.scores": ("Evidence",),
     "lacunet.search.average": ("Labellings",),
     "lacunet.search.candidates": ("Candidate", "Selection"),
-    "lacunet.search.missing": ("MissingComparison",),
+    "lacunet.search.hole_readings": ("MissingComparison",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from lacunet.data import read_rows, read_table
-from lacunet.data.states import canonical, infer, match, natural
+from lacunet.data.discover import canonical, infer, match, natural
 from lacunet.errors import DataError
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lacunet.data import Column, Table
 from lacunet.data.distinct import DistinctRows, merge, pack, smallest
 from lacunet.errors import DataError
-from lacunet.states import label
+from lacunet.state import label
 
 
 @pytest.mark.parametrize(

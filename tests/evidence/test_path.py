@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.path import Path, Reference
-from lacunet.inference.draw import Draws
+from lacunet.inference.sampling.draws import Draws
 from network_problems import build, make
 
 NETWORK = build("H>a H>b", {"H": 2, "a": 2, "b": 3}, "H")

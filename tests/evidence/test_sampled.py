@@ -15,15 +15,15 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict, log_mean
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import Method, measure
-from lacunet.evidence.occupancy import among, used, without
-from lacunet.evidence.particles import run_particles
+from lacunet.evidence.particle_run import run_particles
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.sandwich import sandwich
 from lacunet.evidence.smc import ParticleRounds
+from lacunet.evidence.used_classes import among, used, without
 from lacunet.inference.classes import with_classes
-from lacunet.inference.draw import Draws
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.sampling.draws import Draws
 from lacunet.model.counts import log_bd
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.model.sampling import random_theta
-from lacunet.states import label
+from lacunet.state import label
 
 ODD = st.text(st.sampled_from(" \t\n\r\"'\\/*|,;=(){}[]<>&-.#%aB1äλ雪\u2028\xa0"), max_size=6)
 WORDS = st.sampled_from(["no", "yes", "1", "01", "2.5", "true", "false", "1e5", "nan", "inf", "7a"])

@@ -6,9 +6,9 @@ from scipy.special import digamma, gammaln
 from scipy.stats import chi2, kstest
 
 from lacunet.errors import DataError
-from lacunet.inference import draw_kernels
-from lacunet.inference.draw import Draws, check_whole
 from lacunet.inference.expectation import add_expected, safe_log
+from lacunet.inference.kernels import drawing as draw_kernels
+from lacunet.inference.sampling.draws import Draws, check_whole
 from network_problems import build, engine, make
 
 CHAINS = 3000

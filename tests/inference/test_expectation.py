@@ -7,10 +7,14 @@ from hypothesis import given
 import oracle
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
-from lacunet.inference.coordinates import free_coordinates, softmax_gradient, theta_gradient
+from lacunet.inference.asking.query import posterior
+from lacunet.inference.curvature.coordinates import (
+    free_coordinates,
+    softmax_gradient,
+    theta_gradient,
+)
 from lacunet.inference.expectation import Tangent, complete_counts, expect
 from lacunet.inference.problem import build_problem
-from lacunet.inference.query import posterior
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import log_prior, uniform_alpha
 from problems import cases, make_case

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from lacunet.inference import hessian
-from lacunet.inference.coordinates import (
+from lacunet.inference.curvature import hessian
+from lacunet.inference.curvature.coordinates import (
     FreeCoordinates,
     em_residual,
     free_coordinates,

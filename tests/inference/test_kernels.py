@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lacunet.inference import kernels, twins
+import twins
 from lacunet.inference.expectation import pattern_table
-from lacunet.inference.lanes import LANES, padded
+from lacunet.inference.kernels import rows as kernels
+from lacunet.inference.kernels.lanes import LANES, padded
 from problems import cases, make_case
 
 

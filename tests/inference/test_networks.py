@@ -9,14 +9,20 @@ from hypothesis import strategies as st
 
 import network_oracle as oracle
 from lacunet.errors import ModelError
-from lacunet.inference import cliques, tree_kernels, twins
-from lacunet.inference.components import Builder
-from lacunet.inference.coordinates import free_coordinates, softmax_gradient, theta_gradient
-from lacunet.inference.effective_dimension import effective_dimension
+import twins
+from lacunet.inference.asking.effective_dimension import effective_dimension
+from lacunet.inference.asking.query import posterior
+from lacunet.inference.curvature.coordinates import (
+    free_coordinates,
+    softmax_gradient,
+    theta_gradient,
+)
+from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.inference.expectation import Tangent, complete_counts, expect, safe_log, work_space
-from lacunet.inference.hessian import negative_hessian
+from lacunet.inference.kernels import trees as tree_kernels
+from lacunet.inference.plans import cliques
+from lacunet.inference.plans.builder import Builder
 from lacunet.inference.problem import problem_of_codes
-from lacunet.inference.query import posterior
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import log_prior, uniform_alpha
 from lacunet.model.sampling import random_theta

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 
 import network_oracle as oracle
+from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.expectation import expect
-from lacunet.inference.row_likelihood import row_log_lik
 from network_problems import MODES, build, engine, make, network_cases
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from lacunet.data.table import Column, Table
-from lacunet.inference import cliques, tree_kernels
 from lacunet.inference.expectation import Tangent, expect, work_space
+from lacunet.inference.kernels import trees as tree_kernels
+from lacunet.inference.plans import cliques
 from lacunet.inference.problem import build_problem
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.sampling import random_theta, sample_codes

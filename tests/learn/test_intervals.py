@@ -8,16 +8,16 @@ from scipy.stats import norm
 import finite_differences as fd
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
-from lacunet.errors import DataError, ModelError, OptionError
-from lacunet.inference.problem import build_problem
-from lacunet.learn.bootstrap import simulate_like
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.intervals import (
+from lacunet.describe.bootstrap import simulate_like
+from lacunet.describe.intervals import (
     bootstrap_intervals,
     check_level,
     check_maximum,
     hessian_intervals,
 )
+from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.inference.problem import build_problem
+from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet

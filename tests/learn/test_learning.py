@@ -6,8 +6,8 @@ import pytest
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.inference.coordinates import free_coordinates
-from lacunet.inference.hessian import negative_hessian
+from lacunet.inference.curvature.coordinates import free_coordinates
+from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.learn import starts as starting
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.basis import LogBasis, RootBasis, basis_for

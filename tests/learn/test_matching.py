@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from lacunet.data.datasets import load_dataset
+from lacunet.describe.matching import matched, matched_fit
 from lacunet.errors import ModelError
 from lacunet.learn.fit import Options, learn
-from lacunet.learn.matching import matched, matched_fit
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.sampling import random_theta

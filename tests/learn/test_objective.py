@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lacunet.errors import OptionError
-from lacunet.inference.coordinates import softmax_gradient
+from lacunet.inference.curvature.coordinates import softmax_gradient
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.prior import log_prior, uniform_alpha
 from problems import cases, make_case

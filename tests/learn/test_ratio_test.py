@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import binom, kstest
 
 from lacunet.data.datasets import load_dataset
+from lacunet.describe.bootstrap_test import ratio_test
 from lacunet.errors import OptionError
 from lacunet.inference.classes import with_classes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
-from lacunet.learn.ratio_test import ratio_test
 from lacunet.parallel import workers
 from problems import make_case, problem_for
 

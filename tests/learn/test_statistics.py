@@ -9,12 +9,12 @@ from scipy.stats import chi2
 
 import network_oracle
 from lacunet.data.datasets import load_dataset
-from lacunet.learn.classification import classify
-from lacunet.learn.criteria import FORMULAS, criteria
+from lacunet.describe.classification import classify
+from lacunet.describe.information_criteria import FORMULAS, criteria
+from lacunet.describe.residuals import bivariate_residuals, goodness_of_fit, pair_table
+from lacunet.describe.statistics import fit_statistics
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
-from lacunet.learn.residuals import bivariate_residuals, goodness_of_fit, pair_table
-from lacunet.learn.statistics import fit_statistics
 from lacunet.model.network import Model
 from network_problems import build, make
 from problems import make_case, problem_for

@@ -15,10 +15,10 @@ from report_cases import EVIL, EVIL_STATES, FAILURE, LONG
 
 import lacunet
 from lacunet import OptionError, OutputError, Table, api, write_report
-from lacunet.report.page import write as writing
+from lacunet.report.page import render as writing
 from lacunet.report.page.advice import MEANINGS, meaning
 from lacunet.report.page.chart import Series, near, whole
-from lacunet.search.show import answer
+from lacunet.search.grids import answer
 
 VOID = {"meta", "input", "br", "hr", "img", "link"}
 NAMES = (

@@ -10,7 +10,7 @@ import pytest
 
 import lacunet
 from lacunet import OptionError, api, load_dataset
-from lacunet.learn.profiles import profile
+from lacunet.describe.profiles import profile
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

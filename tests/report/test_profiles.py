@@ -7,7 +7,7 @@ import pytest
 from report_cases import two_hidden
 
 from lacunet import api
-from lacunet.learn.profiles import profile, profiles
+from lacunet.describe.profiles import profile, profiles
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import random_theta

@@ -14,10 +14,10 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.scores import ScoreInput
 from lacunet.scores.bic import BIC
-from lacunet.scores.chains import chain_mean
 from lacunet.scores.icl import ICL
 from lacunet.scores.sbic import SBIC, learning_coefficient, singular_bic
 from lacunet.scores.wbic import WBIC, Tempered, log_gamma_draws
+from lacunet.scoring.chains import chain_mean
 from network_problems import build, make
 from problems import cases, make_case, problem_for
 from quick import quick_sampling

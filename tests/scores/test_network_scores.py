@@ -15,7 +15,7 @@ from scipy.special import gammaln
 
 import network_oracle as oracle
 from lacunet import api
-from lacunet.inference.coordinates import free_coordinates
+from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.model.formats import bif, optional
@@ -31,7 +31,7 @@ from lacunet.scores.draper import DRAPER
 from lacunet.scores.icl import ICL
 from lacunet.scores.laplace import LAPLACE
 from lacunet.scores.mled import MLED
-from lacunet.scores.score import EVERYWHERE
+from lacunet.scoring.score import EVERYWHERE
 from network_problems import NetworkCase, build, make, network_cases
 from quick import AT_THETA, quick_sampling
 

@@ -16,9 +16,10 @@ from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.expectation import safe_log
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
-from lacunet.scores import ScoreInput, choose_scores, evidence
+from lacunet.scores import ScoreInput, choose_scores
 from lacunet.scores.bd import BD
-from lacunet.scores.occupancy import log_all_used, log_occupancy
+from lacunet.scoring import score_input as evidence
+from lacunet.scoring.occupancy import log_all_used, log_occupancy
 from lacunet.search.average import Labellings
 from network_problems import build, make
 from problems import make_case, problem_for

@@ -12,8 +12,8 @@ import network_oracle as oracle
 from lacunet.data.datasets import load_dataset
 from lacunet.errors import DataError
 from lacunet.evidence.exact import exact_evidence, terms
-from lacunet.inference import sequential
-from lacunet.inference.sequential import Rule, run_passes
+from lacunet.inference.sampling import passes as sequential
+from lacunet.inference.sampling.passes import Rule, run_passes
 from lacunet.learn.fit import Options
 from lacunet.model.counts import log_bd
 from lacunet.scores import ScoreInput

@@ -13,8 +13,8 @@ from lacunet.model.sampling import random_theta
 from lacunet.scores import ScoreInput, choose_scores
 from lacunet.scores.bd import BD
 from lacunet.scores.cheeseman_stutz import CS
-from lacunet.scores.labellings import log_labellings
 from lacunet.scores.vb import VB
+from lacunet.scoring.labellings import log_labellings
 from network_problems import build, make, network_cases
 from problems import cases, make_case, problem_for
 

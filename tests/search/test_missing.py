@@ -15,7 +15,7 @@ from lacunet.learn.fit import Options, learn
 from lacunet.model.latent_class import latent_class
 from lacunet.model.prior import dirichlet
 from lacunet.scores import HEADLINE, ScoreInput
-from lacunet.search.missing import (
+from lacunet.search.hole_readings import (
     AN_ANSWER,
     AT_RANDOM,
     compare_readings,

@@ -5,7 +5,7 @@ import pytest
 
 import lacunet
 from lacunet.data import Table
-from lacunet.inference.row_likelihood import row_log_lik
+from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.model.network import Model
 from lacunet.search.mixing import class_posterior, mix
 

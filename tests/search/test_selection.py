@@ -12,7 +12,7 @@ from lacunet.progress import Progress
 from lacunet.scores import choose_scores
 from lacunet.search.average import Labellings, choose, posterior
 from lacunet.search.candidates import evaluate
-from lacunet.search.states import latent_classes
+from lacunet.search.proposals import latent_classes
 
 
 def select_states(table, states, **how):

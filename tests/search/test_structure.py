@@ -17,7 +17,7 @@ from lacunet.model.sampling import random_theta, sample_codes
 from lacunet.scores import ScoreInput
 from lacunet.scores.bd import BD
 from lacunet.search.families import FamilyScores
-from lacunet.search.structure import Graph, Settings
+from lacunet.search.greedy import Graph, Settings
 
 
 def sampled(cards, parents, rows, seed):

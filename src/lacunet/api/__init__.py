@@ -10,7 +10,6 @@ from lacunet.api.asking import assign, query
 from lacunet.api.checks import check_dimension, check_scores, check_search
 from lacunet.api.describe import fit_statistics, information_criteria, intervals, match_classes
 from lacunet.api.drawing import draw, random_model, simulate
-from lacunet.api.evidence import log_evidence, log_evidence_bounds
 from lacunet.api.fitting import fit, score
 from lacunet.api.graphs import learn_structure, with_parameters
 from lacunet.api.inputs import (
@@ -23,6 +22,7 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
+from lacunet.api.measuring import log_evidence, log_evidence_bounds
 from lacunet.api.missing import compare_missing, missing_as_state, table_with_model
 from lacunet.api.ratio_test import likelihood_ratio_test
 from lacunet.api.results import Assigned, Assignment, Scores

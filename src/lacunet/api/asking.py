@@ -19,9 +19,9 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table, read_rows
 from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import DataError, ModelError, OptionError
-from lacunet.inference.query import posterior
+from lacunet.inference.asking.query import posterior
 from lacunet.model.network import Model, Network
-from lacunet.states import label
+from lacunet.state import label
 
 
 def assign(

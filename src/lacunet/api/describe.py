@@ -8,25 +8,25 @@ from typing import Any, overload
 from lacunet.api.checks import check_search
 from lacunet.api.inputs import ModelLike, as_model
 from lacunet.api.missing import table_with_model
-from lacunet.inference.problem import Problem, build_problem
-from lacunet.learn.fit import Fit, Options
-from lacunet.learn.intervals import (
+from lacunet.describe.intervals import (
     LEVEL,
     Intervals,
     bootstrap_intervals,
     check_level,
     hessian_intervals,
 )
-from lacunet.learn.matching import matched, matched_fit
+from lacunet.describe.matching import matched, matched_fit
+from lacunet.describe.statistics import FitStatistics
+from lacunet.describe.statistics import fit_statistics as statistics_of
+from lacunet.inference.problem import Problem, build_problem
+from lacunet.learn.fit import Fit, Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.prepare import prepare
-from lacunet.learn.statistics import FitStatistics
-from lacunet.learn.statistics import fit_statistics as statistics_of
 from lacunet.model.network import Model
 from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
+from lacunet.search.candidate_criteria import Criteria, selection_criteria
 from lacunet.search.candidates import Selection
-from lacunet.search.criteria import Criteria, selection_criteria
 
 
 def intervals(

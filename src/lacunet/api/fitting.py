@@ -22,7 +22,7 @@ from lacunet.api.missing import (
 )
 from lacunet.api.results import Scores
 from lacunet.api.structure import table_and_structure
-from lacunet.inference.effective_dimension import effective_dimension
+from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import DEFAULT_STARTS, Fit, learn
 from lacunet.learn.prepare import prepare

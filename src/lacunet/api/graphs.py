@@ -12,8 +12,8 @@ from lacunet.inference.problem import build_problem
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import Alpha, dirichlet
 from lacunet.progress import Listener, ignore
-from lacunet.search.structure import Learned, Settings
-from lacunet.search.structure import learn_structure as search_structure
+from lacunet.search.greedy import Learned, Settings
+from lacunet.search.greedy import learn_structure as search_structure
 
 
 def learn_structure(

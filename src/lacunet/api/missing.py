@@ -20,7 +20,7 @@ from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.scores import HEADLINE, choose_scores
 from lacunet.search.candidates import Proposal
-from lacunet.search.missing import MissingComparison, compare_readings
+from lacunet.search.hole_readings import MissingComparison, compare_readings
 
 
 def missing_as_state(data: object, **reading: Any) -> Table:

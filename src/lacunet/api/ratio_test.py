@@ -6,15 +6,15 @@ from typing import Any
 
 from lacunet.api.checks import check_search, whole_numbers
 from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_for, to_vary
+from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.errors import OptionError
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
-from lacunet.learn.ratio_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
 from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
-from lacunet.search.states import latent_classes, sizes_of_hidden
+from lacunet.search.proposals import latent_classes, sizes_of_hidden
 
 
 def likelihood_ratio_test(

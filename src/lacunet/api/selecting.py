@@ -12,7 +12,6 @@ from lacunet.api.checks import (
     check_search,
     whole_numbers,
 )
-from lacunet.api.evidence import Measuring
 from lacunet.api.inputs import (
     Hidden,
     NetworkLike,
@@ -24,6 +23,7 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
+from lacunet.api.measuring import Measuring
 from lacunet.api.missing import (
     proposals_with_answers,
 )
@@ -39,7 +39,7 @@ from lacunet.progress import Listener, ignore
 from lacunet.scores import choose_scores
 from lacunet.search.average import Label
 from lacunet.search.candidates import Proposal, Selection, evaluate
-from lacunet.search.states import latent_classes, sizes_of_hidden
+from lacunet.search.proposals import latent_classes, sizes_of_hidden
 
 
 def select(

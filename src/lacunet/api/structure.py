@@ -9,7 +9,7 @@ from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_
 from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.model.network import Network
-from lacunet.search.states import latent_classes
+from lacunet.search.proposals import latent_classes
 
 
 def table_and_structure(

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from lacunet.api.missing import table_with_model
+from lacunet.describe.em_traces import Traces
+from lacunet.describe.em_traces import em_traces as traces_of
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit
 from lacunet.learn.prepare import prepare
-from lacunet.learn.traces import Traces
-from lacunet.learn.traces import em_traces as traces_of
 from lacunet.progress import Listener, ignore
 
 

@@ -10,7 +10,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say, show
-from lacunet.cli.tables import remind
+from lacunet.cli.table_words import remind
 from lacunet.data import append_columns, check_table_file, column_names
 from lacunet.report.documents import assignment_document
 

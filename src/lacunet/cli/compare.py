@@ -10,8 +10,8 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, check_format, command, progress
-from lacunet.cli.selections import check_outputs, finish
-from lacunet.cli.tables import answers, read
+from lacunet.cli.outcome import check_outputs, finish
+from lacunet.cli.table_words import answers, read
 from lacunet.evidence.clock import Goal
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.objective import Estimate

@@ -9,7 +9,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, check_format, command, progress, say, show
-from lacunet.cli.tables import read
+from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.objective import Estimate
@@ -17,7 +17,7 @@ from lacunet.learn.schedules import Schedule
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.report.descriptions import missing_document
 from lacunet.scores import HEADLINE, choose_scores
-from lacunet.search.states import check_states
+from lacunet.search.proposals import check_states
 
 
 @command

@@ -11,7 +11,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, progress, say, show
-from lacunet.cli.tables import audit
+from lacunet.cli.table_words import audit
 from lacunet.data import dataset_path, read_table
 from lacunet.files import check_folder
 from lacunet.report.documents import selection_document

@@ -10,12 +10,12 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, check_format, command, progress, say, show
-from lacunet.cli.tables import read
+from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method
 from lacunet.report.documents import measurement_document, sandwich_document, table_document
-from lacunet.search.states import check_states
+from lacunet.search.proposals import check_states
 
 
 @command

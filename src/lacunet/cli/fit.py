@@ -10,18 +10,18 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, check_format, command, progress, say, show
-from lacunet.cli.tables import answers, read
+from lacunet.cli.table_words import answers, read
+from lacunet.describe.bootstrap import check_number, check_replicates
+from lacunet.describe.intervals import FEWEST, LEVEL, check_level
 from lacunet.errors import OptionError
-from lacunet.learn.bootstrap import check_number, check_replicates
 from lacunet.learn.fit import DEFAULT_STARTS
-from lacunet.learn.intervals import FEWEST, LEVEL, check_level
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.formats import check_network_file, write_network
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document, hidden_sizes, table_document
-from lacunet.search.states import check_states
+from lacunet.search.proposals import check_states
 from lacunet.tabular import Printable, Together
 
 

@@ -10,10 +10,10 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, check_format, command, progress, say, show
-from lacunet.cli.tables import read
+from lacunet.cli.table_words import read
 from lacunet.model.formats import check_network_file, write_network
 from lacunet.report.documents import learned_document, table_document
-from lacunet.search.structure import Settings
+from lacunet.search.greedy import Settings
 
 
 @command

@@ -9,12 +9,12 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, check_format, command, progress, say, show
-from lacunet.cli.tables import read
-from lacunet.learn.bootstrap import check_number
-from lacunet.learn.ratio_test import REPLICATES, STARTS
+from lacunet.cli.table_words import read
+from lacunet.describe.bootstrap import check_number
+from lacunet.describe.bootstrap_test import REPLICATES, STARTS
 from lacunet.report.descriptions import ratio_document
 from lacunet.report.documents import table_document
-from lacunet.search.states import check_states
+from lacunet.search.proposals import check_states
 
 
 @command

@@ -9,7 +9,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, check_format, command, progress, show
-from lacunet.cli.tables import audit, remind
+from lacunet.cli.table_words import audit, remind
 from lacunet.learn.objective import Estimate
 from lacunet.report.documents import scores_document, table_document
 from lacunet.scores import choose_scores

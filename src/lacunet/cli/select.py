@@ -10,8 +10,8 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, check_format, command, progress, say
-from lacunet.cli.selections import check_outputs, finish
-from lacunet.cli.tables import answers, read
+from lacunet.cli.outcome import check_outputs, finish
+from lacunet.cli.table_words import answers, read
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.learn.fit import DEFAULT_STARTS
@@ -19,7 +19,7 @@ from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.search.average import Label, check_prior
-from lacunet.search.states import check_states
+from lacunet.search.proposals import check_states
 
 
 @command

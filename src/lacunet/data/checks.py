@@ -8,9 +8,9 @@ import shlex
 from typing import TYPE_CHECKING
 
 from lacunet.data.audit import shorten
-from lacunet.data.states import UNKNOWN, Coding, Found, shown
+from lacunet.data.discover import UNKNOWN, Coding, Found, shown
 from lacunet.errors import DataError, OptionError
-from lacunet.states import State, label
+from lacunet.state import State, label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from lacunet.data.states import MISSING, Found
+from lacunet.data.discover import MISSING, Found
 from lacunet.errors import DataError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lacunet.arrays import FloatArray
     from lacunet.data.source import Source
-    from lacunet.states import State
+    from lacunet.state import State
 
 # Values that a column may show before reading stops: enough to leave room for several spellings of
 # each of the 1,000 states that are allowed, few enough to refuse a long identifier early.

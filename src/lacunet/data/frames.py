@@ -10,7 +10,7 @@ import polars as pl
 
 from lacunet.data.source import FrameSource, Source, check_frame_names, slices
 from lacunet.errors import DataError
-from lacunet.states import State, label
+from lacunet.state import State, label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from lacunet.data import checks
+from lacunet.data.discover import MISSING, Coding, infer, is_missing, markers, match, shown
 from lacunet.data.distinct import DistinctRows, merge, smallest
 from lacunet.data.encode import ColumnEncoder, TooManyValuesError, read_weights
 from lacunet.data.source import Source, open_source
-from lacunet.data.states import MISSING, Coding, infer, is_missing, markers, match, shown
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
-from lacunet.states import State
+from lacunet.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

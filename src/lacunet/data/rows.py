@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacunet.data import checks
+from lacunet.data.discover import MISSING, UNKNOWN, Coding, infer, is_missing, match
 from lacunet.data.encode import ColumnEncoder
 from lacunet.data.read import Reading, recoded
 from lacunet.data.source import Source, open_source
-from lacunet.data.states import MISSING, UNKNOWN, Coding, infer, is_missing, match
 from lacunet.data.table import Column
 from lacunet.errors import DataError
-from lacunet.states import State
+from lacunet.state import State
 
 if TYPE_CHECKING:
     from lacunet.arrays import BoolArray, CodeArray

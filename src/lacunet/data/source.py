@@ -20,7 +20,7 @@ from lacunet.data.text import TextFile, open_text
 from lacunet.errors import DataError
 
 if TYPE_CHECKING:
-    from lacunet.states import State
+    from lacunet.state import State
 
 CELLS = 1 << 18  # cells per batch: as text, some megabytes
 TEXT = (".csv", ".tsv", ".txt")

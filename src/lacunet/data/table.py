@@ -10,7 +10,7 @@ import numpy as np
 from lacunet.data.audit import audit_grid
 from lacunet.data.distinct import collapse, merge, smallest
 from lacunet.errors import DataError
-from lacunet.states import State, label
+from lacunet.state import State, label
 from lacunet.tabular import Grid, Printable
 
 if TYPE_CHECKING:

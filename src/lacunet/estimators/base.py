@@ -32,15 +32,15 @@ from lacunet.estimators.inputs import (
     threads_of,
 )
 from lacunet.estimators.values import as_array, fill
-from lacunet.inference.query import posterior
-from lacunet.inference.row_likelihood import row_log_lik
+from lacunet.inference.asking.query import posterior
+from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.learn.ascent import Outcome
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
 from lacunet.model.sampling import sample_variables
 from lacunet.scores import Evidence
 from lacunet.search.candidates import Candidate
-from lacunet.states import State
+from lacunet.state import State
 
 
 class HiddenStateEstimator(

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from lacunet import api
 from lacunet.data import Column, Table
-from lacunet.data.states import shown
+from lacunet.data.discover import shown
 from lacunet.errors import DataError, ModelError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import Categories, is_frame, names_of, read_fit

@@ -15,10 +15,10 @@ from sklearn.utils.validation import validate_data
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Column, Table, column_names
 from lacunet.data.checks import looks_continuous, looks_like_identifier
+from lacunet.data.discover import shown
 from lacunet.data.rows import Rows, Unseen, code_rows
-from lacunet.data.states import shown
 from lacunet.errors import DataError, OptionError
-from lacunet.states import State
+from lacunet.state import State
 
 Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]
 States: TypeAlias = Sequence[Sequence[State] | None]  # of each column; None: whatever it shows

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunet.arrays import CodeArray, IntArray
-from lacunet.states import State
+from lacunet.state import State
 
 Values: TypeAlias = NDArray[Any]
 

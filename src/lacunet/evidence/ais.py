@@ -19,14 +19,14 @@ from lacunet.evidence.annealing import Allowed, Annealing, anything
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import RELIABLE_ERROR, LogMean, known, log_mean, log_sum
 from lacunet.evidence.modes import find_modes, widened
-from lacunet.evidence.occupancy import all_used, used, without
 from lacunet.evidence.path import Path, Reference
+from lacunet.evidence.used_classes import all_used, used, without
 from lacunet.inference.classes import exchangeable, with_classes
-from lacunet.inference.draw import case_counts
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
+from lacunet.inference.sampling.draws import case_counts
 from lacunet.learn.starts import Map
-from lacunet.scores.occupancy import log_factors
+from lacunet.scoring.occupancy import log_factors
 
 STEPS, GROUPS = 128, 4  # of the first round
 WIDE = 1.0  # nats: where chains differ by more, longer ones help better than more of them

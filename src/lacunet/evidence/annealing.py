@@ -16,8 +16,8 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.path import Path
-from lacunet.inference.draw import Draws
 from lacunet.inference.labels import Regions
+from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.starts import Map
 
 GROUP = 16  # chains that move together: enough to share the price of a call

@@ -17,13 +17,13 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
-from lacunet.inference import completion_kernels as kernels
-from lacunet.inference.completions import choice_sizes, choices, log_ways, ways
-from lacunet.inference.count_blocks import Block, Part, Places
-from lacunet.inference.draw import check_whole
-from lacunet.inference.packing import Packing, pack_by_state, pack_counts
+from lacunet.inference.kernels import adding as kernels
 from lacunet.inference.problem import Problem
-from lacunet.inference.summation_order import Order, order_parts
+from lacunet.inference.sampling.draws import check_whole
+from lacunet.inference.sums.blocks import Block, Part, Places
+from lacunet.inference.sums.choices import choice_sizes, choices, log_ways, ways
+from lacunet.inference.sums.order import Order, order_parts
+from lacunet.inference.sums.packing import Packing, pack_by_state, pack_counts
 
 LARGEST = 1_000_000_000  # additions to a count vector: a minute or two
 MOST_VECTORS = 1 << 23  # count vectors in a table, if an integer holds one: below a GiB in all

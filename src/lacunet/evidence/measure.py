@@ -15,13 +15,13 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import at_parameters
-from lacunet.evidence.occupancy import fewer_classes
-from lacunet.evidence.particles import SWEEPS
+from lacunet.evidence.particle_run import SWEEPS
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
+from lacunet.evidence.used_classes import fewer_classes
 from lacunet.inference.classes import exchangeable
-from lacunet.inference.draw import check_whole, touched
 from lacunet.inference.labels import Labels
 from lacunet.inference.problem import Problem
+from lacunet.inference.sampling.draws import check_whole, touched
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.starts import Map

@@ -10,9 +10,9 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.evidence.annealing import GROUP, Allowed, moved
 from lacunet.evidence.path import Path, Reference
-from lacunet.inference.draw import Draws
 from lacunet.inference.expectation import safe_log
 from lacunet.inference.problem import Problem
+from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.starts import Map
 from lacunet.learn.variational import Variational, at_weights, mean_log, vary
 

@@ -19,9 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.inference.draw import Draws
 from lacunet.inference.expectation import add_expected
 from lacunet.inference.problem import Problem
+from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.variational import mean_log
 
 

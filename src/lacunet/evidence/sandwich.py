@@ -23,9 +23,9 @@ from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.modes import at_parameters, find_modes, widened
 from lacunet.evidence.path import Path
 from lacunet.evidence.smc import ParticleRounds
-from lacunet.inference.draw import Draws, check_whole
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
+from lacunet.inference.sampling.draws import Draws, check_whole
 from lacunet.learn.starts import Map
 from lacunet.model.network import Model
 from lacunet.progress import Listener, Progress, ignore

@@ -9,7 +9,7 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import LogMean, log_mean
-from lacunet.evidence.particles import Run, run_particles
+from lacunet.evidence.particle_run import Run, run_particles
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
 from lacunet.learn.starts import Map

@@ -8,11 +8,12 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.arrays import FloatArray
-from lacunet.inference import kernels, tree_kernels
-from lacunet.inference.components import Components
-from lacunet.inference.pattern_plan import PatternPlan
+from lacunet.inference.kernels import rows as kernels
+from lacunet.inference.kernels import trees as tree_kernels
+from lacunet.inference.plans.builder import Components
+from lacunet.inference.plans.patterns import PatternPlan
+from lacunet.inference.plans.trees import TreePlan
 from lacunet.inference.problem import Problem
-from lacunet.inference.tree_plan import TreePlan
 
 
 @dataclass(frozen=True, eq=False)

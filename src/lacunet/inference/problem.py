@@ -10,7 +10,7 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
-from lacunet.inference.components import Builder, Components
+from lacunet.inference.plans.builder import Builder, Components
 from lacunet.model.counts import log_bd
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from lacunet.inference.merging import merge_greedily
+from lacunet.inference.kernels.merging import merge_greedily
 from lacunet.inference.problem import Problem
 from lacunet.model.layout import Layout
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.inference import kernels
+from lacunet.inference.kernels import rows as kernels
 from lacunet.learn.basis import basis_for
 from lacunet.learn.objective import Objective, Point
 

@@ -14,8 +14,8 @@ from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.diagnose import diagnose
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.schedules import SEARCHERS, Report, Schedule, Search, leave_saddles
-from lacunet.learn.show import model_grids
 from lacunet.learn.starts import Map
+from lacunet.model.display import model_grids
 from lacunet.model.network import Model
 from lacunet.model.prior import log_prior
 from lacunet.progress import Listener, Progress, ignore

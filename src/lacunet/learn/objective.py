@@ -10,9 +10,9 @@ from scipy.special import xlogy
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
-from lacunet.inference import kernels
-from lacunet.inference.coordinates import em_residual
+from lacunet.inference.curvature.coordinates import em_residual
 from lacunet.inference.expectation import expect
+from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.problem import Problem
 from lacunet.model.prior import log_prior
 

@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 
-from lacunet.inference.coordinates import free_coordinates
-from lacunet.inference.hessian import negative_hessian
+from lacunet.inference.curvature.coordinates import free_coordinates
+from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Options, learn
 from lacunet.model.latent_class import is_latent_class, latent_class

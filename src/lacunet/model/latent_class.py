@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lacunet.errors import OptionError
 from lacunet.model.network import Network, Variable, check_table_sizes
-from lacunet.states import State
+from lacunet.state import State
 
 HIDDEN_NAMES = ("class", "latent_class", "hidden_class")
 

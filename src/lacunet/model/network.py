@@ -14,7 +14,7 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.layout import Layout
-from lacunet.states import State, label
+from lacunet.state import State, label
 
 LARGEST_TABLE = 1 << 26  # numbers of one family: half a GiB
 

@@ -25,7 +25,7 @@ from lacunet.paper.ledger import Ledger
 from lacunet.progress import Listener, Progress
 from lacunet.scores import SCORES, Evidence, ScoreInput
 from lacunet.scores.laplace import laplace
-from lacunet.search.structure import learn_structure
+from lacunet.search.greedy import learn_structure
 
 PAPER_SCORES = ("laplace", "cs", "mled", "draper", "bic")
 

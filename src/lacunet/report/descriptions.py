@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from lacunet.learn.classification import Classification
-from lacunet.learn.criteria import LOWER
-from lacunet.learn.intervals import Intervals
-from lacunet.learn.ratio_test import RatioTest
-from lacunet.learn.statistics import FitStatistics
+from lacunet.describe.bootstrap_test import RatioTest
+from lacunet.describe.classification import Classification
+from lacunet.describe.information_criteria import LOWER
+from lacunet.describe.intervals import Intervals
+from lacunet.describe.statistics import FitStatistics
 from lacunet.report.documents import evidence_document, fit_document, table_document
-from lacunet.search.criteria import Criteria
-from lacunet.search.missing import MissingComparison
+from lacunet.search.candidate_criteria import Criteria
+from lacunet.search.hole_readings import MissingComparison
 
 
 def intervals_document(found: Intervals) -> dict[str, Any]:

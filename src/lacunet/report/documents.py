@@ -17,7 +17,7 @@ from lacunet.scores import Evidence
 from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.structure import Learned
+from lacunet.search.greedy import Learned
 
 
 def to_json(document: Mapping[str, Any]) -> str:

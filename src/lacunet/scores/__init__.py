@@ -13,18 +13,18 @@ from lacunet.scores.bic import BIC
 from lacunet.scores.cheeseman_stutz import CS
 from lacunet.scores.csl import CSL
 from lacunet.scores.draper import DRAPER
-from lacunet.scores.evidence import Evidence, ScoreInput
 from lacunet.scores.icl import ICL
-from lacunet.scores.labellings import with_all_labellings
 from lacunet.scores.laplace import LAPLACE
 from lacunet.scores.laplace_phi import LAPLACE_PHI
 from lacunet.scores.mled import MLED
-from lacunet.scores.occupancy import occupied
 from lacunet.scores.sbic import SBIC
-from lacunet.scores.score import Score
 from lacunet.scores.sequential import SEQUENTIAL
 from lacunet.scores.vb import VB
 from lacunet.scores.wbic import WBIC
+from lacunet.scoring.labellings import with_all_labellings
+from lacunet.scoring.occupancy import occupied
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 CSL_OCCUPIED = occupied(
     CSL,

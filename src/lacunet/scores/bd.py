@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lacunet.model.counts import log_bd
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import NOTHING_HIDDEN, Score
+from lacunet.scoring.score import NOTHING_HIDDEN, Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
 def bd(at: ScoreInput) -> Evidence:

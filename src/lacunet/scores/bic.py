@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import Score
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
 def bic(at: ScoreInput) -> Evidence:

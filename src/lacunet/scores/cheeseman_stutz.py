@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.model.counts import log_bd
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import Score
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
 def cheeseman_stutz(at: ScoreInput) -> Evidence:

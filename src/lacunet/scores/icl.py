@@ -6,8 +6,8 @@ values are, the lower it gets.
 
 from __future__ import annotations
 
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import Score
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
 def icl(at: ScoreInput) -> Evidence:

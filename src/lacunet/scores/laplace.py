@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from lacunet.inference.coordinates import free_coordinates, softmax_gradient
-from lacunet.inference.hessian import negative_hessian
-from lacunet.scores.determinant import factorise
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import Score
+from lacunet.inference.curvature.coordinates import free_coordinates, softmax_gradient
+from lacunet.inference.curvature.hessian import negative_hessian
+from lacunet.scoring.determinant import factorise
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no mode of the posterior
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import Score
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
 def laplace_phi(at: ScoreInput) -> Evidence:

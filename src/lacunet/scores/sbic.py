@@ -19,8 +19,8 @@ from lacunet.arrays import FloatArray
 from lacunet.inference.classes import with_classes
 from lacunet.learn.fit import learn
 from lacunet.learn.objective import Estimate
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import LATENT_CLASSES, Score
+from lacunet.scoring.score import LATENT_CLASSES, Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
 def learning_coefficient(i: int, j: int, leaf: int, a: float, saturated: float) -> float:

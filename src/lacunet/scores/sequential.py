@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lacunet.inference.sequential import Passes, run_passes
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import Score
+from lacunet.inference.sampling.passes import Passes, run_passes
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 CARRIED = 0.2  # part of the average that one order may be without a warning
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lacunet.learn.variational import MAX_STEPS, at_theta
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import Score
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
 def variational_bayes(at: ScoreInput) -> Evidence:

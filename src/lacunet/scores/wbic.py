@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.inference.coordinates import em_residual
+from lacunet.inference.curvature.coordinates import em_residual
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem
 from lacunet.learn.variational import mean_log
-from lacunet.scores.chains import chain_mean
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.hamiltonian import Chain
-from lacunet.scores.score import Score
+from lacunet.scoring.chains import chain_mean
+from lacunet.scoring.hamiltonian import Chain
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 CHAINS = 4
 WARM_UP = 300  # draws of each chain that only tune it

@@ -21,9 +21,9 @@ from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.progress import Listener, Progress, ignore
 from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
-from lacunet.scores.evidence import fitted
-from lacunet.scores.labellings import log_labellings
-from lacunet.scores.once import Once
+from lacunet.scoring.labellings import log_labellings
+from lacunet.scoring.once import Once
+from lacunet.scoring.score_input import fitted
 from lacunet.search.average import Label, Labellings, check_prior, choose, posterior
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Grid, Printable
@@ -149,7 +149,7 @@ class Selection(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        from lacunet.search.show import selection_grids
+        from lacunet.search.grids import selection_grids
 
         return selection_grids(self)
 

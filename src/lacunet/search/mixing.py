@@ -16,9 +16,9 @@ from scipy.special import logsumexp
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
+from lacunet.inference.asking.query import posterior
+from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.expectation import safe_log
-from lacunet.inference.query import posterior
-from lacunet.inference.row_likelihood import row_log_lik
 from lacunet.model.network import Model
 
 

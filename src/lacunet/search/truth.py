@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import Measurement, measure
-from lacunet.scores.evidence import Evidence, ScoreInput
-from lacunet.scores.score import Score
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
 def as_evidence(found: Measurement) -> Evidence:

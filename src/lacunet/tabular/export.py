@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Collection, Sequence
 
-from lacunet.tabular.figures import Figure
+from lacunet.tabular.numbers import Figure
 
 Row = Sequence[str]
 

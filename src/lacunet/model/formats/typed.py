@@ -22,7 +22,7 @@ import numpy as np
 
 from lacunet.errors import ModelError
 from lacunet.model.network import Variable
-from lacunet.states import State, label
+from lacunet.state import State, label
 
 HIDDEN, TYPES = "hidden", "types"
 PGMPY_LATENT = "'latents'"

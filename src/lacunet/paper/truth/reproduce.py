@@ -11,7 +11,7 @@ from typing import Any
 
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.prepare import prepare_sampling
+from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.files import check_folder, write_text
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.paper.design import PAPER, Design, Task

@@ -17,8 +17,8 @@ from lacunet.model.network import Model
 from lacunet.paper.design import Design, Task
 from lacunet.paper.run import Experimenter
 from lacunet.scores import SCORES, Evidence, Score, ScoreInput
-from lacunet.scores.evidence import fitted
-from lacunet.scores.once import Once
+from lacunet.scoring.once import Once
+from lacunet.scoring.score_input import fitted
 
 KIND = "truth"
 LARGEST_WBIC = 200  # parameters beyond which the chains of WBIC are not run: minutes for each

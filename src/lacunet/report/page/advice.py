@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lacunet.search.candidates import Selection
-from lacunet.search.show import TITLES
+from lacunet.search.grids import TITLES
 
 
 @dataclass(frozen=True)

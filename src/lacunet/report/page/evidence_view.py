@@ -14,7 +14,7 @@ from lacunet.report.page.words import count, hundredths, listed, nats
 from lacunet.scores import Evidence
 from lacunet.search.average import Labellings
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.show import TITLES
+from lacunet.search.grids import TITLES
 from lacunet.tabular import probability
 
 WIDE, NARROW = 760.0, 340.0

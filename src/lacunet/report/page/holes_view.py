@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.data import Table
-from lacunet.inference.decompose import hole_patterns
+from lacunet.inference.plans.decompose import hole_patterns
 from lacunet.report.page.words import count, hundredths, listed, percent
 
 PATTERNS = 15  # patterns that are shown, the most frequent ones

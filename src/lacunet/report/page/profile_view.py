@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lacunet.describe.profiles import Answers, Profiles, profile
 from lacunet.errors import LacunetError
-from lacunet.learn.profiles import Answers, Profiles, profile
-from lacunet.learn.show import family_grids
+from lacunet.model.display import family_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model
 from lacunet.report.page.words import count, hundredths, percent

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lacunet import api
-from lacunet.learn.classification import Classification
+from lacunet.describe.classification import Classification
 from lacunet.model.latent_class import is_latent_class
 from lacunet.report.page.evidence_view import Cell, Line
 from lacunet.report.page.words import hundredths, percent
+from lacunet.search.candidate_criteria import Criteria
 from lacunet.search.candidates import Selection
-from lacunet.search.criteria import Criteria
 from lacunet.tabular import Grid
 
 MATRIX = 40  # classes of which a table of all pairs can still be read

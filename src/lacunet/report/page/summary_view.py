@@ -11,7 +11,7 @@ from lacunet.report.page.evidence_view import runner_up
 from lacunet.report.page.separation_view import Separation, entropy_of_best
 from lacunet.report.page.words import count, nats, percent
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.show import TITLES
+from lacunet.search.grids import TITLES
 from lacunet.tabular import probability
 
 DOTS = 12  # starts that are drawn one by one

@@ -1,0 +1,158 @@
+"""From the values found in a column to its states.
+
+Values come as text (CSV cells, text columns) or typed. Text is typed per column: integers, other
+numbers, true/false, or plain text. So the same data give the same states whatever they are kept in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lacunet.data.audit import shorten
+from lacunet.state import State, label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lacunet.arrays import IntArray
+
+MISSING = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
+
+# At most 18 digits, so that an integer fits 64 bits; longer ones are names, not numbers. A leading
+# zero ("01") marks a code that a person wrote as text, so it stays text.
+_INTEGER = re.compile(r"([+-]?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?")
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:0|[1-9][0-9]{0,17})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+)
+_TRUTH = {"false": False, "true": True}
+_SHOWN = 8  # states that a message lists
+
+
+@dataclass(frozen=True)
+class Found:
+    """The different values of a column as they stand in the source."""
+
+    values: Sequence[State]  # in order of their first appearance
+    rows: Sequence[int]  # row of the first appearance of each, from 1
+    counts: IntArray  # how many rows hold each
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What the values of a column are coded as."""
+
+    states: tuple[State, ...]
+    codes: tuple[int, ...]  # per found value: its code, -1 = missing, UNKNOWN = not a state
+
+
+UNKNOWN = -2
+
+
+def markers(extra: Iterable[State]) -> frozenset[str]:
+    """Texts that stand for a hole because a person said so, in every spelling that means the same.
+
+    >>> sorted(markers(["-9", "99.0"]))
+    ['-9', '99', '99.0']
+    """
+    texts = [label(one).strip() for one in extra]
+    return frozenset(texts) | frozenset(canonical(text) for text in texts)
+
+
+def canonical(text: str) -> str:
+    """Give the label of what a text means: "+1.0" is "1", "TRUE" is "true", "01" is itself."""
+    if _INTEGER.fullmatch(text):
+        return label(_integer(text))
+    if _number(text) is not None:
+        return label(float(text))
+    return text.lower() if text.lower() in _TRUTH else text
+
+
+def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
+    """Find the states of a column from its values, in the order a person expects."""
+    holes = [is_missing(value, missing | MISSING) for value in values]
+    typed = iter(_typed([v for v, hole in zip(values, holes, strict=True) if not hole]))
+    meant = [None if hole else next(typed) for hole in holes]
+    states = tuple(sorted({state for state in meant if state is not None}, key=_order))
+    code = {state: k for k, state in enumerate(states)}
+    return Coding(states, tuple(-1 if state is None else code[state] for state in meant))
+
+
+def match(values: Sequence[State], states: Sequence[State], missing: frozenset[str]) -> Coding:
+    """Match the values of a column with declared states, by what their labels mean.
+
+    A marker such as "?" that is declared to be a state is that state; one in `missing` is a hole.
+    """
+    exact = {label(state): k for k, state in enumerate(states)}
+    loose = {canonical(text): k for text, k in exact.items()}
+    holes = (MISSING - exact.keys()) | missing
+
+    def code(value: State) -> int:
+        if is_missing(value, holes):
+            return -1
+        text = label(value).strip()
+        return exact.get(text, loose.get(canonical(text), UNKNOWN))
+
+    return Coding(tuple(states), tuple(code(value) for value in values))
+
+
+def is_missing(value: State, missing: frozenset[str]) -> bool:
+    """Tell whether a value stands for a hole."""
+    text = label(value).strip()
+    return text in missing or canonical(text) in missing
+
+
+def shown(states: Sequence[State]) -> str:
+    """List states for a message: text in quotes, numbers plain, a long list cut.
+
+    >>> shown(["no", "yes"]), shown(range(12))
+    ("'no', 'yes'", '0, 1, 2, 3, 4, 5, 6, 7, … (12 in all)')
+    """
+    texts = [
+        repr(shorten(state, 40)) if isinstance(state, str) else label(state)
+        for state in states[:_SHOWN]
+    ]
+    more = f", … ({len(states):,} in all)" if len(states) > _SHOWN else ""
+    return ", ".join(texts) + more
+
+
+def natural(text: str) -> tuple[tuple[str | tuple[int, str], ...], str]:
+    """Key that sorts "q2" before "q10", and by case only where nothing else differs."""
+    parts = re.split(r"([0-9]+)", text.casefold())
+    # Odd places hold digits. Length first, then digits: that is their order as numbers.
+    return tuple(
+        (len(part.lstrip("0")), part.lstrip("0")) if i % 2 else part for i, part in enumerate(parts)
+    ), text
+
+
+def _typed(values: Sequence[State]) -> list[State]:
+    """Give the values of one column one common type."""
+    if all(isinstance(v, bool) for v in values):
+        return list(values)
+    if not any(isinstance(v, str | bool) for v in values):
+        whole = all(float(v).is_integer() for v in values)
+        return [int(v) if whole else float(v) for v in values]
+    texts = [label(v).strip() for v in values]
+    if all(_INTEGER.fullmatch(text) for text in texts):
+        return [_integer(text) for text in texts]
+    numbers = [_number(text) for text in texts]
+    if None not in numbers:
+        return [number for number in numbers if number is not None]
+    if all(text.lower() in _TRUTH for text in texts):
+        return [_TRUTH[text.lower()] for text in texts]
+    return list(texts)
+
+
+def _integer(text: str) -> int:
+    return int(text.partition(".")[0])
+
+
+def _number(text: str) -> float | None:
+    number = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return number if math.isfinite(number) else None
+
+
+def _order(state: State) -> Any:
+    return natural(state) if isinstance(state, str) else state

@@ -1,0 +1,177 @@
+"""The bootstrap likelihood-ratio test: do the data ask for one more hidden state?
+
+Twice the gain in log-likelihood has no χ² distribution here: a model with k states is a model with
+k + 1 of which one is empty, on the boundary and not identified. So its distribution is found by
+drawing data from the fitted smaller model (McLachlan 1987). Real and simulated data go through the
+same search, with the same starts: whatever the search misses, it misses on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.describe.bootstrap import check_replicates, each_replicate, simulate_like
+from lacunet.errors import OptionError
+from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.learn.fit import Fit, Options, learn
+from lacunet.learn.starts import Map
+from lacunet.progress import Listener, ignore
+from lacunet.tabular import Grid, Printable, number
+
+REPLICATES = 200
+STARTS = 16  # of each fit; there are two fits for each replicate
+TIE = 1e-6  # nats: statistics this near are equal, as far as the search can tell
+BATCH = 16  # replicates between two looks at whether to stop early
+
+
+@dataclass(frozen=True, eq=False)
+class RatioTest(Printable):
+    """Twice the gain in log-likelihood, against what chance gives when nothing is gained."""
+
+    states: tuple[int, int]  # of the hidden variable: k, and one more
+    variable: str  # whose number of states is in question
+    small: Fit
+    large: Fit
+    statistic: float  # 2 (log L of k + 1 − log L of k), at least 0
+    replicates: FloatArray  # (B,) the same for data drawn from the smaller model
+    asked: int  # replicates that were asked for
+    stop_after: int | None  # exceedances after which to stop
+
+    @property
+    def exceeding(self) -> int:
+        """Replicates whose statistic is at least as large as that of the data."""
+        return int(np.sum(self.replicates >= self.statistic - TIE))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether enough replicates exceeded the data to stop before the end."""
+        return self.stop_after is not None and self.exceeding >= self.stop_after
+
+    @property
+    def p_value(self) -> float:
+        """Probability of so large a statistic where k states are true.
+
+        (1 + exceeding)/(1 + B), so that the data count as one of the draws that they would be;
+        after an early stop, exceeding/B (Besag & Clifford 1991).
+        """
+        if self.stopped:
+            return self.exceeding / len(self.replicates)
+        return (1 + self.exceeding) / (1 + len(self.replicates))
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What to know of the two fits."""
+        found = [
+            f"{k} state{'s' * (k > 1)}: {flag}"
+            for k, fit in zip(self.states, (self.small, self.large), strict=True)
+            for flag in fit.flags
+        ]
+        if self.large.log_lik < self.small.log_lik - TIE:
+            found.append(
+                f"the search for {self.states[1]} states ended below {self.states[0]}: raise "
+                "--starts"
+            )
+        return tuple(found)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        k, more = self.states
+        rows = tuple(
+            (str(states), str(fit.model.network.dimension), number(fit.log_lik, 4))
+            for states, fit in ((k, self.small), (more, self.large))
+        )
+        quantiles = ", ".join(
+            f"{q:.0%} {number(float(np.quantile(self.replicates, q)))}" for q in (0.5, 0.9, 0.95)
+        )
+        ending = " (stopped early)" if self.stopped else ""
+        drawn = f"{self.exceeding} of {len(self.replicates)} data sets"
+        return [
+            Grid(
+                f"{k} against {more} states of {self.variable}: p = {number(self.p_value, 4)}. "
+                f"{self._words()}",
+                (),
+                (),
+            ),
+            Grid(
+                "Bootstrap likelihood-ratio test (ML fits)",
+                ("states", "d", "log L"),
+                rows,
+                frozenset(),
+                (
+                    f"2 log ratio = {number(self.statistic, 4)}",
+                    f"{drawn} drawn from {k} state{'s' * (k > 1)} reach it{ending}",
+                    f"quantiles of theirs: {quantiles}",
+                    *(f"- {flag}" for flag in self.flags),
+                ),
+            ),
+        ]
+
+    def _words(self) -> str:
+        k, more = self.states
+        states = f"{k} state{'s' * (k > 1)}"
+        if self.p_value <= 0.01:
+            return f"Strong evidence against {states}: the data ask for {more} or more."
+        if self.p_value <= 0.05:
+            return f"Evidence against {states}: the data ask for {more} or more."
+        if not self.exceeding:
+            return f"Too few replicates to tell: none of {len(self.replicates)} gains as much."
+        return f"No evidence against {states}: chance gains as much."
+
+
+def ratio_test(
+    small: Problem,
+    large: Problem,
+    variable: int,
+    options: Options,
+    replicates: int = REPLICATES,
+    *,
+    stop_after: int | None = None,
+    spread: Map = map,
+    listener: Listener = ignore,
+) -> RatioTest:
+    """Test a model against one with more states of one hidden variable, on the same data.
+
+    Replicates are numbered, and an early stop looks at them in their order, so the result depends
+    on the seed only.
+    """
+    check_replicates(small.counts, replicates)
+    if stop_after is not None and stop_after < 1:
+        raise OptionError(f"stop after {stop_after} exceedances: there must be at least 1.")
+    fits = _fit_both(small, large, options, spread)
+    statistic = _statistic(*fits)
+
+    def work(replicate: int) -> float:
+        drawn = simulate_like(small, fits[0].model.theta, options.seed, replicate)
+        wider = problem_of_codes(drawn.codes, drawn.counts, large.network, large.alpha)
+        return _statistic(*_fit_both(drawn, wider, options, map))
+
+    found: list[float] = []
+    batch = replicates if stop_after is None else BATCH
+    while len(found) < replicates:
+        numbers = range(len(found), min(len(found) + batch, replicates))
+        found += each_replicate(work, numbers, replicates, spread, listener)
+        exceeding = np.cumsum(np.array(found) >= statistic - TIE)
+        if stop_after is not None and exceeding[-1] >= stop_after:
+            found = found[: int(np.argmax(exceeding >= stop_after)) + 1]
+            break
+    return RatioTest(
+        (small.layout.cards[variable], large.layout.cards[variable]),
+        small.network.variables[variable].name,
+        *fits,
+        statistic,
+        np.array(found),
+        replicates,
+        stop_after,
+    )
+
+
+def _fit_both(small: Problem, large: Problem, options: Options, spread: Map) -> tuple[Fit, Fit]:
+    return learn(small, options, spread=spread), learn(large, options, spread=spread)
+
+
+def _statistic(small: Fit, large: Fit) -> float:
+    return max(0.0, 2.0 * (large.log_lik - small.log_lik))

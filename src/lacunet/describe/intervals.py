@@ -1,0 +1,260 @@
+"""Standard errors and confidence intervals of every probability of a fit."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+
+from lacunet.arrays import BoolArray, FloatArray
+from lacunet.describe.bootstrap import check_replicates, each_replicate, simulate_like
+from lacunet.describe.matching import matched
+from lacunet.errors import ModelError, OptionError
+from lacunet.inference.curvature.information import precision
+from lacunet.inference.problem import Problem
+from lacunet.learn.diagnose import EMPTY
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Estimate, Objective, Point
+from lacunet.learn.starts import Map
+from lacunet.model.display import shown_families
+from lacunet.model.latent_class import is_latent_class
+from lacunet.model.network import Model
+from lacunet.progress import Listener, ignore
+from lacunet.tabular import Grid, Printable, number, probability
+
+LEVEL = 0.95
+NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
+# Expected cases below which a probability is taken to be on the boundary: the standard error of its
+# logit would be above 3, and its interval would say "anywhere".
+HELD = 0.1
+LARGEST = 0.5  # standard deviation of anything between 0 and 1; more than that says nothing
+FEWEST = 2  # replicates that have a standard deviation
+
+
+class Interval(NamedTuple):
+    """The table of one variable: parents in their order, then its states."""
+
+    estimate: FloatArray
+    stderr: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals(Printable):
+    """Standard error and interval of each θ_ijk; NaN where there is none (a flag says why)."""
+
+    model: Model
+    estimate: Estimate
+    level: float  # of confidence
+    method: str  # how they were found, in words
+    stderr: FloatArray  # (size,)
+    low: FloatArray  # (size,)
+    high: FloatArray  # (size,)
+    flags: tuple[str, ...]
+    replicates: int = 0  # of the bootstrap; 0 without it
+
+    def table(self, name: str) -> Interval:
+        """Give p(variable | parents) with its standard errors and intervals, by name."""
+        estimate = self.model.table(name)  # refuses a name that is not there
+        i = [v.name for v in self.model.network.variables].index(name)
+        layout = self.model.network.layout
+        return Interval(estimate, *(layout.table(x, i) for x in (self.stderr, self.low, self.high)))
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show: a line for each probability."""
+        notes = [self.method, *(f"- {flag}" for flag in self.flags)]
+        if is_latent_class(self.model.network):
+            left, rows = "", list(self._profile_rows())
+        else:
+            shown, left = shown_families(self.model.network)
+            rows = [row for i in shown for row in self._family_rows(i)]
+        if left:
+            notes.append(f"{left}: --json gives all.")
+        percent = f"{100 * self.level:g} %"
+        return [
+            Grid(
+                f"Probabilities with standard errors and {percent} intervals",
+                ("given", "probability of", "estimate", "s.e.", "low", "high"),
+                tuple(rows),
+                frozenset({0, 1}),
+                tuple(notes),
+            )
+        ]
+
+    def _profile_rows(self) -> Iterator[tuple[str, ...]]:
+        network = self.model.network
+        root = network.variables[0]
+        for k, state in enumerate(root.labels):
+            yield (f"{root.name} {state}", "size", *self._cells(0, (k,)))
+        for i, v in enumerate(network.variables[1:], start=1):
+            for k in range(1 if len(v.states) == 2 else 0, len(v.states)):
+                for c, state in enumerate(root.labels):
+                    given = f"{root.name} {state}"
+                    yield (given, f"{v.name} = {v.labels[k]}", *self._cells(i, (c, k)))
+
+    def _family_rows(self, i: int) -> Iterator[tuple[str, ...]]:
+        network = self.model.network
+        child, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
+        for j in itertools.product(*(range(len(p.states)) for p in parents)):
+            given = ", ".join(f"{p.name} = {p.labels[s]}" for p, s in zip(parents, j, strict=True))
+            for k in range(1 if len(child.states) == 2 else 0, len(child.states)):
+                yield (given, f"{child.name} = {child.labels[k]}", *self._cells(i, (*j, k)))
+
+    def _cells(self, i: int, at: tuple[int, ...]) -> tuple[str, ...]:
+        found = self.table(self.model.network.variables[i].name)
+        return (
+            probability(found.estimate[at]),
+            number(found.stderr[at], 4),
+            probability(found.low[at]),
+            probability(found.high[at]),
+        )
+
+
+def check_level(level: float) -> float:
+    """Refuse what is no level of confidence."""
+    if not 0.0 < level < 1.0:
+        raise OptionError(
+            f"level {level:g} is not allowed: give a number between 0 and 1, as 0.95."
+        )
+    return level
+
+
+def hessian_intervals(
+    problem: Problem, model: Model, estimate: Estimate, level: float = LEVEL
+) -> Intervals:
+    """Give intervals from the observed information, on the logit scale: they stay inside 0 and 1.
+
+    `model` must be a maximum of what `estimate` maximises.
+    """
+    objective = Objective.build(problem, estimate)
+    point = check_maximum(objective, model)
+    held = on_boundary(objective, point)
+    found = precision(problem, point.theta, point.N + objective.pseudo, held)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middle = logit(point.theta)
+        reach = ndtri((1.0 + level) / 2.0) * found.logit
+        low, high = expit(middle - reach), expit(middle + reach)
+    vague = found.theta > LARGEST
+    # A variable with one state has no parameter: its probability is 1, without any doubt.
+    layout = problem.layout
+    certain = layout.spread(layout.sum_k(np.ones(layout.size))) == 1
+    flags = list(_boundary_flags(held, layout.size))
+    if not found.maximum:
+        flags.append(
+            "no maximum: the information matrix has a negative direction, so these parameters are "
+            "a saddle and nothing has a standard error"
+        )
+    if found.unidentified.any():
+        flags.append(
+            f"not identified: the data do not determine {int(found.unidentified.sum())} of "
+            f"{layout.size} probabilities (the information matrix is singular); they have no "
+            "standard error"
+        )
+    if vague.any():
+        flags.append(
+            f"hardly identified: {int(vague.sum())} of {layout.size} probabilities would have a "
+            f"standard error above {LARGEST:g}, more than any probability can vary; they have none"
+        )
+    stderr, low, high = (
+        np.where(certain, exact, np.where(vague, np.nan, x))
+        for exact, x in ((0.0, found.theta), (1.0, low), (1.0, high))
+    )
+    return Intervals(
+        model,
+        estimate,
+        level,
+        f"From the observed information at the {estimate.upper()} parameters, on the logit scale.",
+        stderr,
+        low,
+        high,
+        tuple(flags),
+    )
+
+
+def bootstrap_intervals(
+    problem: Problem,
+    model: Model,
+    options: Options,
+    replicates: int,
+    level: float = LEVEL,
+    *,
+    spread: Map = map,
+    listener: Listener = ignore,
+) -> Intervals:
+    """Give percentile intervals from refits to data drawn from the model, with the same holes.
+
+    Each refit starts at the model's parameters; its hidden states are then numbered like the
+    model's. The seed is that of the options.
+    """
+    check_replicates(problem.counts, replicates, FEWEST)
+    objective = Objective.build(problem, options.estimate)
+    point = check_maximum(objective, model)
+    held = on_boundary(objective, point)
+
+    def refit(replicate: int) -> tuple[FloatArray, bool]:
+        drawn = simulate_like(problem, model.theta, options.seed, replicate)
+        found = learn(drawn, replace(options, starts=1), start=model)
+        finished = not any(flag.startswith("not converged") for flag in found.flags)
+        return matched(found.model, model).theta, finished
+
+    found = each_replicate(refit, range(replicates), replicates, spread, listener)
+    thetas = np.array([theta for theta, _ in found])
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
+    flags = list(_boundary_flags(held, problem.layout.size))
+    stopped = sum(not finished for _, finished in found)
+    if stopped:
+        flags.append(f"not converged: {stopped} of {replicates} refits stopped at the step limit")
+    if replicates * tail < 1:
+        flags.append(
+            f"few replicates: {replicates} do not reach out to the {100 * tail:g} % tails; the "
+            f"ends are the extremes (give {int(np.ceil(10 / tail))} or more)"
+        )
+    return Intervals(
+        model,
+        options.estimate,
+        level,
+        f"From {replicates} parametric bootstrap replicates (percentiles), seed {options.seed}.",
+        np.where(held, np.nan, thetas.std(axis=0, ddof=1)),
+        np.where(held, np.nan, low),
+        np.where(held, np.nan, high),
+        tuple(flags),
+        replicates,
+    )
+
+
+def check_maximum(objective: Objective, model: Model) -> Point:
+    """Refuse parameters that are no maximum: there is no theory for them."""
+    point = objective.at(model.theta)
+    steepest = float(np.abs(objective.gradient(point)).max(initial=0.0))
+    if not steepest <= NOT_A_MAXIMUM:
+        raise ModelError(
+            f"these parameters are not at the {objective.estimate.upper()} maximum for these data: "
+            f"the scaled gradient is {steepest:.2g} cases. Fit the model to them first, with the "
+            "default schedule."
+        )
+    return point
+
+
+def on_boundary(objective: Objective, point: Point) -> BoolArray:
+    """Find probabilities that neither the data nor a prior worth half a case hold off 0 or 1."""
+    layout = objective.problem.layout
+    held = (point.N < HELD) & (objective.pseudo < EMPTY)
+    # What is left over is 1 where all other states are held at 0.
+    alive = layout.spread(layout.sum_k(np.where(held, 0.0, 1.0)))
+    states = layout.spread(layout.sum_k(np.ones(layout.size)))
+    found: BoolArray = np.asarray((held | (alive == 1)) & (states > 1))
+    return found
+
+
+def _boundary_flags(held: BoolArray, size: int) -> Iterator[str]:
+    if held.any():
+        yield (
+            f"boundary: {int(held.sum())} of {size} probabilities have no cases to hold them off 0 "
+            "or 1; they have no standard error, and those of the others take them as fixed"
+        )

@@ -1,0 +1,134 @@
+"""Observed against expected counts: of whole rows (G², Pearson's X²), and of pairs of columns."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, xlogy
+
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.inference.asking.query import posterior
+from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.plans.builder import totals
+from lacunet.inference.plans.decompose import hole_patterns
+from lacunet.model.latent_class import is_latent_class
+from lacunet.model.network import Model
+
+LARGEST_TABLE = 1 << 20  # cells: beyond that a table is so sparse that no test of it means anything
+ENOUGH = 5.0  # expected cases of an average cell, the usual rule for χ² to describe the statistics
+
+
+@dataclass(frozen=True)
+class GoodnessOfFit:
+    """The whole contingency table against the model."""
+
+    g2: float  # likelihood-ratio (deviance) statistic
+    x2: float  # Pearson's
+    df: int  # cells − 1 for each pattern of holes, less the parameters
+    cells: int
+    per_cell: float  # cases of an average cell
+    patterns: int  # patterns of holes, each with a table of its own
+
+    @property
+    def p_g2(self) -> float:
+        """P-value of G² by the χ² distribution; NaN where that does not describe it."""
+        return self._p_value(self.g2)
+
+    @property
+    def p_x2(self) -> float:
+        """P-value of X² by the χ² distribution; NaN where that does not describe it."""
+        return self._p_value(self.x2)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the table is too sparse for the χ² distribution."""
+        return self.per_cell < ENOUGH
+
+    def _p_value(self, statistic: float) -> float:
+        return math.nan if self.df <= 0 or self.sparse else float(chdtrc(self.df, statistic))
+
+
+def goodness_of_fit(model: Model, codes: CodeArray, counts: FloatArray) -> GoodnessOfFit | None:
+    """Compare distinct rows with what the model expects; None if the table is too large.
+
+    Rows with the same pattern of holes are compared with each other: G² = 2 Σ n log(n/m), with m
+    the cases of the pattern times p(row). Cells that nobody is in need not be listed: Σ (n − m)²/m
+    over all cells is Σ n²/m over those that occur, less the cases.
+    """
+    cards = np.array([len(model.network.variables[i].states) for i in model.network.observed])
+    holes, which = hole_patterns(codes)
+    cells = [math.prod(cards[~hole].tolist()) for hole in holes]
+    if sum(cells) > LARGEST_TABLE:
+        return None
+    seen = counts > 0
+    cases = totals(which, counts, len(holes))
+    m = cases[which] * np.exp(row_log_lik(model, codes))
+    n, m = counts[seen], m[seen]
+    with np.errstate(divide="ignore"):
+        g2, x2 = 2.0 * float(np.sum(xlogy(n, n / m))), float(np.sum(n**2 / m) - n.sum())
+    used = [c for c, weight in zip(cells, cases, strict=True) if weight > 0]
+    return GoodnessOfFit(
+        g2,
+        x2,
+        sum(c - 1 for c in used) - model.network.dimension,
+        sum(used),
+        float(n.sum()) / sum(used),
+        len(used),
+    )
+
+
+@dataclass(frozen=True)
+class PairResidual:
+    """How badly the model describes two columns together."""
+
+    first: str
+    second: str
+    x2: float  # Pearson's statistic of their two-way table
+    df: int  # (r − 1)(s − 1)
+    cases: float  # that show both
+
+    @property
+    def value(self) -> float:
+        """X²/df: near 1 where the model explains how they go together, large where it does not."""
+        return self.x2 / self.df if self.df else math.nan
+
+
+def bivariate_residuals(model: Model, codes: CodeArray, counts: FloatArray) -> list[PairResidual]:
+    """Compare every two-way table with its expectation, over the rows that show both; worst first.
+
+    Where cells are missing, the expected table is that of as many rows drawn from the model: holes
+    are taken to be spread over the rows without regard to the two columns.
+    """
+    network = model.network
+    found = []
+    for (a, i), (b, j) in itertools.combinations(enumerate(network.observed), 2):
+        both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
+        expected = counts[both].sum() * pair_table(model, i, j)
+        cell = codes[both, a].astype(np.int64) * expected.shape[1] + codes[both, b]
+        observed = totals(cell, counts[both], expected.size).reshape(expected.shape)
+        possible = expected > 0
+        x2 = float(np.sum((observed - expected)[possible] ** 2 / expected[possible]))
+        if observed[~possible].any():
+            x2 = math.inf
+        r, s = expected.shape
+        names = network.variables[i].name, network.variables[j].name
+        found.append(PairResidual(*names, x2, (r - 1) * (s - 1), float(counts[both].sum())))
+    return sorted(found, key=lambda pair: -pair.value if pair.df else math.inf)
+
+
+def pair_table(model: Model, i: int, j: int) -> FloatArray:
+    """Give p(x_i, x_j) of two variables that can be seen."""
+    network, layout = model.network, model.network.layout
+    if is_latent_class(network):
+        weights = layout.table(model.theta, 0)
+        joint: FloatArray = np.einsum(
+            "c,ca,cb->ab", weights, layout.table(model.theta, i), layout.table(model.theta, j)
+        )
+        return joint
+    nothing = np.full((1, len(network.observed)), -1, dtype=np.int32)
+    (found,) = posterior(model, nothing, [(i, j)])
+    pair: FloatArray = found[0]
+    return pair

@@ -1,0 +1,159 @@
+"""Fit statistics: what other latent-class programs print beside a fit, in their conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lacunet.describe.classification import Classification, classify
+from lacunet.describe.information_criteria import FORMULAS, LOWER, criteria
+from lacunet.describe.residuals import (
+    LARGEST_TABLE,
+    GoodnessOfFit,
+    PairResidual,
+    bivariate_residuals,
+    goodness_of_fit,
+)
+from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.problem import Problem
+from lacunet.learn.objective import Estimate
+from lacunet.model.latent_class import is_latent_class
+from lacunet.model.network import Model
+from lacunet.tabular import Grid, Printable, number, probability
+
+PAIRS = 10  # pairs of columns that are shown
+MOST_WORK = 1_000_000_000  # rows to look at for all pairs of columns: some seconds
+INFERENCE = 500_000  # rows that can be looked at while a network works out one pair
+
+
+@dataclass(frozen=True, eq=False)
+class FitStatistics(Printable):
+    """Criteria (lower is better), classification, and observed against expected counts."""
+
+    model: Model
+    estimate: Estimate | None  # how the parameters were found; None if that is not known
+    log_lik: float  # log p(D|θ)
+    cases: float  # N
+    criteria: Mapping[str, float]  # AIC, AIC3, BIC, CAIC, SABIC: lower is better
+    classification: tuple[Classification, ...]  # one for each hidden variable
+    goodness: GoodnessOfFit | None  # None where the table is too large
+    residuals: tuple[PairResidual, ...] | None  # worst first; None where there are too many pairs
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters, d."""
+        return self.model.network.dimension
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        return [
+            self._criteria_grid(),
+            *self._classification_grids(),
+            self._goodness_grid(self.goodness),
+            *([self._residual_grid(self.residuals)] if self.residuals != () else []),
+        ]
+
+    def _criteria_grid(self) -> Grid:
+        rows = tuple((name, number(x), FORMULAS[name]) for name, x in self.criteria.items())
+        notes = [
+            f"log L = {self.log_lik:.4f}, d = {self.dimension}, N = {self.cases:g}.",
+            "The scores of select and score are log p(D|S): there, higher is better.",
+        ]
+        if self.estimate is Estimate.MAP:
+            notes.append(
+                "log L is taken at the MAP parameters, so it is a little below its maximum. Other "
+                "programs take the maximum: --estimate ml."
+            )
+        return Grid(
+            f"Fit statistics ({LOWER})",
+            ("criterion", "value", "formula"),
+            rows,
+            frozenset({0, 2}),
+            tuple(notes),
+        )
+
+    def _classification_grids(self) -> Iterator[Grid]:
+        for c in self.classification:
+            rows = tuple(
+                (
+                    f"given {state}",
+                    probability(c.given[a], exact=False),
+                    *(probability(p, exact=False) for p in c.average[a]),
+                )
+                for a, state in enumerate(c.states)
+            )
+            sizes = ("expected", "", *(probability(p, exact=False) for p in c.sizes))
+            yield Grid(
+                f"Classification by {c.name}: mean posterior of the rows that are given each state",
+                (c.name, "share", *(f"p({s})" for s in c.states)),
+                (*rows, sizes),
+                notes=(
+                    f"entropy R² = {number(c.entropy_r2, 3)} (1: every row is certain)",
+                    f"expected classification error = {probability(c.error, exact=False)}",
+                ),
+            )
+
+    def _goodness_grid(self, fit: GoodnessOfFit | None) -> Grid:
+        if fit is None:
+            note = f"G² and X² are left out: the table has more than {LARGEST_TABLE:,} cells."
+            return Grid("Observed against expected rows", (), (), notes=(note,))
+        rows = (
+            ("G²", number(fit.g2, 4), str(fit.df), probability(fit.p_g2, exact=False)),
+            ("X²", number(fit.x2, 4), str(fit.df), probability(fit.p_x2, exact=False)),
+        )
+        notes = []
+        if fit.df <= 0:
+            notes.append("no degrees of freedom: d is as large as the table, or larger.")
+        elif fit.sparse:
+            notes.append(
+                f"no p-values: {fit.cells:,} cells for {self.cases:g} cases are too sparse for the "
+                "χ² distribution. Whether more classes are needed, lacunet lrt can tell without it."
+            )
+        if fit.patterns > 1:
+            notes.append(
+                f"rows with the same holes are a table of their own ({fit.patterns:,} patterns): "
+                "a large value may also say that cells are not missing completely at random."
+            )
+        return Grid(
+            "Observed against expected rows",
+            ("statistic", "value", "df", "p(χ²)"),
+            rows,
+            notes=tuple(notes),
+        )
+
+    def _residual_grid(self, pairs: Sequence[PairResidual] | None) -> Grid:
+        if pairs is None:
+            note = "left out: there are too many pairs of columns."
+            return Grid("Bivariate residuals", (), (), notes=(note,))
+        shown = pairs[:PAIRS]
+        rows = tuple((r.first, r.second, number(r.value), number(r.x2), str(r.df)) for r in shown)
+        left = len(pairs) - len(shown)
+        note = "X²/df is about 1 where the classes explain how two columns go together."
+        return Grid(
+            "Bivariate residuals (worst first)",
+            ("column", "with", "X²/df", "X²", "df"),
+            rows,
+            frozenset({0, 1}),
+            (note, *([f"{left:,} more pairs are smaller: --json gives all."] if left else [])),
+        )
+
+
+def fit_statistics(
+    problem: Problem, model: Model, estimate: Estimate | None = None
+) -> FitStatistics:
+    """Work out all fit statistics of a model at its parameters."""
+    network, codes, counts = problem.network, problem.codes, problem.counts
+    log_lik = float(counts[counts > 0] @ row_log_lik(model, codes[counts > 0]))
+    columns = len(network.observed)
+    each = len(codes) + (0 if is_latent_class(network) else INFERENCE)
+    few = columns * (columns - 1) // 2 * each <= MOST_WORK
+    return FitStatistics(
+        model=model,
+        estimate=estimate,
+        log_lik=log_lik,
+        cases=problem.cases,
+        criteria=criteria(log_lik, network.dimension, problem.cases),
+        classification=tuple(classify(model, codes, counts, h) for h in network.hidden),
+        goodness=goodness_of_fit(model, codes, counts),
+        residuals=tuple(bivariate_residuals(model, codes, counts)) if few else None,
+    )

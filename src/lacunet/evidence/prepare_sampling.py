@@ -1,0 +1,35 @@
+"""Compile the kernels that draw, before the clock of a budget starts."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from lacunet.evidence.annealing import anything
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.modes import Mode, widened
+from lacunet.evidence.particle_run import run_particles
+from lacunet.evidence.path import Path
+from lacunet.inference.sampling.draws import Draws
+from lacunet.learn.prepare import example, prepare
+from lacunet.model.latent_class import is_latent_class
+from lacunet.model.network import Network
+from lacunet.progress import Listener
+
+
+def prepare_sampling(listener: Listener, *networks: Network) -> None:
+    """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
+    prepare(listener, *networks)
+    _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
+
+
+@functools.cache
+def _run_all_kernels(*, trees: bool) -> None:
+    problem = example(trees=trees)
+    exact_evidence(problem)
+    run_particles(problem, 4, (0,))
+    mode = Mode(np.zeros(problem.layout.size), 0.0)
+    path = Path(problem, widened(problem, mode, anything, (0,)))
+    draws = Draws(problem, np.random.default_rng(0))
+    path.log_density(0.5, path.start(2, draws), draws)

@@ -1,0 +1,73 @@
+"""Empty classes: counts with and without them (the identity itself: `scores.occupancy`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray
+from lacunet.evidence.annealing import Allowed
+from lacunet.inference.classes import with_classes
+from lacunet.inference.problem import Problem
+from lacunet.learn.variational import at_weights, mean_log
+from lacunet.scoring.occupancy import log_factors
+
+NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
+
+
+def all_used(problem: Problem) -> Allowed:
+    """The count vectors in which every class has a case."""
+    sizes = problem.layout.block(0)
+
+    def allowed(N: FloatArray) -> BoolArray:
+        return np.asarray((N[:, sizes] > 0).all(axis=1))
+
+    return allowed
+
+
+def used(problem: Problem, N: FloatArray) -> BoolArray:
+    """Which classes have a case, (k,)."""
+    found: BoolArray = N[problem.layout.block(0)] > 0
+    return found
+
+
+def without(problem: Problem, fewer: Problem, N: FloatArray, keep: BoolArray) -> FloatArray:
+    """Counts of the used classes only, in the layout of the problem that has no others."""
+    tables = [problem.layout.table(N, i)[keep] for i in range(len(problem.layout.cards))]
+    return fewer.layout.flat(tables)
+
+
+def among(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
+    """The same the other way: counts of fewer classes, with empty ones after them."""
+    old, new = fewer.layout, problem.layout
+    tables = []
+    for i in range(len(new.cards)):
+        table = np.zeros([new.cards[v] for v in new.families[i]])
+        table[: old.cards[0]] = old.table(N, i)
+        tables.append(table)
+    return new.flat(tables)
+
+
+def fewer_classes(
+    problem: Problem, sample: Callable[[Problem], list[FloatArray]]
+) -> list[FloatArray]:
+    """Samples with k, k − 1, … used classes, until two in a row have no mass worth a term."""
+    factors = log_factors(problem)
+    found: list[FloatArray] = []
+    best, hopeless = -math.inf, 0
+    for m in range(len(factors), 1, -1):
+        fewer = with_classes(problem, m)
+        samples = sample(fewer)
+        masses = [
+            at_weights(fewer, mean_log(fewer, fewer.alpha + fewer.components.seen + N)).bound
+            for N in samples
+        ]
+        mass = max(masses, default=-math.inf) + math.lgamma(m + 1) + float(factors[m - 1])
+        hopeless = hopeless + 1 if mass < best - NO_MASS else 0
+        if hopeless == 2:
+            break
+        best = max(best, mass)
+        found += [among(problem, fewer, N) for N in samples]
+    return found

@@ -1,0 +1,1 @@
+"""How sharp a maximum is: coordinates, the negative Hessian, standard errors."""

@@ -1,0 +1,106 @@
+"""How precisely the data tell the parameters: the inverse of the observed information.
+
+The information is A, the negative Hessian of what was maximised, in softmax coordinates φ (so no
+term with the gradient is left out, and steps in φ never leave the range 0 to 1). The delta method
+carries its inverse, the covariance of φ, to every probability and to its logit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtri
+
+from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
+from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.problem import Problem
+from lacunet.model.layout import Layout
+
+NOTHING = 1e-7  # share of complete data's information below which a direction is not identified
+TOUCHED = 1e-3  # part of such a direction that makes a probability not identified either
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """Standard errors of probabilities, and of their logits; NaN where there is none."""
+
+    theta: FloatArray  # (size,) standard error of θ_ijk
+    logit: FloatArray  # (size,) standard error of log θ_ijk/(1 − θ_ijk)
+    unidentified: BoolArray  # (size,) probabilities that the data do not determine
+    maximum: bool  # whether A has no negative curvature; if not, nothing else means anything
+
+
+def precision(
+    problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray
+) -> Precision:
+    """Give standard errors at a maximum.
+
+    Parameters
+    ----------
+    problem
+        The data and the structure.
+    theta
+        (size,) parameters.
+    counts
+        (size,) expected counts at θ with what the objective adds: α − 1 for the MAP, 0 for the ML.
+    held
+        (size,) probabilities on the boundary: held where they are, without a standard error.
+    """
+    layout = problem.layout
+    coordinates = _without(free_coordinates(layout, theta), held)
+    unknown = np.full(layout.size, np.nan)
+    # softmax_hessian adds α to the counts, for the density of φ; here what was maximised counts.
+    A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
+    # The information of complete data about each logit, to measure everything in.
+    complete = np.sqrt(layout.spread(layout.sum_k(counts)) * theta * (1.0 - theta))
+    scale = complete[coordinates.free]
+    factor, flat, maximum = _root_of_inverse(A / np.outer(scale, scale))
+    if not maximum:
+        return Precision(unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False)
+    logit = _logits(factor / scale[:, None], coordinates.free, theta, layout)
+    along = _logits(flat / scale[:, None], coordinates.free, theta, layout)
+    unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
+    error = np.sqrt(np.sum(logit**2, axis=1))
+    error[unidentified | held] = np.nan
+    return Precision(theta * (1.0 - theta) * error, error, unidentified & ~held, maximum=True)
+
+
+def _without(coordinates: FreeCoordinates, held: BoolArray) -> FreeCoordinates:
+    kept = ~held[coordinates.free]
+    return FreeCoordinates(coordinates.free[kept], coordinates.reference[kept])
+
+
+def _root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
+    """Give F with F Fᵀ = A⁻¹ and the directions in which A is zero, (d, ...) each.
+
+    A has about a unit diagonal. Where it is singular, F is that of the pseudo-inverse: right for
+    whatever does not change along the flat directions.
+    """
+    d = len(A)
+    if not d:  # LAPACK refuses what is empty, in a loud voice
+        return np.zeros((0, 0)), np.zeros((0, 0)), True
+    L, failed = dpotrf(A, lower=1, clean=1)
+    if not failed and (L.diagonal() ** 2).min() > NOTHING:
+        inverse, _ = dtrtri(L, lower=1)
+        return inverse.T, np.zeros((d, 0)), True
+    values, vectors = np.linalg.eigh(A)
+    flat = np.abs(values) <= NOTHING
+    alive = values > NOTHING
+    return vectors[:, alive] / np.sqrt(values[alive]), vectors[:, flat], bool((alive | flat).all())
+
+
+def _logits(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """Carry changes of free φ, (d, m), to the logits of all probabilities, (size, m).
+
+    d log θ_k = dφ_k − Σ_l θ_l dφ_l, and d logit θ = d log θ / (1 − θ).
+    """
+    change = np.zeros((layout.size, phi.shape[1]))
+    change[free] = phi
+    mean = np.zeros((layout.configurations, phi.shape[1]))
+    np.add.at(mean, layout.ij[free], theta[free, None] * phi)
+    change -= mean[layout.ij]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logits: FloatArray = change / (1.0 - theta)[:, None]
+    return np.nan_to_num(logits, nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,0 +1,137 @@
+"""Kernels that take in one case after the other, for many particles (Kong, Liu & Wong 1994).
+
+A particle knows the hidden values of the cases so far by their counts, so its parameters are
+Dirichlet. A case touches every family at most once, so its probability given the particle, with the
+parameters integrated out, is its probability at their means. A particle is weighed by that, then
+draws the hidden values of the case and counts them: exponents A_ijk and their sums A_ij.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.inference.kernels.drawing import draw_cell, draw_tree
+from lacunet.inference.kernels.jit import kernel
+from lacunet.inference.kernels.trees import posterior_tables
+from lacunet.inference.plans.trees import TreeArrays
+
+SMALL = 1e-100  # products are scaled up again before they leave the range of a float
+OFTEN = 8  # families between two looks at that
+
+
+@kernel
+def effective(log_weights: FloatArray) -> float:
+    """Effective number of particles."""
+    top = -np.inf
+    for p in range(log_weights.shape[0]):
+        top = max(top, log_weights[p])
+    total, squares = 0.0, 0.0
+    for p in range(log_weights.shape[0]):
+        w = math.exp(log_weights[p] - top)
+        total += w
+        squares += w * w
+    return total * total / squares
+
+
+@kernel
+def rescaled(w: FloatArray) -> float:
+    """Scale weights up if they are small; return the log of what was taken out."""
+    top = 0.0
+    for c in range(w.shape[0]):
+        top = max(top, w[c])
+    if top > SMALL or top == 0.0:
+        return 0.0
+    for c in range(w.shape[0]):
+        w[c] /= top
+    return math.log(top)
+
+
+@kernel
+def take_in_rows(
+    positions: IntArray,
+    starts: IndexArray,
+    entries: IndexArray,
+    index: IndexArray,
+    cells: int,
+    cases: IntArray,
+    ij: IndexArray,
+    rng: Any,
+    A: FloatArray,
+    A_ij: FloatArray,
+    log_weights: FloatArray,
+    least: float,
+) -> int:
+    """Take in rows of one plan until fewer than `least` particles count; return how many."""
+    w = np.empty(cells)
+    groups = index.shape[1]
+    for n in range(cases.shape[0]):
+        row = index[cases[n]]
+        for p in range(A.shape[0]):
+            w[:] = 1.0
+            log_scale, families = 0.0, 0
+            for g in range(groups):
+                for e in range(starts[row[g]], starts[row[g] + 1]):
+                    first = positions[entries[e]]
+                    for c in range(cells):
+                        w[c] *= A[p, first + c] / A_ij[p, ij[first + c]]
+                    families += 1
+                    if families % OFTEN == 0:
+                        log_scale += rescaled(w)
+            total = 0.0
+            for c in range(cells):
+                total += w[c]
+            log_weights[p] += math.log(total) + log_scale
+            cell = draw_cell(w, total, cells, rng)
+            for g in range(groups):
+                for e in range(starts[row[g]], starts[row[g] + 1]):
+                    at = positions[entries[e]] + cell
+                    A[p, at] += 1.0
+                    A_ij[p, ij[at]] += 1.0
+        if effective(log_weights) < least:
+            return n + 1
+    return len(cases)
+
+
+@kernel
+def take_in_trees(
+    a: TreeArrays,
+    kind_of: IntArray,
+    cases: IntArray,
+    ij: IndexArray,
+    rng: Any,
+    work: FloatArray,
+    messages: FloatArray,
+    A: FloatArray,
+    A_ij: FloatArray,
+    log_weights: FloatArray,
+    least: float,
+) -> int:
+    """Do the same for cases that are instances of clique trees."""
+    log_mean = np.empty(A.shape[1])  # only what a case touches is ever filled in
+    cell_of = np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.int64)
+    for n in range(cases.shape[0]):
+        kind = kind_of[cases[n]]
+        row = a.kind_offsets[kind] + (cases[n] - a.kind_instances[kind]) * a.kind_width[kind]
+        first = a.kind_cliques[kind]
+        for p in range(A.shape[0]):
+            for q in range(first, a.kind_cliques[kind + 1]):
+                for s in range(a.slots[q], a.slots[q + 1]):
+                    offset = a.offsets[row + a.slot_family[s]]
+                    for c in range(a.cells[q]):
+                        at = offset + a.maps[a.slot_map[s] + c]
+                        log_mean[at] = math.log(A[p, at] / A_ij[p, ij[at]])
+            log_weights[p] += posterior_tables(a, kind, row, log_mean, work, messages)
+            draw_tree(a, kind, work, cell_of, rng)
+            for q in range(first, a.kind_cliques[kind + 1]):
+                for s in range(a.slots[q], a.slots[q + 1]):
+                    offset = a.offsets[row + a.slot_family[s]]
+                    at = offset + a.maps[a.slot_map[s] + cell_of[q - first]]
+                    A[p, at] += 1.0
+                    A_ij[p, ij[at]] += 1.0
+        if effective(log_weights) < least:
+            return n + 1
+    return len(cases)

@@ -1,0 +1,1 @@
+"""Rows taken apart, equal components merged and written as index arrays: what an E step needs."""

@@ -1,0 +1,263 @@
+"""Incomplete data as a bag of distinct local components and their counts (DESIGN §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.inference.plans.decompose import Kind, Parts, decompose, hole_patterns, kind_of
+from lacunet.inference.plans.patterns import PatternPlan, Slot, pattern_plan
+from lacunet.inference.plans.trees import Instances, TreePlan, tree_plan
+from lacunet.model.network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Everything that the data say about θ, with equal components merged."""
+
+    seen: FloatArray  # (size,) N_ijk of the families that were seen whole; never touched again
+    patterns: tuple[PatternPlan, ...]  # components of one hidden variable, contiguous in θ
+    trees: TreePlan | None  # all other components
+
+    @cached_property
+    def any_seen(self) -> bool:
+        """Whether any family was seen whole; in a latent class model, none was."""
+        return bool(self.seen.any())
+
+    @property
+    def hidden(self) -> bool:
+        """Whether anything is hidden at all (barren variables apart)."""
+        return bool(self.patterns) or self.trees is not None
+
+
+@dataclass(frozen=True)
+class Collector:
+    """A place where configurations of a few variables are counted: a family's block, usually.
+
+    A silent collector counts the parents of a barren child; it weighs nothing.
+    """
+
+    family: int
+    first: int  # its first position in a flat vector
+    strides: dict[int, int]  # how far neighbouring states of each of its variables are apart
+    silent: bool = False
+
+
+class Builder:
+    """Turns coded rows into components.
+
+    With `fill`, vectors get Σ_i q_i more positions, one for each parent configuration, that collect
+    how often it is expected together with a missing (barren) child.
+    """
+
+    def __init__(
+        self, network: Network, codes: CodeArray, counts: FloatArray, *, fill: bool = False
+    ) -> None:
+        self.network, self.layout = network, network.layout
+        self.counts, self.fill = counts, fill
+        self.codes = dict(zip(network.observed, codes.T, strict=True))
+        # A hidden variable with one state is known.
+        known = [i for i in network.hidden if self.layout.cards[i] == 1]
+        zeros = np.broadcast_to(np.zeros(1, codes.dtype), len(counts))
+        self.codes |= dict.fromkeys(known, zeros)
+        self.hidden = [i for i in network.hidden if i not in known]
+        self.patterns, self.pattern_of_row = hole_patterns(codes)
+        self.collectors = [self._family(f) for f in range(len(network.variables))]
+        if fill:
+            self.collectors += [self._silent(f) for f in range(len(network.variables))]
+
+    @cached_property
+    def parts(self) -> Parts:
+        """How each pattern of holes falls apart."""
+        return decompose(self.network, self._unobserved(), fill=self.fill)
+
+    def build(self) -> Components:
+        """Count what was seen whole, merge equal components, and plan them."""
+        patterns = []
+        for v, rows, slots in self.single_variables():
+            merged, counts = self._merged(slots, self.counts[rows])
+            patterns.append(pattern_plan(v, self.layout.cards[v], merged, counts))
+        return Components(self._seen(), tuple(patterns), self.plan_trees(list(self.instances())))
+
+    def plan_trees(self, found: Sequence[Instances]) -> TreePlan | None:
+        """Plan components that are no patterns."""
+        if not found:
+            return None
+        names = [v.name for v in self.network.variables]
+        return tree_plan(found, [c.strides for c in self.collectors], self.layout.cards, names)
+
+    def _family(self, f: int) -> Collector:
+        layout = self.layout
+        strides = {v: layout.stride(f, v) for v in layout.families[f]}
+        return Collector(f, int(layout.offsets[f]), strides)
+
+    def _silent(self, f: int) -> Collector:
+        layout = self.layout
+        strides, step = {}, 1
+        for v in reversed(layout.families[f][:-1]):
+            strides[v] = step
+            step *= layout.cards[v]
+        return Collector(f, layout.size + int(layout.ij[layout.block(f)].min()), strides, True)
+
+    def _unobserved(self) -> BoolArray:
+        """(P, n) which variables each pattern of holes leaves open."""
+        table = np.zeros((len(self.patterns), len(self.network.variables)), dtype=np.bool_)
+        table[:, list(self.network.observed)] = self.patterns
+        table[:, self.hidden] = True
+        return table
+
+    @cached_property
+    def _single(self) -> BoolArray:
+        """(C,) which components are one variable that is contiguous everywhere."""
+        contiguous = np.array(
+            [
+                all(c.strides.get(v, 1) == 1 for c in self.collectors)
+                for v in range(len(self.network.variables))
+            ]
+        )
+        single: BoolArray = (self.parts.size == 1) & contiguous[self.parts.seed]
+        return single
+
+    def _seen(self) -> FloatArray:
+        """Count every collector whose variables were all seen."""
+        size = self.layout.size + (self.layout.configurations if self.fill else 0)
+        N = np.zeros(size)
+        for c in self.collectors:
+            rows, positions = self.seen_whole(c)
+            N += totals(positions, self.counts[rows], size)
+        return N
+
+    def seen_whole(self, c: Collector) -> tuple[IntArray, IntArray]:
+        """Rows that show all of a collector (if it is silent: not its child), and where to."""
+        if not all(v in self.codes for v in c.strides):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        whole = np.ones(len(self.counts), dtype=bool)
+        for v in c.strides:
+            whole &= self.codes[v] >= 0
+        if c.silent:
+            whole &= self.parts.barren[self.pattern_of_row, c.family]
+        rows = np.flatnonzero(whole)
+        return rows, self.offsets(c, rows)
+
+    def offsets(self, c: Collector, rows: IntArray, besides: Sequence[int] = ()) -> IntArray:
+        """Where the observed values of some rows point to in a collector."""
+        offset = np.full(len(rows), c.first, dtype=np.int64)
+        for v, stride in c.strides.items():
+            if v not in besides:
+                offset += self.codes[v][rows].astype(np.int64) * stride
+        return offset
+
+    def single_variables(self) -> Iterator[tuple[int, IntArray, list[Slot]]]:
+        """Each variable that is a component by itself and contiguous: its rows, their slots."""
+        parts = self.parts
+        for v in np.unique(parts.seed[self._single]).tolist():
+            has = np.zeros(len(parts.barren), dtype=bool)
+            has[parts.pattern[self._single & (parts.seed == v)]] = True
+            rows = np.flatnonzero(has[self.pattern_of_row])
+            slots = [self._slot(c, v, rows) for c in self.collectors if v in c.strides]
+            yield v, rows, [s for s in slots if s is not None]
+
+    def _slot(self, c: Collector, v: int, rows: IntArray) -> Slot | None:
+        """Look at a family around v in some rows; None if no row has it."""
+        absent = self.parts.barren[self.pattern_of_row[rows], c.family] != c.silent
+        if absent.all():  # its other variables may be hidden, and have no codes
+            return None
+        cells = self.layout.cards[v]
+        others = {u: s // cells for u, s in c.strides.items() if u != v}
+        blocks = int(np.prod([self.layout.cards[u] for u in others], dtype=np.int64))
+        holes = bool(absent.any())
+        if len(others) == 1 and len(rows) == len(self.counts):
+            (u,) = others  # a leaf of a latent class model: no copy, its holes are -1 already
+            if not holes or (not c.silent and (absent == (self.codes[u] < 0)).all()):
+                return Slot(c.first, blocks, self.codes[u], holes)
+        codes = np.zeros(len(rows), dtype=np.int32)
+        for u, step in others.items():
+            codes += self.codes[u][rows].astype(np.int32) * np.int32(step)
+        codes[absent] = -1
+        return Slot(c.first, blocks, codes, holes)
+
+    def _merged(self, slots: list[Slot], counts: FloatArray) -> tuple[list[Slot], FloatArray]:
+        """Merge rows that are equal in every slot, unless the slots show all of a distinct row."""
+        shown = {u for s in slots for c in self.collectors if c.first == s.first for u in c.strides}
+        if set(self.network.observed) <= shown:
+            return slots, counts
+        first, index = distinct(
+            [s.codes.astype(np.int64) + s.holes for s in slots],
+            [s.blocks + s.holes for s in slots],
+            len(counts),
+        )
+        merged = [Slot(s.first, s.blocks, s.codes[first], s.holes) for s in slots]
+        return merged, totals(index, counts, len(first))
+
+    def instances(self) -> Iterator[Instances]:
+        """Distinct instances of every kind of component that is no pattern."""
+        parts = self.parts
+        which = np.flatnonzero(~self._single)
+        if not len(which):
+            return
+        _, first, kind = np.unique(
+            parts.signature[which], axis=0, return_index=True, return_inverse=True
+        )
+        rows_of = RowsByPattern(self.pattern_of_row, len(self.patterns))
+        order = np.argsort(kind.reshape(-1), kind="stable")
+        bounds = np.searchsorted(kind.reshape(-1)[order], np.arange(len(first) + 1))
+        for k in np.argsort(first):
+            components = which[order[bounds[k] : bounds[k + 1]]]
+            rows = rows_of(parts.pattern[components])
+            yield self._instances_of(
+                kind_of(self.network, parts, components[0], fill=self.fill), rows
+            )
+
+    def _instances_of(self, kind: Kind, rows: IntArray) -> Instances:
+        """Merge the rows that have a component of one kind."""
+        n = len(self.network.variables)
+        barren = self.parts.barren[self.pattern_of_row[rows[0]]]
+        chosen = tuple(f + n if barren[f] else f for f in kind.families)
+        around = sorted({u for f in chosen for u in self.collectors[f].strides} - set(kind.members))
+        first, index = distinct(
+            [self.codes[u][rows].astype(np.int64) for u in around],
+            [self.layout.cards[u] for u in around],
+            len(rows),
+        )
+        offsets = np.column_stack(
+            [self.offsets(self.collectors[f], rows[first], kind.members) for f in chosen]
+        )
+        counts = totals(index, self.counts[rows], len(first))
+        return Instances(Kind(kind.members, chosen), offsets, counts, rows, index)
+
+
+class RowsByPattern:
+    """The rows that have some patterns of holes."""
+
+    def __init__(self, pattern_of_row: IntArray, patterns: int) -> None:
+        self.order = np.argsort(pattern_of_row, kind="stable")
+        self.bounds = np.searchsorted(pattern_of_row[self.order], np.arange(patterns + 1))
+
+    def __call__(self, patterns: IntArray) -> IntArray:
+        """Give their rows."""
+        parts = [self.order[self.bounds[p] : self.bounds[p + 1]] for p in patterns]
+        return np.sort(np.concatenate(parts))
+
+
+def totals(index: IntArray, weights: FloatArray, length: int) -> FloatArray:
+    """Sum the weights of each index."""
+    return np.asarray(np.bincount(index, weights=weights, minlength=length), dtype=np.float64)
+
+
+def distinct(
+    columns: Sequence[IntArray], radix: Sequence[int], rows: int
+) -> tuple[IntArray, IntArray]:
+    """First row of each distinct combination of values, in their order, and each row's index."""
+    key, top = np.zeros(rows, dtype=np.int64), 1
+    for column, r in zip(columns, radix, strict=True):
+        if top > np.iinfo(np.int64).max // r:  # would not fit: renumber what is there
+            _, key = np.unique(key, return_inverse=True)
+            top = int(key.max(initial=0)) + 1
+        key = key * r + column
+        top *= r
+    _, first, index = np.unique(key, return_index=True, return_inverse=True)
+    return first, index

@@ -1,0 +1,182 @@
+"""Take rows apart: which components of hidden cells does each pattern of holes leave?
+
+What happens to a row depends only on *which* of its cells are missing. Unobserved variables without
+observed descendants are barren: they change no likelihood and are left out. The others fall into
+components, two of them being connected when they share a family. Components with the same members
+and the same families around them are of one kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, CodeArray, IndexArray, IntArray
+from lacunet.inference.kernels.jit import kernel
+from lacunet.model.network import Network
+
+PACKED_AT_ONCE = 1 << 15  # rows whose holes are turned into bits at a time
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A shape of component."""
+
+    members: tuple[int, ...]  # hidden variables
+    families: tuple[int, ...]  # families, by child, with a member in them; barren children excluded
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """How patterns of holes fall apart. P patterns, n variables, C components in all."""
+
+    barren: BoolArray  # (P, n) unobserved, without observed descendants
+    pattern: IntArray  # (C,) the pattern that each component belongs to
+    seed: IntArray  # (C,) its first member
+    size: IntArray  # (C,) number of members
+    label: IndexArray  # (P, n) first member of a variable's component; -1 outside all of them
+    signature: IntArray  # (C, 2) the same for components of one kind, else not (128 random bits)
+
+
+def hole_patterns(codes: CodeArray) -> tuple[BoolArray, IntArray]:
+    """Distinct patterns of holes, (P, n), in the order of their bits, and each row's index."""
+    n = codes.shape[1]
+    words = np.zeros((len(codes), max(1, -(-n // 64)) * 8), dtype=np.uint8)
+    for first in range(0, len(codes), PACKED_AT_ONCE):  # never a second table of one byte a cell
+        rows = slice(first, first + PACKED_AT_ONCE)
+        words[rows, : -(-n // 8)] = np.packbits(codes[rows] < 0, axis=1)
+    keys = words.view(np.int64)
+    if not keys.any():
+        return np.zeros((1, n), dtype=np.bool_), np.zeros(len(codes), dtype=np.int64)
+    _, index = np.unique(keys[:, 0], return_inverse=True)
+    for word in keys.T[1:]:
+        _, part = np.unique(word, return_inverse=True)
+        _, index = np.unique(index * (part.max() + 1) + part, return_inverse=True)
+    _, representative = np.unique(index, return_index=True)
+    return codes[representative] < 0, index
+
+
+def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) -> Parts:
+    """Take patterns of holes, (P, n) over all variables, apart.
+
+    With `fill`, only variables without any children count as barren, and their families connect
+    too: then the joint posterior of every barren variable's parents is inside one component.
+    """
+    n = len(network.variables)
+    parents = _ragged(network.parents)
+    children = _ragged([[i for i in range(n) if v in network.parents[i]] for v in range(n)])
+    order = np.array(network.order, dtype=np.int64)
+    barren = np.zeros((len(unobserved), n), dtype=np.bool_)
+    label = np.full((len(unobserved), n), -1, dtype=np.int32)
+    random = np.random.default_rng(0).integers(0, 2**62, (2, n, 2))
+    found = _count_components(unobserved, order, *parents, *children, fill, barren, label)
+    pattern, seed, size = (np.empty(found, dtype=np.int64) for _ in range(3))
+    signature = np.empty((found, 2), dtype=np.int64)
+    _describe_components(barren, label, *children, fill, random, pattern, seed, size, signature)
+    return Parts(barren, pattern, seed, size, label, signature)
+
+
+def kind_of(network: Network, parts: Parts, component: int, *, fill: bool = False) -> Kind:
+    """Write a component's kind out."""
+    p, seed = parts.pattern[component], parts.seed[component]
+    members = set(np.flatnonzero(parts.label[p] == seed).tolist())
+    families = [
+        f
+        for f, pa in enumerate(network.parents)
+        if members & {f, *pa} and (fill or not parts.barren[p, f])
+    ]
+    return Kind(tuple(sorted(members)), tuple(families))
+
+
+def _ragged(lists: object) -> tuple[IntArray, IntArray]:
+    rows = [list(x) for x in lists]  # type: ignore[attr-defined]
+    starts = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
+    return starts, np.array([x for r in rows for x in r], dtype=np.int64)
+
+
+@kernel
+def _count_components(
+    unobserved: BoolArray,
+    order: IntArray,
+    parent_start: IntArray,
+    parent: IntArray,
+    child_start: IntArray,
+    child: IntArray,
+    fill: bool,
+    barren: BoolArray,
+    label: IndexArray,
+) -> int:
+    """Mark barren variables, label components by their first member, and count them."""
+    patterns, n = unobserved.shape
+    todo = np.empty(n, dtype=np.int64)
+    found = 0
+    for p in range(patterns):
+        for k in range(n - 1, -1, -1):
+            v = order[k]
+            if unobserved[p, v]:
+                useless = True
+                for e in range(child_start[v], child_start[v + 1]):
+                    useless = useless and not fill and barren[p, child[e]]
+                barren[p, v] = useless
+        for seed in range(n):
+            if not unobserved[p, seed] or barren[p, seed] or label[p, seed] >= 0:
+                continue
+            found += 1
+            label[p, seed] = seed
+            todo[0] = seed
+            waiting = 1
+            while waiting:
+                waiting -= 1
+                v = todo[waiting]
+                for e in range(child_start[v] - 1, child_start[v + 1]):
+                    f = v if e < child_start[v] else child[e]
+                    if barren[p, f] and not fill:
+                        continue
+                    for m in range(parent_start[f] - 1, parent_start[f + 1]):
+                        u = f if m < parent_start[f] else parent[m]
+                        if unobserved[p, u] and not barren[p, u] and label[p, u] < 0:
+                            label[p, u] = seed
+                            todo[waiting] = u
+                            waiting += 1
+    return found
+
+
+@kernel
+def _describe_components(
+    barren: BoolArray,
+    label: IndexArray,
+    child_start: IntArray,
+    child: IntArray,
+    fill: bool,
+    random: IntArray,
+    pattern: IntArray,
+    seed: IntArray,
+    size: IntArray,
+    signature: IntArray,
+) -> None:
+    """Write each component's place, size and signature."""
+    patterns, n = label.shape
+    place = np.full(n, -1, dtype=np.int64)
+    counted = np.empty(n, dtype=np.int64)
+    found = 0
+    for p in range(patterns):
+        counted[:] = -1  # the component that a family was last counted for
+        for v in range(n):
+            if label[p, v] < 0:
+                continue
+            if label[p, v] == v:
+                place[v] = found
+                pattern[found], seed[found], size[found] = p, v, 0
+                signature[found] = 0
+                found += 1
+            c = place[label[p, v]]
+            size[c] += 1
+            signature[c] += random[0, v]
+            for e in range(child_start[v] - 1, child_start[v + 1]):
+                f = v if e < child_start[v] else child[e]
+                if counted[f] != c and (fill or not barren[p, f]):
+                    # Families of a component are counted once, at their first member.
+                    counted[f] = c
+                    # A barren child makes another kind than an observed one.
+                    signature[c] += random[1, f] * (2 if barren[p, f] else 1)

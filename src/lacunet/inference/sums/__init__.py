@@ -1,0 +1,1 @@
+"""Exact sums over all completions of what is hidden."""

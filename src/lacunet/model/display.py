@@ -1,0 +1,79 @@
+"""How a model with hidden variables looks: class profiles, or the tables around what is hidden."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from lacunet.model.latent_class import is_latent_class
+from lacunet.model.network import Model, Network
+from lacunet.state import label
+from lacunet.tabular import Grid, probability
+
+TABLES = 12  # tables shown at most
+ROWS = 24  # parent configurations of a table that is shown
+
+
+def model_grids(model: Model) -> list[Grid]:
+    """Show what was learned of hidden variables; nothing if there are none."""
+    if is_latent_class(model.network):
+        return [profile_grid(model)]
+    return family_grids(model)
+
+
+def profile_grid(model: Model) -> Grid:
+    """One column per class: its size, then p(state | class) of every variable.
+
+    Of a variable with two states only the second is shown; the first has the rest.
+    """
+    network, layout = model.network, model.network.layout
+    if not is_latent_class(network):
+        raise ValueError("only latent class models have class profiles")
+    root = network.variables[0]
+    sizes = layout.table(model.theta, 0)
+    rows = [("size", *(probability(p) for p in sizes))]
+    for i, v in enumerate(network.variables[1:], start=1):
+        table = layout.table(model.theta, i)
+        rows.extend(
+            (f"{v.name} = {v.labels[k]}", *(probability(p) for p in table[:, k]))
+            for k in range(1 if len(v.states) == 2 else 0, len(v.states))
+        )
+    header = ("", *(f"{root.name} {label(s)}" for s in root.states))
+    return Grid("Class profiles: p(answer | class)", header, tuple(rows))
+
+
+def family_grids(model: Model) -> list[Grid]:
+    """Give the table of every family with a hidden variable, as long as they are few and small."""
+    short, left = shown_families(model.network)
+    grids = [_family_grid(model, i) for i in short]
+    if left:
+        grids.append(Grid("", (), (), notes=(f"{left}: --save keeps all.",)))
+    return grids
+
+
+def shown_families(network: Network) -> tuple[list[int], str]:
+    """Give the families with a hidden variable that are few and small; say what is left out."""
+    around = [i for i, f in enumerate(network.layout.families) if set(f) & set(network.hidden)]
+    short = [
+        i
+        for i in around
+        if math.prod(len(network.variables[p].states) for p in network.parents[i]) <= ROWS
+    ][:TABLES]
+    left = len(around) - len(short)
+    what = "table of a hidden variable is" if left == 1 else "tables of hidden variables are"
+    return short, f"{left} more {what} not shown" if left else ""
+
+
+def _family_grid(model: Model, i: int) -> Grid:
+    """One row for each parent configuration, one column for each state."""
+    network = model.network
+    child, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
+    table = network.layout.table(model.theta, i).reshape(-1, len(child.states))
+    names = [p.name for p in parents]
+    given = f"{child.name} | {', '.join(names)}" if names else child.name
+    rows = tuple(
+        (*states, *(probability(p) for p in line))
+        for states, line in zip(itertools.product(*(p.labels for p in parents)), table, strict=True)
+    )
+    header = (*names, *(f"{child.name} = {state}" for state in child.labels))
+    return Grid(f"p({given})", header, rows, frozenset(range(len(names))))

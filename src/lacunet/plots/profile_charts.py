@@ -1,0 +1,86 @@
+"""Class profiles as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lacunet.data.audit import shorten
+from lacunet.describe.profiles import Answers, Profiles, profile
+from lacunet.errors import OptionError
+from lacunet.learn.fit import Fit
+from lacunet.model.network import Model
+from lacunet.plots.door import SMALLER, axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAME = 34  # characters of the name of an answer
+ROW, WIDE, EDGES = 0.17, 3.4, 0.7  # inches
+LIGHT = 0.55  # probability from which the number on a cell is white
+
+
+def plot_profiles(
+    fit: Fit | Model,
+    ax: Axes | None = None,
+    *,
+    hidden: str | None = None,
+    most: int = 20,
+    numbers: bool = True,
+) -> Axes:
+    """Draw p(answer | class) as a heat map, the variables that separate the classes most first.
+
+    Of a variable with two states only the second is drawn; the first has the rest.
+
+    Parameters
+    ----------
+    fit
+        A fit, or a model.
+    ax
+        Where to draw (default: a new figure, one column wide).
+    hidden
+        The hidden variable (default: the first one).
+    most
+        How many variables to draw.
+    numbers
+        Whether to write the probabilities on the cells.
+    """
+    found = _profiles(fit.model if isinstance(fit, Fit) else fit, hidden)
+    rows = [row for a in found.answers[:most] for row in _rows(a)]
+    names, cells = [name for name, _ in rows], np.array([p for _, p in rows])
+    ax = axes(ax, (WIDE, EDGES + ROW * len(rows)))
+    mesh = ax.pcolormesh(cells, cmap="Blues", vmin=0.0, vmax=1.0, edgecolors="white", linewidth=0.8)
+    mesh.set_rasterized(False)
+    if numbers:
+        for (y, x), p in np.ndenumerate(cells):
+            ink = "white" if p >= LIGHT else "black"
+            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLER - 1.0}
+            ax.text(x + 0.5, y + 0.5, f"{p:.2f}", color=ink, **middle)
+    sizes = [f"{found.name} {s}\n{p:.0%}" for s, p in zip(found.states, found.sizes, strict=True)]
+    ax.set_xticks(np.arange(len(sizes)) + 0.5, sizes, fontsize=SMALLER)
+    ax.set_yticks(np.arange(len(names)) + 0.5, names, fontsize=SMALLER)
+    ax.tick_params(length=0)
+    ax.xaxis.tick_top()
+    ax.invert_yaxis()
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    return ax
+
+
+def _profiles(model: Model, hidden: str | None) -> Profiles:
+    names = {model.network.variables[h].name: h for h in model.network.hidden}
+    if not names:
+        raise OptionError("the model has no hidden variable, so there are no profiles.")
+    if hidden is not None and hidden not in names:
+        raise OptionError(f"'{hidden}' is no hidden variable of the model: it has {list(names)}.")
+    return profile(model, names[hidden] if hidden else model.network.hidden[0])
+
+
+def _rows(a: Answers) -> list[tuple[str, list[float]]]:
+    first = 1 if len(a.states) == 2 else 0
+    return [
+        (shorten(f"{a.name} = {state}", NAME), a.given[:, k].tolist())
+        for k, state in enumerate(a.states)
+        if k >= first
+    ]

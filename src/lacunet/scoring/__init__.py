@@ -1,0 +1,1 @@
+"""What scores share: their contract, where they are taken, modes, labels, occupancy."""

@@ -1,0 +1,59 @@
+"""The mode of the posterior in the softmax basis φ = log θ, and how sharp it is there.
+
+Two scores are defined at this mode and nowhere else. θ = (E N + α)/Σ holds there, so it exists for
+every prior, and no probability is 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.curvature.coordinates import free_coordinates
+from lacunet.inference.curvature.hessian import softmax_complete_log_det, softmax_hessian
+from lacunet.inference.problem import Problem
+from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
+from lacunet.learn.objective import Objective, Point
+from lacunet.learn.schedules import leave_saddles
+from lacunet.scoring.determinant import factorise
+from lacunet.scoring.overlap import canonical_order, log_own_labels
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxMode:
+    """Where an ascent in φ ended, with A, the negative Hessian in φ there."""
+
+    point: Point  # its g is log p(D|φ) + log p(φ)
+    log_det: float | None  # log |A|; None where A is not positive definite
+    log_det_complete: float  # log |A′|, as if the expected counts had been seen
+    log_own: float  # log of the part of the Gaussian in which the states have their own labels
+    flags: tuple[str, ...]
+
+
+def softmax_mode(problem: Problem, theta: FloatArray) -> SoftmaxMode:
+    """Climb to the mode of φ that is uphill from θ."""
+    climb = _climb(Objective.softmax(problem), theta)
+    point = climb.point
+    coordinates = free_coordinates(problem.layout, point.theta)
+    A = softmax_hessian(problem, point.theta, point.N, coordinates)
+    order = canonical_order(problem, point, coordinates)
+    factor = factorise(np.asfortranarray(A[np.ix_(order, order)]))
+    flags = [f"not converged: {climb.outcome}"] if climb.outcome is Outcome.MAX_STEPS else []
+    flags += factor.flags if factor else ["A is not positive definite: φ is not a maximum"]
+    return SoftmaxMode(
+        point,
+        factor.log_det if factor else None,
+        softmax_complete_log_det(problem, point.theta, point.N),
+        log_own_labels(problem, point, coordinates.free[order], factor.L) if factor else 0.0,
+        tuple(flags),
+    )
+
+
+def _climb(objective: Objective, theta: FloatArray) -> Climb:
+    start = objective.at(theta)
+    if objective.problem.exact:  # one M step is the maximum
+        return Climb(objective.em_step(start), 1, Outcome.CLOSED_FORM)
+    climb, _ = leave_saddles(objective, ascend(objective, em_while_fast(objective, start)))
+    return climb

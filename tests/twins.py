@@ -1,0 +1,158 @@
+"""Plain NumPy twins of the kernels: obvious, slow, and what tests hold the kernels to."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.inference.plans.trees import TreePlan
+
+
+def gather_blocks(x: FloatArray, positions: IntArray, cells: int, padding: float) -> FloatArray:
+    """Twin of `kernels.gather_blocks`, padded by one column."""
+    blocks = x[positions[:, None] + np.arange(cells)]
+    return np.column_stack([blocks, np.full(len(blocks), padding)])
+
+
+def scatter_blocks(blocks: FloatArray, positions: IntArray, cells: int, size: int) -> FloatArray:
+    """Twin of `kernels.scatter_blocks`, from zero."""
+    out = np.zeros(size)
+    np.add.at(out, positions[:, None] + np.arange(cells), blocks[:, :cells])
+    return out
+
+
+def sum_blocks(starts: IndexArray, entries: IndexArray, x: FloatArray) -> FloatArray:
+    """Twin of `kernels.sum_blocks`."""
+    bounds = itertools.pairwise(starts)
+    return np.array([x[entries[a:b]].sum(axis=0) for a, b in bounds]).reshape(-1, x.shape[1])
+
+
+def spread_patterns(
+    starts: IndexArray, entries: IndexArray, patterns: FloatArray, blocks: int
+) -> FloatArray:
+    """Twin of `kernels.spread_patterns`, from zero."""
+    out = np.zeros((blocks, patterns.shape[1]))
+    owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    np.add.at(out, entries, patterns[owner])
+    return out
+
+
+def sum_patterns(table: FloatArray, index: IndexArray) -> FloatArray:
+    """Twin of `kernels.sum_patterns`."""
+    return np.asarray(table[index].sum(axis=1))
+
+
+def spread_rows(rows: FloatArray, index: IndexArray, patterns: int) -> FloatArray:
+    """Twin of `kernels.spread_rows`, from zero."""
+    out = np.zeros((patterns, rows.shape[1]))
+    np.add.at(out, index, rows[:, None, :])
+    return out
+
+
+def posterior_rows(table: FloatArray, index: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Twin of `kernels.posterior_rows`: posterior and log-likelihood of each row."""
+    x = sum_patterns(table, index)
+    log_z = np.asarray(logsumexp(x, axis=1))
+    possible = np.isfinite(log_z)[:, None]
+    shift = np.where(possible, log_z[:, None], 0.0)
+    return np.where(possible, np.exp(x - shift), 0.0), log_z
+
+
+def expect_rows(
+    table: FloatArray, index: IndexArray, counts: FloatArray
+) -> tuple[FloatArray, float]:
+    """Twin of `kernels.expect_rows`: expected counts of the patterns, and log-likelihood."""
+    r, log_z = posterior_rows(table, index)
+    log_lik = np.sum(counts[counts > 0] * log_z[counts > 0])
+    return spread_rows(counts[:, None] * r, index, len(table)), float(log_lik)
+
+
+def tangent_rows(
+    table: FloatArray, direction: FloatArray, index: IndexArray, counts: FloatArray
+) -> FloatArray:
+    """Twin of `kernels.tangent_rows`, from zero."""
+    posterior, _ = posterior_rows(table, index)
+    t = sum_patterns(direction, index)
+    mean = np.sum(posterior * t, axis=1, keepdims=True)
+    return spread_rows(counts[:, None] * posterior * (t - mean), index, len(direction))
+
+
+def mark_blocks(
+    starts: IndexArray, entries: IndexArray, index: IndexArray, blocks: int
+) -> FloatArray:
+    """Twin of `kernels.mark_blocks`: 0/1, which block a row touches."""
+    out = np.zeros((len(index), blocks))
+    for i, patterns in enumerate(index):
+        for p in patterns:
+            out[i, entries[starts[p] : starts[p + 1]]] = 1.0
+    return out
+
+
+def score_rows(
+    starts: IndexArray,
+    entries: IndexArray,
+    index: IndexArray,
+    posterior: FloatArray,
+    inverse_theta: FloatArray,
+) -> FloatArray:
+    """Twin of `kernels.score_rows`."""
+    touched = mark_blocks(starts, entries, index, len(inverse_theta))
+    cells = inverse_theta.shape[1]
+    scores = touched[:, :, None] * posterior[:, None, :cells] * inverse_theta
+    return np.asarray(scores.reshape(len(index), -1))
+
+
+def maximize(N: FloatArray, pseudo: FloatArray, ij: IndexArray, theta: FloatArray) -> FloatArray:
+    """Twin of `kernels.maximize`."""
+    total = np.bincount(ij, weights=N + pseudo)[ij]
+    return np.where(total > 0, (N + pseudo) / np.where(total > 0, total, 1.0), theta)
+
+
+def two_loop(moves: FloatArray, changes: FloatArray, curvature: FloatArray) -> FloatArray:
+    """Twin of `kernels.two_loop`: the whole inverse curvature by BFGS updates, oldest first."""
+    inverse = np.diag(1.0 / curvature)
+    for move, change in zip(moves, changes, strict=True):
+        keep = np.eye(len(move)) - np.outer(move, change) / (move @ change)
+        inverse = keep @ inverse @ keep.T + np.outer(move, move) / (move @ change)
+    return inverse
+
+
+def expect_trees(
+    trees: TreePlan, log_theta: FloatArray, cards: Sequence[int]
+) -> tuple[FloatArray, float]:
+    """Twin of `tree_kernels.expect_trees`, from zero: every joint table whole, without cliques."""
+    a = trees.arrays
+    out, log_lik = np.zeros_like(log_theta), 0.0
+    for t, kind in enumerate(trees.kinds):
+        shape = [cards[v] for v in kind.members]
+        states = np.indices(shape).reshape(len(shape), -1)  # of each member, in each joint state
+        positions = [_positions(trees, t, f, states) for f in range(len(kind.families))]
+        for i in range(a.kind_instances[t], a.kind_instances[t + 1]):
+            first = a.kind_offsets[t] + (i - a.kind_instances[t]) * a.kind_width[t]
+            places = [a.offsets[first + f] + p for f, p in enumerate(positions)]
+            x = np.sum([log_theta[p] for p in places], axis=0)
+            log_z = logsumexp(x)
+            if a.counts[i] > 0:
+                log_lik += a.counts[i] * log_z
+            if np.isfinite(log_z):
+                for p in places:
+                    np.add.at(out, p, a.counts[i] * np.exp(x - log_z))
+    return out, float(log_lik)
+
+
+def _positions(trees: TreePlan, t: int, column: int, states: IntArray) -> IntArray:
+    """Where each joint state of a kind's members points to in one of its families."""
+    a = trees.arrays
+    cliques = range(a.kind_cliques[t], a.kind_cliques[t + 1])
+    for q, clique in zip(cliques, trees.cliques[t], strict=True):
+        for s in range(a.slots[q], a.slots[q + 1]):
+            if a.slot_family[s] == column:
+                places = [trees.kinds[t].members.index(v) for v in clique.variables]
+                sizes = states[places].max(axis=1) + 1
+                cell = np.ravel_multi_index(tuple(states[places]), tuple(sizes))
+                return np.asarray(a.maps[a.slot_map[s] + cell], dtype=np.int64)
+    raise ValueError(f"family {column} has no slot")
