@@ -1,0 +1,71 @@
+# The public names, and where they live. This is the only list: `__init__.py` reads it too.
+
+from lacunet import plots as plots
+from lacunet.api import (
+    Assignment as Assignment,
+    Scores as Scores,
+    assign as assign,
+    compare as compare,
+    compare_missing as compare_missing,
+    em_traces as em_traces,
+    fit as fit,
+    fit_statistics as fit_statistics,
+    information_criteria as information_criteria,
+    intervals as intervals,
+    learn_structure as learn_structure,
+    likelihood_ratio_test as likelihood_ratio_test,
+    log_evidence as log_evidence,
+    log_evidence_bounds as log_evidence_bounds,
+    match_classes as match_classes,
+    missing_as_state as missing_as_state,
+    query as query,
+    random_model as random_model,
+    score as score,
+    select as select,
+    simulate as simulate,
+)
+from lacunet.data import (
+    Column as Column,
+    Table as Table,
+    dataset_path as dataset_path,
+    load_dataset as load_dataset,
+    read_table as read_table,
+)
+from lacunet.describe.bootstrap_test import RatioTest as RatioTest
+from lacunet.describe.em_traces import Traces as Traces
+from lacunet.describe.intervals import Intervals as Intervals
+from lacunet.describe.statistics import FitStatistics as FitStatistics
+from lacunet.errors import (
+    DataError as DataError,
+    LacunetError as LacunetError,
+    ModelError as ModelError,
+    OptionError as OptionError,
+    OutputError as OutputError,
+)
+from lacunet.estimators import (
+    BayesianNetworkModel as BayesianNetworkModel,
+    LatentClassModel as LatentClassModel,
+    LatentClassSelector as LatentClassSelector,
+)
+from lacunet.evidence.measure import Measurement as Measurement
+from lacunet.evidence.sandwich import Sandwich as Sandwich
+from lacunet.learn.fit import Fit as Fit
+from lacunet.model.formats import read_network as read_network, write_network as write_network
+from lacunet.model.formats.networkx_door import (
+    from_networkx as from_networkx,
+    to_networkx as to_networkx,
+)
+from lacunet.model.formats.pgmpy_door import from_pgmpy as from_pgmpy, to_pgmpy as to_pgmpy
+from lacunet.model.formats.pyagrum_door import (
+    from_pyagrum as from_pyagrum,
+    to_pyagrum as to_pyagrum,
+)
+from lacunet.model.modelfile import read_model as read_model, write_model as write_model
+from lacunet.model.network import Model as Model, Network as Network, Variable as Variable
+from lacunet.report.page import write_report as write_report
+from lacunet.scores import Evidence as Evidence
+from lacunet.search.average import Labellings as Labellings
+from lacunet.search.candidates import Candidate as Candidate, Selection as Selection
+from lacunet.search.hole_readings import MissingComparison as MissingComparison
+
+__version__: str
