@@ -21,7 +21,7 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.starts import Map
 from lacunet.model.display import shown_families
-from lacunet.model.latent_class import is_latent_class
+from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.network import Model
 from lacunet.progress import Listener, ignore
 from lacunet.tabular import Grid, Printable, number, probability
@@ -68,8 +68,8 @@ class Intervals(Printable):
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show: a line for each probability."""
         notes = [self.method, *(f"- {flag}" for flag in self.flags)]
-        if is_latent_class(self.model.network):
-            left, rows = "", list(self._profile_rows())
+        if (classes := find_classes(self.model.network)) is not None:
+            left, rows = "", list(self._profile_rows(classes))
         else:
             shown, left = shown_families(self.model.network)
             rows = [row for i in shown for row in self._family_rows(i)]
@@ -86,12 +86,12 @@ class Intervals(Printable):
             )
         ]
 
-    def _profile_rows(self) -> Iterator[tuple[str, ...]]:
-        network = self.model.network
-        root = network.variables[0]
+    def _profile_rows(self, classes: LatentClasses) -> Iterator[tuple[str, ...]]:
+        root = classes.variable
         for k, state in enumerate(root.labels):
-            yield (f"{root.name} {state}", "size", *self._cells(0, (k,)))
-        for i, v in enumerate(network.variables[1:], start=1):
+            yield (f"{root.name} {state}", "size", *self._cells(classes.root, (k,)))
+        for i in classes.leaves:
+            v = self.model.network.variables[i]
             for k in range(1 if len(v.states) == 2 else 0, len(v.states)):
                 for c, state in enumerate(root.labels):
                     given = f"{root.name} {state}"

@@ -14,7 +14,7 @@ from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.plans.builder import totals
 from lacunet.inference.plans.decompose import hole_patterns
-from lacunet.model.latent_class import is_latent_class
+from lacunet.model.latent_class import find_classes
 from lacunet.model.network import Model
 
 LARGEST_TABLE = 1 << 20  # cells: beyond that a table is so sparse that no test of it means anything
@@ -122,8 +122,8 @@ def bivariate_residuals(model: Model, codes: CodeArray, counts: FloatArray) -> l
 def pair_table(model: Model, i: int, j: int) -> FloatArray:
     """Give p(x_i, x_j) of two variables that can be seen."""
     network, layout = model.network, model.network.layout
-    if is_latent_class(network):
-        weights = layout.table(model.theta, 0)
+    if (classes := find_classes(network)) is not None:
+        weights = layout.table(model.theta, classes.root)
         joint: FloatArray = np.einsum(
             "c,ca,cb->ab", weights, layout.table(model.theta, i), layout.table(model.theta, j)
         )

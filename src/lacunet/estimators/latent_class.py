@@ -8,6 +8,7 @@ from lacunet import api
 from lacunet.arrays import FloatArray
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import Categories
+from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, Alpha
 
@@ -123,5 +124,6 @@ class LatentClassModel(HiddenStateEstimator):
 
 def profiles(model: Model) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Sizes of the classes, and p(state | class) of each column."""
-    root, *leaves = (v.name for v in model.network.variables)
-    return model.table(root), {name: model.table(name) for name in leaves}
+    classes = classes_of(model.network)
+    leaves = [model.network.variables[i].name for i in classes.leaves]
+    return model.table(classes.variable.name), {name: model.table(name) for name in leaves}

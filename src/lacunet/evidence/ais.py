@@ -26,6 +26,7 @@ from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import case_counts
 from lacunet.learn.starts import Map
+from lacunet.model.latent_class import classes_of
 from lacunet.scoring.occupancy import log_factors
 
 STEPS, GROUPS = 128, 4  # of the first round
@@ -112,7 +113,7 @@ class UsedClasses:
         self, fewer: Problem, samples: Sequence[FloatArray], seed: int, spread: Map
     ) -> list[Leg]:
         """Give the legs of a problem in which all classes are to be used."""
-        m = fewer.layout.cards[0]
+        m = classes_of(fewer.network).number
         if m not in self.legs:
             starts = samples[:SAMPLES]
             self.legs[m] = legs_of(fewer, starts, all_used(fewer), (seed, STREAM, m), spread)

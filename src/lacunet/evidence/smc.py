@@ -13,6 +13,7 @@ from lacunet.evidence.particle_run import Run, run_particles
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
 from lacunet.learn.starts import Map
+from lacunet.model.latent_class import classes_of
 
 RUNS = 16  # of the first round: enough to judge their spread
 WAVE = 4  # runs between two looks at the clock
@@ -76,8 +77,9 @@ class ParticleRounds:
         logs = np.array([run.log_evidence for run in self.runs])
         weights = np.exp(logs - logs.max())
         weights /= weights.sum() * self.particles
-        block = self.problem.layout.block(0)
-        found = np.zeros(self.problem.layout.cards[0] + 1)
+        classes = classes_of(self.problem.network)
+        block = self.problem.layout.block(classes.root)
+        found = np.zeros(classes.number + 1)
         for run, weight in zip(self.runs, weights, strict=True):
             in_use = (run.exponents[:, block] > self.problem.alpha[block]).sum(axis=1)
             found += weight * np.bincount(in_use, minlength=len(found))

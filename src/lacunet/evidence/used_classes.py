@@ -12,6 +12,7 @@ from lacunet.evidence.annealing import Allowed
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.learn.variational import at_weights, mean_log
+from lacunet.model.latent_class import classes_of
 from lacunet.scoring.occupancy import log_factors
 
 NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
@@ -19,7 +20,7 @@ NO_MASS = 20.0  # nats: a number of used classes this much below the best is lef
 
 def all_used(problem: Problem) -> Allowed:
     """The count vectors in which every class has a case."""
-    sizes = problem.layout.block(0)
+    sizes = problem.layout.block(classes_of(problem.network).root)
 
     def allowed(N: FloatArray) -> BoolArray:
         return np.asarray((N[:, sizes] > 0).all(axis=1))
@@ -29,7 +30,7 @@ def all_used(problem: Problem) -> Allowed:
 
 def used(problem: Problem, N: FloatArray) -> BoolArray:
     """Which classes have a case, (k,)."""
-    found: BoolArray = N[problem.layout.block(0)] > 0
+    found: BoolArray = problem.layout.table(N, classes_of(problem.network).root) > 0
     return found
 
 
@@ -44,8 +45,8 @@ def among(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
     old, new = fewer.layout, problem.layout
     tables = []
     for i in range(len(new.cards)):
-        table = np.zeros([new.cards[v] for v in new.families[i]])
-        table[: old.cards[0]] = old.table(N, i)
+        table, few = np.zeros([new.cards[v] for v in new.families[i]]), old.table(N, i)
+        table[: len(few)] = few
         tables.append(table)
     return new.flat(tables)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.model.latent_class import is_latent_class
+from lacunet.model.latent_class import classes_of, find_classes
 from lacunet.model.network import with_hidden
 
 
@@ -26,7 +26,8 @@ def _alike(problem: Problem, h: int) -> bool:
 
 def exchangeable(problem: Problem) -> bool:
     """Whether it is a latent class model whose prior does not tell the classes apart."""
-    return is_latent_class(problem.network) and interchangeable(problem) == (0,)
+    classes = find_classes(problem.network)
+    return classes is not None and interchangeable(problem) == (classes.root,)
 
 
 def with_classes(problem: Problem, classes: int) -> Problem:
@@ -35,12 +36,10 @@ def with_classes(problem: Problem, classes: int) -> Problem:
     The exponents are those of the given problem, class by class: with a prior that depends on the
     number of classes (BDeu) that is not the prior that a model with `classes` classes would get.
     """
-    old = problem.layout
-    if classes == old.cards[0]:
+    old = classes_of(problem.network)
+    if classes == old.number:
         return problem
-    network = with_hidden(problem.network, {problem.network.variables[0].name: classes})
-    tables = [np.full(classes, old.table(problem.alpha, 0)[0])]
-    for i in range(1, len(old.cards)):
-        one = old.table(problem.alpha, i)[0]
-        tables.append(np.broadcast_to(one, (classes, len(one))))
+    network = with_hidden(problem.network, {old.variable.name: classes})
+    each = [problem.layout.table(problem.alpha, i)[0] for i in range(len(problem.layout.cards))]
+    tables = [np.broadcast_to(one, (classes, *np.shape(one))) for one in each]
     return problem_of_codes(problem.codes, problem.counts, network, network.layout.flat(tables))

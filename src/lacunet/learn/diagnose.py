@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.model.latent_class import is_latent_class
+from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 
@@ -31,10 +31,10 @@ class Shape(Protocol):
 
 def diagnose(problem: Shape, theta: FloatArray, N: FloatArray) -> Iterator[str]:
     """Name empty states and, of a latent class model, duplicate and boundary classes."""
-    if is_latent_class(problem.network):
-        yield from _classes(problem, theta, N)
-    else:
+    if (classes := find_classes(problem.network)) is None:
         yield from _states(problem, N)
+    else:
+        yield from _classes(problem.layout, classes, theta, N)
 
 
 def _states(problem: Shape, N: FloatArray) -> Iterator[str]:
@@ -48,14 +48,14 @@ def _states(problem: Shape, N: FloatArray) -> Iterator[str]:
             yield f"empty state: {v.name} {v.labels[k]} holds {sizes[k]:.2g} expected cases"
 
 
-def _classes(problem: Shape, theta: FloatArray, N: FloatArray) -> Iterator[str]:
-    network, layout = problem.network, problem.layout
-    root = network.variables[0]
-    sizes = N[layout.block(0)]
+def _classes(
+    layout: Layout, classes: LatentClasses, theta: FloatArray, N: FloatArray
+) -> Iterator[str]:
+    root, sizes = classes.variable, layout.table(N, classes.root)
     empty = sizes < EMPTY
     for c in np.flatnonzero(empty):
         yield f"empty class: {root.name} {root.states[c]} holds {sizes[c]:.2g} expected cases"
-    profiles = [layout.table(theta, i) for i in range(1, len(network.variables))]
+    profiles = [layout.table(theta, i) for i in classes.leaves]
     for a in range(len(sizes)):
         for b in range(a + 1, len(sizes)):
             apart = max(np.abs(t[a] - t[b]).max() for t in profiles)
@@ -64,12 +64,14 @@ def _classes(problem: Shape, theta: FloatArray, N: FloatArray) -> Iterator[str]:
                     f"duplicate classes: {root.name} {root.states[a]} and {root.states[b]} differ "
                     f"nowhere by more than {apart:.2g}"
                 )
-    N_ij = layout.spread(layout.sum_k(N))
-    leaves = slice(layout.block(0).stop, None)
-    at_zero = (N < BOUNDARY)[leaves] & (N_ij >= EMPTY)[leaves]
+    N_ijk, N_ij = (
+        np.hstack([layout.table(x, i) for i in classes.leaves])
+        for x in (N, layout.spread(layout.sum_k(N)))
+    )
+    at_zero = (N_ijk < BOUNDARY) & (N_ij >= EMPTY)
     if at_zero.any():
-        classes = sorted({int(j) for j in (layout.ij[leaves][at_zero] - 1) % len(sizes)})
+        where = ", ".join(str(root.states[c]) for c in np.flatnonzero(at_zero.any(axis=1)))
         yield (
             f"boundary: {int(at_zero.sum())} of {at_zero.size} probabilities have no expected cases"
-            f" ({root.name} {', '.join(str(root.states[c]) for c in classes)})"
+            f" ({root.name} {where})"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
-from lacunet.model.latent_class import is_latent_class
+from lacunet.model.latent_class import classes_of, is_latent_class
 from lacunet.model.network import Model, Network
 from lacunet.state import label
 from lacunet.tabular import Grid, probability
@@ -27,17 +27,16 @@ def profile_grid(model: Model) -> Grid:
     Of a variable with two states only the second is shown; the first has the rest.
     """
     network, layout = model.network, model.network.layout
-    if not is_latent_class(network):
-        raise ValueError("only latent class models have class profiles")
-    root = network.variables[0]
-    sizes = layout.table(model.theta, 0)
+    classes = classes_of(network)
+    sizes = layout.table(model.theta, classes.root)
     rows = [("size", *(probability(p) for p in sizes))]
-    for i, v in enumerate(network.variables[1:], start=1):
-        table = layout.table(model.theta, i)
+    for i in classes.leaves:
+        v, table = network.variables[i], layout.table(model.theta, i)
         rows.extend(
             (f"{v.name} = {v.labels[k]}", *(probability(p) for p in table[:, k]))
             for k in range(1 if len(v.states) == 2 else 0, len(v.states))
         )
+    root = classes.variable
     header = ("", *(f"{root.name} {label(s)}" for s in root.states))
     return Grid("Class profiles: p(answer | class)", header, tuple(rows))
 

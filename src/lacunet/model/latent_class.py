@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lacunet.errors import OptionError
 from lacunet.model.network import Network, Variable, check_table_sizes
@@ -36,9 +37,46 @@ def _more(taken: set[str]) -> list[str]:
     return [f"{HIDDEN_NAMES[0]}_{i}" for i in range(len(taken) + 1)]
 
 
+@dataclass(frozen=True)
+class LatentClasses:
+    """Where a latent class model has its classes: the root may stand anywhere among the variables.
+
+    The first axis of every table is the class.
+    """
+
+    root: int  # index of the hidden variable
+    leaves: tuple[int, ...]  # indices of the observed variables
+    variable: Variable  # the hidden variable
+
+    @property
+    def number(self) -> int:
+        """How many classes there are."""
+        return len(self.variable.states)
+
+
+def find_classes(network: Network) -> LatentClasses | None:
+    """Find the classes of a network of one hidden root with observed leaves; None of any other.
+
+    >>> leaf, root = Variable("smokes", ("no", "yes")), Variable("class", (1, 2, 3), hidden=True)
+    >>> find_classes(Network.build([leaf, root], [(1,), ()])).root
+    1
+    """
+    if len(network.hidden) != 1:
+        return None
+    (root,) = network.hidden
+    if network.parents[root] or any(network.parents[i] != (root,) for i in network.observed):
+        return None
+    return LatentClasses(root, network.observed, network.variables[root])
+
+
+def classes_of(network: Network) -> LatentClasses:
+    """Give the classes of what must be a latent class model."""
+    found = find_classes(network)
+    if found is None:
+        raise ValueError("only latent class models have classes")
+    return found
+
+
 def is_latent_class(network: Network) -> bool:
     """Whether the network is one hidden root with observed leaves."""
-    return network.hidden == (0,) and network.parents == (
-        (),
-        *([(0,)] * (len(network.variables) - 1)),
-    )
+    return find_classes(network) is not None

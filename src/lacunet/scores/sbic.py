@@ -19,6 +19,7 @@ from lacunet.arrays import FloatArray
 from lacunet.inference.classes import with_classes
 from lacunet.learn.fit import learn
 from lacunet.learn.objective import Estimate
+from lacunet.model.latent_class import classes_of
 from lacunet.scoring.score import LATENT_CLASSES, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
@@ -64,14 +65,15 @@ def sbic(at: ScoreInput) -> Evidence:
     The exponent of the class weights is that of the prior.
     """
     problem = at.problem
-    k, *cards = problem.layout.cards
+    classes = classes_of(problem.network)
+    cards = [problem.layout.cards[i] for i in classes.leaves]
     leaf = sum(cards) - len(cards)
     saturated = math.prod(map(float, cards)) - 1.0
-    a = float(problem.layout.table(problem.alpha, 0).mean())
+    a = float(problem.layout.table(problem.alpha, classes.root).mean())
     log_liks, flags = _largest_log_liks(at)
     coefficients = [
         [learning_coefficient(i, j, leaf, a, saturated) for j in range(1, i + 1)]
-        for i in range(1, k + 1)
+        for i in range(1, classes.number + 1)
     ]
     value = float(singular_bic(log_liks, coefficients, at.log_cases)[-1])
     terms = {"log p(D|θ̂)": log_liks[-1], "−λ log N": value - log_liks[-1]}
@@ -86,7 +88,7 @@ def _largest_log_liks(at: ScoreInput) -> tuple[list[float], tuple[str, ...]]:
     names = tuple(v.name for v in flat.network.variables)
     found: list[float] = []
     flags: list[str] = []
-    for m in range(1, flat.layout.cards[0] + 1):
+    for m in range(1, classes_of(flat.network).number + 1):
 
         def fit(m: int = m) -> float:
             return learn(with_classes(flat, m), options).log_lik

@@ -21,6 +21,7 @@ from lacunet.arrays import FloatArray
 from lacunet.inference.classes import with_classes
 from lacunet.inference.expectation import pattern_posteriors, safe_log
 from lacunet.inference.problem import Problem
+from lacunet.model.latent_class import classes_of
 from lacunet.scoring.score import EXCHANGEABLE, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
@@ -49,7 +50,9 @@ def log_factors(problem: Problem) -> FloatArray:
     A case that shows nothing says nothing of its class: such cases are not counted.
     """
     told = float(problem.counts[(problem.codes >= 0).any(axis=1)].sum())
-    return log_occupancy(problem.layout.cards[0], float(problem.alpha[0]), told)
+    classes = classes_of(problem.network)
+    a = float(problem.layout.table(problem.alpha, classes.root)[0])
+    return log_occupancy(classes.number, a, told)
 
 
 def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
@@ -58,7 +61,7 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
     Each has its posterior under the weights. Classes are taken as if independent: they are not
     quite, but where the product is far from 1, one or two of them are nearly sure to be empty.
     """
-    log_empty = np.zeros(problem.layout.cards[0])
+    log_empty = np.zeros(classes_of(problem.network).number)
     for plan in problem.components.patterns:
         r = pattern_posteriors(plan, log_weights)[:, : plan.cells]
         log_empty += xlog1py(plan.counts[:, None], -np.minimum(r, 1.0)).sum(axis=0)
@@ -89,7 +92,7 @@ def occupied(
     name = f"{score.name}-occupied"
 
     def evaluate(at: ScoreInput) -> Evidence:
-        k = at.problem.layout.cards[0]
+        k = classes_of(at.problem.network).number
         parts = log_factors(at.problem)
         parts[0] += with_classes(at.problem, 1).log_seen  # one class needs no approximation
         if k == 1:
@@ -130,7 +133,7 @@ def _all_used(
     the score knows the posterior of the parameters, it tells how much of that has the labels of its
     own mode: modes that overlap would count the rest again and again.
     """
-    found, m = at.evidence(score), at.problem.layout.cards[0]
+    found, m = at.evidence(score), classes_of(at.problem.network).number
     terms = {
         f"{score.name}, {m} classes": found.value,
         f"log {m}!": math.lgamma(m + 1),

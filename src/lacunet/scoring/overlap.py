@@ -17,6 +17,7 @@ from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.labels import JITTER, Labels, Regions
 from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Point
+from lacunet.model.latent_class import classes_of
 
 DRAWS = 400
 
@@ -51,18 +52,21 @@ def log_own_labels(problem: Problem, mode: Point, free: IntArray, L: FloatArray)
 
 def _expected(problem: Problem, phi: FloatArray) -> FloatArray:
     """θ of some φ, times the cases that go with it."""
-    layout = problem.layout
+    layout, root = problem.layout, classes_of(problem.network).root
     theta: FloatArray = np.exp(phi - phi.max())
     theta /= layout.spread(layout.sum_k(theta))
-    cases = np.full(layout.configurations, problem.cases)
-    cases[1:] *= np.tile(theta[layout.block(0)], len(layout.cards) - 1)  # of leaves, by class
-    return theta * layout.spread(cases)
+    of_class = (problem.cases * layout.table(theta, root))[:, None]
+    tables = [layout.table(theta, i) for i in range(len(layout.cards))]
+    return layout.flat(
+        [problem.cases * t if i == root else t * of_class for i, t in enumerate(tables)]
+    )
 
 
 def _places(problem: Problem, mode: Point) -> IntArray:
     """Number all positions by the name of their variable, the size of their class, their state."""
     layout, variables = problem.layout, problem.network.variables
-    sizes = layout.table(mode.N, 0)
+    root = classes_of(problem.network).root
+    sizes = layout.table(mode.N, root)
     by_size = np.argsort(np.argsort(-sizes, kind="stable"))
     names = sorted(v.name for v in variables)
     keys = np.empty((3, layout.size), dtype=np.int64)
@@ -70,8 +74,8 @@ def _places(problem: Problem, mode: Point) -> IntArray:
         block = layout.block(i)
         labels = sorted(variable.labels)
         states = np.array([labels.index(label) for label in variable.labels])
-        classes = layout.k[block] if i == 0 else layout.ij[block] - layout.ij[block].min()
-        keys[0, block] = 0 if i == 0 else states[layout.k[block]]
+        classes = layout.k[block] if i == root else layout.ij[block] - layout.ij[block].min()
+        keys[0, block] = 0 if i == root else states[layout.k[block]]
         keys[1, block] = by_size[classes]
         keys[2, block] = names.index(variable.name)
     return np.argsort(np.lexsort(keys))

@@ -19,6 +19,7 @@ from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.starts import Map
 from lacunet.learn.variational import Variational, at_theta, vary
+from lacunet.model.latent_class import classes_of
 from lacunet.model.prior import log_prior
 from lacunet.progress import Listener, ignore
 from lacunet.scoring.once import Once
@@ -107,7 +108,7 @@ class ScoreInput:
 
         It is what a candidate with so many classes gets, where that has the same prior.
         """
-        if classes == self.problem.layout.cards[0]:
+        if classes == classes_of(self.problem.network).number:
             return self
         options = self.options
         if (self.problem.alpha < 1.0).any():  # no maximum of the posterior
@@ -156,7 +157,8 @@ def fitted(
 
     if not exchangeable(problem):
         return make()
-    found: Fitted = shared.get(_key(problem, problem.layout.cards[0], options, rank), make)
+    classes = classes_of(problem.network).number
+    found: Fitted = shared.get(_key(problem, classes, options, rank), make)
     return found
 
 

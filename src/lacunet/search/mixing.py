@@ -19,6 +19,7 @@ from lacunet.data.table import Table
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.expectation import safe_log
+from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 
 
@@ -51,7 +52,7 @@ class Mixture:
 
 def class_posterior(model: Model, codes: CodeArray) -> FloatArray:
     """p(class | row) of a latent class model, (rows, classes)."""
-    (found,) = posterior(model, codes, [(0,)])
+    (found,) = posterior(model, codes, [(classes_of(model.network).root,)])
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.model.latent_class import latent_class
+from lacunet.model.latent_class import classes_of, latent_class
 from lacunet.model.network import Network, with_hidden
 from lacunet.search.candidates import Proposal
 
@@ -36,7 +36,7 @@ def latent_classes(table: Table, states: Sequence[int]) -> list[Proposal]:
     found = []
     for k in sorted(set(states)):
         network = latent_class(columns, k)
-        found.append(Proposal(k, network, {network.variables[0].name: k}))
+        found.append(Proposal(k, network, {classes_of(network).variable.name: k}))
     return found
 
 
