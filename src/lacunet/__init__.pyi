@@ -50,7 +50,12 @@ from lacunet.estimators import (
 from lacunet.evidence.measure import Measurement as Measurement
 from lacunet.evidence.sandwich import Sandwich as Sandwich
 from lacunet.learn.fit import Fit as Fit
-from lacunet.model.formats import read_network as read_network, write_network as write_network
+from lacunet.model.formats import (
+    read_model as read_model,
+    read_network as read_network,
+    write_model as write_model,
+    write_network as write_network,
+)
 from lacunet.model.formats.networkx_door import (
     from_networkx as from_networkx,
     to_networkx as to_networkx,
@@ -60,7 +65,6 @@ from lacunet.model.formats.pyagrum_door import (
     from_pyagrum as from_pyagrum,
     to_pyagrum as to_pyagrum,
 )
-from lacunet.model.modelfile import read_model as read_model, write_model as write_model
 from lacunet.model.network import Model as Model, Network as Network, Variable as Variable
 from lacunet.report.page import write_report as write_report
 from lacunet.scores import Evidence as Evidence

@@ -6,7 +6,7 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-from lacunet.errors import OptionError
+from lacunet.errors import LacunetError, OptionError
 
 
 def find(module: str) -> Any | None:
@@ -25,19 +25,26 @@ def find(module: str) -> Any | None:
         return import_module(module)
 
 
-def require(module: str, *, extra: str, what: str) -> Any:
+def require(
+    module: str,
+    *,
+    extra: str | None = None,
+    what: str = "",
+    error: type[LacunetError] = OptionError,
+) -> Any:
     """Import a module; if its package is not there, say who needs it, and what installs it.
+
+    `extra` is the name of the extra that installs it, if not the package's own.
 
     >>> require("no_such_package", extra="report", what="the report")
     Traceback (most recent call last):
     lacunet.errors.OptionError: the report needs no_such_package, which is not installed. Install it
     with: pip install 'lacunet[report]'.
     """
-    found = find(module)
-    if found is None:
+    loaded = find(module)
+    if loaded is None:
         package = module.partition(".")[0]
-        raise OptionError(
-            f"{what} needs {package}, which is not installed. Install it with: "
-            f"pip install 'lacunet[{extra}]'."
-        )
-    return found
+        needed = f"{what} needs {package}, which" if what else package
+        install = f"pip install 'lacunet[{extra or package}]'"
+        raise error(f"{needed} is not installed. Install it with: {install}.")
+    return loaded

@@ -22,14 +22,15 @@ from pgmpy.readwrite import (
 
 import lacunet.optional
 from lacunet.errors import ModelError
-from lacunet.model.formats import bif, optional, read_network, write_network
+from lacunet.model.formats import bif, read_network, write_network
 from lacunet.model.formats.networkx_door import from_networkx, to_networkx
 from lacunet.model.formats.pgmpy_door import from_pgmpy, to_pgmpy
 from lacunet.model.formats.pyagrum_door import from_pyagrum, to_pyagrum
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.sampling import sample_codes
+from lacunet.optional import require
 
-gum = optional.load("pyagrum")  # a plain import crashes where warnings are errors
+gum = require("pyagrum")  # a plain import crashes where warnings are errors
 
 PGMPY = {
     ".bif": (BIFReader, BIFWriter),

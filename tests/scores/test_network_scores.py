@@ -18,11 +18,12 @@ from lacunet import api
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
-from lacunet.model.formats import bif, optional
+from lacunet.model.formats import bif
 from lacunet.model.formats.pyagrum_door import to_pyagrum
 from lacunet.model.network import Network
 from lacunet.model.prior import log_prior
 from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.optional import require
 from lacunet.scores import SCORES, ScoreInput
 from lacunet.scores.bd import BD
 from lacunet.scores.bic import BIC
@@ -35,7 +36,7 @@ from lacunet.scoring.score import EVERYWHERE
 from network_problems import NetworkCase, build, make, network_cases
 from quick import AT_THETA, quick_sampling
 
-gum = optional.load("pyagrum")  # a plain import crashes where warnings are errors
+gum = require("pyagrum")  # a plain import crashes where warnings are errors
 
 WORLDS = 400  # completions of the data that the exact evidence is summed over, at most
 

@@ -10,7 +10,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from lacunet.tabular import Figure, Grid, Printable, Together, number, probability
+from lacunet.tabular import Grid, Printable, Shown, Together, number, probability
 
 HOSTILE = [
     "<script>alert('x')</script>",
@@ -104,13 +104,13 @@ def test_a_grid_of_words_is_text():
     assert facts.latex() == "A fact\\par\n1 \\textless{} 2\\par\n"
 
 
-def test_figures_are_texts():
-    figure = Figure("<0.001", 1e-9)
-    assert figure == "<0.001"
-    assert f"{figure:>8}" == "  <0.001"
-    again = pickle.loads(pickle.dumps(figure))
-    assert (again, again.value) == (figure, 1e-9)
-    assert "*" + figure == "*<0.001"
+def test_shown_numbers_are_texts():
+    shown = Shown("<0.001", 1e-9)
+    assert shown == "<0.001"
+    assert f"{shown:>8}" == "  <0.001"
+    again = pickle.loads(pickle.dumps(shown))
+    assert (again, again.value) == (shown, 1e-9)
+    assert "*" + shown == "*<0.001"
 
 
 @pytest.mark.parametrize("write", [Printable.to_csv, Printable.to_markdown, Printable.to_latex])

@@ -11,7 +11,7 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, tell
 from lacunet.files import check_file
-from lacunet.model.modelfile import write_model
+from lacunet.model.formats import write_model
 from lacunet.model.prior import PAPER_ALPHA
 
 

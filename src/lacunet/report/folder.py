@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.files import atomic_folder, write_text
-from lacunet.model.modelfile import write_model
+from lacunet.model.formats import write_model
 from lacunet.report.documents import selection_document, to_json
 from lacunet.search.candidates import Selection
 

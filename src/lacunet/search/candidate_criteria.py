@@ -11,7 +11,7 @@ from lacunet.inference.problem import build_problem
 from lacunet.learn.objective import Estimate
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.tabular import Figure, Grid, Printable, number, probability
+from lacunet.tabular import Grid, Printable, Shown, number, probability
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Criteria(Printable):
 
         def starred(c: CandidateStatistics, name: str) -> str:
             text = number(c.criteria[name])
-            return Figure(f"*{text}", text.value) if chosen[name] == c.candidate.label else text
+            return Shown(f"*{text}", text.value) if chosen[name] == c.candidate.label else text
 
         def classes(c: CandidateStatistics) -> list[str]:
             by_name = {v.name: v for v in c.classification}

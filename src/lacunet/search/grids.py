@@ -10,7 +10,7 @@ from lacunet.scores import SCORES
 from lacunet.search.average import Label, Labellings
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.truth import TRUTH
-from lacunet.tabular import Figure, Grid, number, probability
+from lacunet.tabular import Grid, Shown, number, probability
 
 if TYPE_CHECKING:
     from lacunet.search.candidates import Candidate, Selection
@@ -151,7 +151,7 @@ def _only_some(selection: Selection) -> list[str]:
 
 def _starred(c: Candidate, score: str, chosen: Label | None) -> str:
     value = number(c.scores[score].value)
-    return Figure(f"*{value}", value.value) if chosen == c.label else value
+    return Shown(f"*{value}", value.value) if chosen == c.label else value
 
 
 def remarks(selection: Selection) -> list[str]:

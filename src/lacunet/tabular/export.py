@@ -1,7 +1,7 @@
 r"""Tables in the formats of other programs; everything that may come from data is escaped.
 
 Markdown is GitHub's, LaTeX needs the package booktabs. A CSV cell holds all the digits of a number
-(see `Figure`), the other formats what a person is shown.
+(see `Shown`), the other formats what a person is shown.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import re
 from collections.abc import Collection, Sequence
 
-from lacunet.tabular.numbers import Figure
+from lacunet.tabular.numbers import Shown
 
 Row = Sequence[str]
 
@@ -59,7 +59,7 @@ def csv_table(header: Row, rows: Sequence[Row]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     for line in (header, *rows):
-        writer.writerow([cell.digits() if isinstance(cell, Figure) else cell for cell in line])
+        writer.writerow([cell.digits() if isinstance(cell, Shown) else cell for cell in line])
     return buffer.getvalue()
 
 
@@ -141,11 +141,11 @@ def latex_table(
 def latex(text: str) -> str:
     r"""Escape a text, so that it shows as it is; a number gets a minus sign, not a hyphen.
 
-    >>> print(latex("50% of_all"), latex(Figure("-1.50", -1.5)))
+    >>> print(latex("50% of_all"), latex(Shown("-1.50", -1.5)))
     50\% of\_all $-$1.50
     """
     plain = " ".join(text.split())
-    if isinstance(text, Figure):
+    if isinstance(text, Shown):
         plain = plain.replace("-", "−")
     # A line of a table that begins with [ would be taken for an option of the \\ before it.
     guard = "{}" if plain.startswith(("[", "*")) else ""

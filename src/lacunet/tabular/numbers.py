@@ -6,10 +6,10 @@ import math
 from typing import Self
 
 
-class Figure(str):
+class Shown(str):
     """A text that stands for a number: tables show the text, CSV files get all the digits.
 
-    >>> Figure("<0.001", 1e-9).value
+    >>> Shown("<0.001", 1e-9).value
     1e-09
     """
 
@@ -19,9 +19,9 @@ class Figure(str):
 
     def __new__(cls, text: str, value: float) -> Self:
         """Take the text to show, and what it stands for."""
-        figure = super().__new__(cls, text)
-        figure.value = float(value)
-        return figure
+        shown = super().__new__(cls, text)
+        shown.value = float(value)
+        return shown
 
     def __getnewargs__(self) -> tuple[str, float]:  # type: ignore[override]
         return str(self), self.value
@@ -35,16 +35,16 @@ class Figure(str):
         return "" if math.isnan(self.value) else repr(self.value)
 
 
-def number(x: float, digits: int = 2) -> Figure:
+def number(x: float, digits: int = 2) -> Shown:
     """Write a number for a table; a value that does not exist is a dash.
 
     >>> number(-1234.5678), number(math.nan), number(-math.inf)
     ('-1234.57', '–', '-inf')
     """
-    return Figure("–" if math.isnan(x) else f"{x:.{digits}f}", x)
+    return Shown("–" if math.isnan(x) else f"{x:.{digits}f}", x)
 
 
-def probability(p: float, *, exact: bool = True) -> Figure:
+def probability(p: float, *, exact: bool = True) -> Shown:
     """Write a probability; one that is not quite 0 or 1 never looks as if it were.
 
     Where it is not `exact`, even 0 and 1 are taken for rounded values between them.
@@ -55,7 +55,7 @@ def probability(p: float, *, exact: bool = True) -> Figure:
     '>0.999'
     """
     if math.isnan(p):
-        return Figure("–", p)
+        return Shown("–", p)
     if exact and p in (0.0, 1.0):
-        return Figure(f"{p:.0f}", p)
-    return Figure("<0.001" if p < 0.001 else ">0.999" if p > 0.999 else f"{p:.3f}", p)
+        return Shown(f"{p:.0f}", p)
+    return Shown("<0.001" if p < 0.001 else ">0.999" if p > 0.999 else f"{p:.3f}", p)

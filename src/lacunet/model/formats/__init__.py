@@ -2,6 +2,7 @@
 
 A format is one module with ``read(text) -> Model`` and ``write(model) -> str``, and one line in
 `FORMATS`. Only the JSON model file holds a prior; the others are read with the same α everywhere.
+`read_model` and `write_model` are for that one format, whatever the name of the file.
 Structure and numbers come back exactly, states with their types (`typed`).
 """
 
@@ -19,7 +20,15 @@ from lacunet.model.formats import bif, json_model, xdsl, xmlbif
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
 
-__all__ = ["FORMATS", "Format", "check_network_file", "read_network", "write_network"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "check_network_file",
+    "read_model",
+    "read_network",
+    "write_model",
+    "write_network",
+]
 
 
 @dataclass(frozen=True)
@@ -34,26 +43,23 @@ class Format:
     prior: bool = False  # whether it holds α
 
 
+JSON_MODEL = Format(
+    "JSON model", (".json",), json_model.read, json_model.write, r"\A\s*\{", prior=True
+)
 FORMATS = (
     Format(
         "BIF", (".bif",), bif.read, bif.write, r"\A(\s|//.*\n|/\*(?s:.*?)\*/)*(network|variable)\b"
     ),
     Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), xmlbif.read, xmlbif.write, r"<BIF\b"),
     Format("XDSL", (".xdsl", ".xml"), xdsl.read, xdsl.write, r"<smile\b"),
-    Format("JSON model", (".json",), json_model.read, json_model.write, r"\A\s*\{", prior=True),
+    JSON_MODEL,
 )
 
 
 def read_network(path: str | os.PathLike[str], alpha: float = PAPER_ALPHA) -> Model:
     """Read a network with its parameters; `alpha` is the prior where the file holds none."""
     check_alpha(alpha)
-    allowed = _allowed(path)
-    text = _text(path)
-    try:
-        file_format = _chosen(allowed, text)
-        model = file_format.read(text)
-    except ModelError as error:
-        raise ModelError(f"{os.fspath(path)}: {error}") from None
+    file_format, model = _read(path, _allowed(path))
     if file_format.prior:
         return model
     return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
@@ -62,6 +68,16 @@ def read_network(path: str | os.PathLike[str], alpha: float = PAPER_ALPHA) -> Mo
 def write_network(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a network with its parameters, atomically."""
     write_text(path, _allowed(path)[0].write(model))
+
+
+def read_model(path: str | os.PathLike[str]) -> Model:
+    """Read and check a model file."""
+    return _read(path, [JSON_MODEL])[1]
+
+
+def write_model(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a model file, atomically."""
+    write_text(path, JSON_MODEL.write(model))
 
 
 def check_network_file(path: str | os.PathLike[str]) -> None:
@@ -74,14 +90,24 @@ def _allowed(path: str | os.PathLike[str]) -> list[Format]:
     if Path(path).is_dir():
         raise ModelError(f"{os.fspath(path)}: Is a directory. Give the path of a network file.")
     ending = Path(path).suffix.lower()
-    found = [f for f in FORMATS if ending in f.endings]
-    if not found:
+    allowed = [f for f in FORMATS if ending in f.endings]
+    if not allowed:
         known = "; ".join(f"{', '.join(f.endings)} ({f.name})" for f in FORMATS)
         raise ModelError(
             f"{os.fspath(path)}: the ending '{ending}' belongs to no network format. "
             f"Allowed are {known}."
         )
-    return found
+    return allowed
+
+
+def _read(path: str | os.PathLike[str], allowed: list[Format]) -> tuple[Format, Model]:
+    """Read a file in one of several formats; whatever is wrong with it, its path is named."""
+    text = _text(path)
+    try:
+        file_format = _chosen(allowed, text)
+        return file_format, file_format.read(text)
+    except ModelError as error:
+        raise ModelError(f"{os.fspath(path)}: {error}") from None
 
 
 def _chosen(allowed: list[Format], text: str) -> Format:

@@ -13,14 +13,14 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, connect, shapes
-from lacunet.model.formats.optional import load
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA, check_alpha
+from lacunet.optional import require
 
 
 def to_networkx(model: Model) -> Any:
     """Give the model as a networkx.DiGraph."""
-    graph = load("networkx").DiGraph()
+    graph = require("networkx", error=ModelError).DiGraph()
     network = model.network
     names = [v.name for v in network.variables]
     for i, v in enumerate(network.variables):
@@ -44,7 +44,7 @@ def from_networkx(graph: Any, alpha: float = PAPER_ALPHA) -> Model:
     ``hidden`` a variable is observed; without ``alpha`` its prior is `alpha`, one number or an
     array.
     """
-    load("networkx")
+    require("networkx", error=ModelError)
     check_alpha(alpha)
     if not (hasattr(graph, "is_directed") and graph.is_directed() and not graph.is_multigraph()):
         raise ModelError(f"{graph!r} is not a networkx.DiGraph. Give one, with directed edges.")

@@ -12,9 +12,9 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, connect
-from lacunet.model.formats.optional import load
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.optional import require
 
 
 def to_pgmpy(model: Model) -> Any:
@@ -22,10 +22,10 @@ def to_pgmpy(model: Model) -> Any:
     network = model.network
     names = [v.name for v in network.variables]
     states = {v.name: list(v.states) for v in network.variables}
-    other = load("pgmpy.models").DiscreteBayesianNetwork()
+    other = require("pgmpy.models", error=ModelError).DiscreteBayesianNetwork()
     other.add_nodes_from(names)
     other.latents = {names[i] for i in network.hidden}
-    cpd = load("pgmpy.factors.discrete").TabularCPD
+    cpd = require("pgmpy.factors.discrete", error=ModelError).TabularCPD
     for i, parents in enumerate(network.parents):
         family = [names[i], *(names[p] for p in parents)]
         table = network.layout.table(model.theta, i)
@@ -45,7 +45,7 @@ def to_pgmpy(model: Model) -> Any:
 
 def from_pgmpy(other: Any, alpha: float = PAPER_ALPHA) -> Model:
     """Read a pgmpy DiscreteBayesianNetwork, with the same exponent `alpha` everywhere."""
-    load("pgmpy")
+    require("pgmpy", error=ModelError)
     if not (hasattr(other, "get_cpds") and hasattr(other, "latents")):
         raise ModelError(f"{other!r} is not a pgmpy DiscreteBayesianNetwork. Give one.")
     cpds, variables, families = [], [], []

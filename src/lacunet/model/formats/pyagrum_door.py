@@ -12,15 +12,15 @@ import numpy as np
 
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, connect
-from lacunet.model.formats.optional import load
 from lacunet.model.formats.typed import to_properties, variable
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.optional import require
 
 
 def to_pyagrum(model: Model) -> Any:
     """Give the model as a pyagrum.BayesNet."""
-    gum = load("pyagrum")
+    gum = require("pyagrum", error=ModelError)
     network = model.network
     other = gum.BayesNet("lacunet")
     for v in network.variables:
@@ -39,7 +39,7 @@ def to_pyagrum(model: Model) -> Any:
 
 def from_pyagrum(other: Any, alpha: float = PAPER_ALPHA) -> Model:
     """Read a pyagrum.BayesNet, with the same exponent `alpha` everywhere."""
-    gum = load("pyagrum")
+    gum = require("pyagrum", error=ModelError)
     if not isinstance(other, gum.BayesNet):
         raise ModelError(f"{other!r} is not a pyagrum.BayesNet. Give one.")
     variables, families, tables = [], [], []
