@@ -45,7 +45,7 @@ def run(_peers: Peers, quick: bool) -> Iterator[Line]:
         ours_trials=times["ours"],
         their_trials=times["theirs"],
         value=evidence.value,
-        flags=evidence.flags,
+        flags=[str(flag) for flag in evidence.flags],
     )
     for schedule in SCHEDULES:
         trials = [

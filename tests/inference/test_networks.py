@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import network_oracle as oracle
-from lacunet.errors import ModelError
 import twins
+from lacunet.errors import ModelError
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.curvature.coordinates import (

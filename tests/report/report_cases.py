@@ -6,6 +6,7 @@ import numpy as np
 
 from lacunet import Evidence, api
 from lacunet.data.table import Column, Table
+from lacunet.flags import Flag, Kind
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import random_theta
@@ -13,7 +14,7 @@ from lacunet.model.sampling import random_theta
 EVIL = "<script>window.alerted = 1; alert(1)</script>"
 EVIL_STATES = ("no & \"never\" 'ever'", "</style><b onclick='x()'>", "{{ 7 * 7 }} {% raw %}")
 LONG = "a state whose name nobody would ever want to read on a phone " * 2
-FAILURE = "A is not positive definite: θ is not a maximum"
+FAILURE = Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "θ"})
 
 
 def evil_table() -> Table:
@@ -56,7 +57,7 @@ def with_failures(selection):
 
 def with_nothing(selection):
     """The same, as if no score existed."""
-    reason = ("the data are impossible under these parameters",)
+    reason = (Flag(Kind.IMPOSSIBLE_DATA),)
     return replace(
         selection,
         candidates=tuple(

@@ -12,6 +12,7 @@ import network_oracle as oracle
 from lacunet.data.datasets import load_dataset
 from lacunet.errors import DataError
 from lacunet.evidence.exact import exact_evidence, terms
+from lacunet.flags import Flag, Kind
 from lacunet.inference.sampling import passes as sequential
 from lacunet.inference.sampling.passes import Rule, run_passes
 from lacunet.learn.fit import Options
@@ -187,10 +188,11 @@ def test_the_score_shows_how_orders_differ():
     assert found.terms["log p(seen whole)"] == 0.0
     assert found.terms["mean of Σ log p(case|earlier)"] == pytest.approx(passes.mean)
     assert found.stderr is None  # the spread between orders is no error bar of the truth
-    assert f"{passes.mean:.2f} ± {passes.spread:.2f} nats, over 256 orders" in found.flags[0]
+    assert f"{passes.mean:.2f} ± {passes.spread:.2f} nats, over 256 orders" in str(found.flags[0])
+    assert found.flags[0].kind is Kind.ORDERS_DIFFER
     large = make_case([2] * 24, 6, 150, seed=1).problem
     at = ScoreInput(large, np.full(large.layout.size, 0.5))
-    assert any("too low, rather than too high" in flag for flag in SEQUENTIAL(at).flags)
+    assert Kind.ONE_ORDER_COUNTS in [flag.kind for flag in SEQUENTIAL(at).flags]
 
 
 def test_the_same_seed_gives_the_same_value():
@@ -210,7 +212,7 @@ def test_parts_of_cases_are_refused():
         run_passes(case.problem)
     found = SEQUENTIAL(ScoreInput(case.problem, case.theta))
     assert math.isnan(found.value)
-    assert "a row weighs 2.5" in found.flags[0]
+    assert found.flags == (Flag(Kind.FRACTIONAL_CASES, detail={"weight": 2.5}),)
 
 
 def test_how_many_cases_are_drawn():

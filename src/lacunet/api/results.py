@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.flags import Flag, Kind
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
 from lacunet.scores import Evidence
@@ -26,11 +27,11 @@ class Scores(Printable):
     fit: Fit | None  # where the parameters were refitted first
 
     @property
-    def flags(self) -> tuple[str, ...]:
+    def flags(self) -> tuple[Flag, ...]:
         """What to know of the model and the data."""
         if self.log_likelihood > -np.inf:
             return ()
-        return ("impossible: at least one row has probability 0 under the model",)
+        return (Flag(Kind.IMPOSSIBLE_ROW),)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

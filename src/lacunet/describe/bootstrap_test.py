@@ -9,13 +9,14 @@ same search, with the same starts: whatever the search misses, it misses on both
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.describe.bootstrap import check_replicates, each_replicate, simulate_like
 from lacunet.errors import OptionError
+from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.starts import Map
@@ -63,18 +64,16 @@ class RatioTest(Printable):
         return (1 + self.exceeding) / (1 + len(self.replicates))
 
     @property
-    def flags(self) -> tuple[str, ...]:
+    def flags(self) -> tuple[Flag, ...]:
         """What to know of the two fits."""
         found = [
-            f"{k} state{'s' * (k > 1)}: {flag}"
+            replace(flag, fits=Sizes((k,), "states" if k > 1 else "state"))
             for k, fit in zip(self.states, (self.small, self.large), strict=True)
             for flag in fit.flags
         ]
         if self.large.log_lik < self.small.log_lik - TIE:
-            found.append(
-                f"the search for {self.states[1]} states ended below {self.states[0]}: raise "
-                "--starts"
-            )
+            fewer, more = self.states
+            found.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
         return tuple(found)
 
     def grids(self) -> Sequence[Grid]:

@@ -14,6 +14,7 @@ from lacunet.arrays import BoolArray, FloatArray
 from lacunet.describe.bootstrap import check_replicates, each_replicate, simulate_like
 from lacunet.describe.matching import matched
 from lacunet.errors import ModelError, OptionError
+from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.information import precision
 from lacunet.inference.problem import Problem
 from lacunet.learn.diagnose import EMPTY
@@ -55,7 +56,7 @@ class Intervals(Printable):
     stderr: FloatArray  # (size,)
     low: FloatArray  # (size,)
     high: FloatArray  # (size,)
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
     replicates: int = 0  # of the bootstrap; 0 without it
 
     def table(self, name: str) -> Interval:
@@ -143,23 +144,13 @@ def hessian_intervals(
     # A variable with one state has no parameter: its probability is 1, without any doubt.
     layout = problem.layout
     certain = layout.spread(layout.sum_k(np.ones(layout.size))) == 1
-    flags = list(_boundary_flags(held, layout.size))
+    flags = _boundary_flags(held)
     if not found.maximum:
-        flags.append(
-            "no maximum: the information matrix has a negative direction, so these parameters are "
-            "a saddle and nothing has a standard error"
-        )
+        flags.append(Flag(Kind.SADDLE))
     if found.unidentified.any():
-        flags.append(
-            f"not identified: the data do not determine {int(found.unidentified.sum())} of "
-            f"{layout.size} probabilities (the information matrix is singular); they have no "
-            "standard error"
-        )
+        flags.append(_counted(Kind.NOT_IDENTIFIED, found.unidentified))
     if vague.any():
-        flags.append(
-            f"hardly identified: {int(vague.sum())} of {layout.size} probabilities would have a "
-            f"standard error above {LARGEST:g}, more than any probability can vary; they have none"
-        )
+        flags.append(_counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST))
     stderr, low, high = (
         np.where(certain, exact, np.where(vague, np.nan, x))
         for exact, x in ((0.0, found.theta), (1.0, low), (1.0, high))
@@ -199,22 +190,21 @@ def bootstrap_intervals(
     def refit(replicate: int) -> tuple[FloatArray, bool]:
         drawn = simulate_like(problem, model.theta, options.seed, replicate)
         found = learn(drawn, replace(options, starts=1), start=model)
-        finished = not any(flag.startswith("not converged") for flag in found.flags)
+        finished = not any(flag.kind is Kind.NOT_CONVERGED for flag in found.flags)
         return matched(found.model, model).theta, finished
 
     found = each_replicate(refit, range(replicates), replicates, spread, listener)
     thetas = np.array([theta for theta, _ in found])
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
-    flags = list(_boundary_flags(held, problem.layout.size))
+    flags = _boundary_flags(held)
     stopped = sum(not finished for _, finished in found)
     if stopped:
-        flags.append(f"not converged: {stopped} of {replicates} refits stopped at the step limit")
+        refits = {"stopped": stopped, "replicates": replicates}
+        flags.append(Flag(Kind.REFITS_STOPPED, detail=refits))
     if replicates * tail < 1:
-        flags.append(
-            f"few replicates: {replicates} do not reach out to the {100 * tail:g} % tails; the "
-            f"ends are the extremes (give {int(np.ceil(10 / tail))} or more)"
-        )
+        ends = {"replicates": replicates, "tail": 100 * tail, "enough": int(np.ceil(10 / tail))}
+        flags.append(Flag(Kind.FEW_REPLICATES, detail=ends))
     return Intervals(
         model,
         options.estimate,
@@ -252,9 +242,10 @@ def on_boundary(objective: Objective, point: Point) -> BoolArray:
     return found
 
 
-def _boundary_flags(held: BoolArray, size: int) -> Iterator[str]:
-    if held.any():
-        yield (
-            f"boundary: {int(held.sum())} of {size} probabilities have no cases to hold them off 0 "
-            "or 1; they have no standard error, and those of the others take them as fixed"
-        )
+def _boundary_flags(held: BoolArray) -> list[Flag]:
+    return [_counted(Kind.HELD_AT_BOUNDARY, held)] if held.any() else []
+
+
+def _counted(kind: Kind, which: BoolArray, **detail: float) -> Flag:
+    """Flag the probabilities of which something is true, by their number."""
+    return Flag(kind, detail={"number": int(which.sum()), "total": which.size, **detail})

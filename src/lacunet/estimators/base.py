@@ -32,6 +32,7 @@ from lacunet.estimators.inputs import (
     threads_of,
 )
 from lacunet.estimators.values import as_array, fill
+from lacunet.flags import Flag
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.learn.ascent import Outcome
@@ -66,7 +67,7 @@ class HiddenStateEstimator(
     log_likelihood_: float
     n_iter_: int
     converged_: bool
-    flags_: tuple[str, ...]
+    flags_: tuple[Flag, ...]
 
     # `y` is there because pipelines and searches hand it to everything.
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002

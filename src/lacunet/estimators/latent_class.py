@@ -62,8 +62,8 @@ class LatentClassModel(HiddenStateEstimator):
         Iterations of the start that won, after the race.
     converged_ : bool
         Whether it reached a maximum.
-    flags_ : tuple of str
-        What to know of the fit, in words.
+    flags_ : tuple of lacunet.flags.Flag
+        What to know of the fit; `str` says it in words.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str

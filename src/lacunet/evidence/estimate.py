@@ -16,6 +16,7 @@ from enum import StrEnum
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Kind
 
 RELIABLE_ERROR = 0.5  # nats: the largest standard error of a reliable estimate,
 RELIABLE_SIZE = 10.0  # the least effective number of independent estimates it rests on,
@@ -27,7 +28,7 @@ class Verdict(StrEnum):
 
     EXACT = "exact"
     RELIABLE = "reliable"
-    LOWER_BOUND = "lower bound only"
+    LOWER_BOUND = Kind.LOWER_BOUND.value
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from lacunet.evidence.modes import at_parameters
 from lacunet.evidence.particle_run import SWEEPS
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.evidence.used_classes import fewer_classes
+from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.labels import Labels
 from lacunet.inference.problem import Problem
@@ -61,7 +62,7 @@ class Measurement(Printable):
     seconds: float = field(compare=False)
     used: dict[int, float]  # posterior of the number of used classes, of latent class models
     details: dict[str, int]  # what was run
-    notes: tuple[str, ...] = ()
+    notes: tuple[Flag, ...] = ()
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
@@ -189,7 +190,7 @@ class _Measuring:
         if p.verdict is Verdict.RELIABLE and worse:
             return p
         if missed:
-            note = f"particle runs gave {p.value:.2f} ± {p.stderr:.2g}: annealing missed a mode"
+            note = Flag(Kind.MISSED_MODE, detail={"value": p.value, "stderr": p.stderr})
             return replace(a, verdict=Verdict.LOWER_BOUND, notes=(*a.notes, note))
         return a
 
@@ -239,12 +240,8 @@ class _Measuring:
         }
         found = self._sampled(rounds.estimate, Method.AIS, ran)
         if rounds.unsure > UNSURE:
-            note = (
-                "the time did not suffice for all references: raise the budget"
-                if rounds.unfinished
-                else f"{rounds.unsure:.0%} of it rests on a few chains, which may hide more: the "
-                "states are weakly identified"
-            )
+            few = Flag(Kind.FEW_CHAINS, detail={"share": rounds.unsure})
+            note = Flag(Kind.OUT_OF_TIME) if rounds.unfinished else few
             found = replace(found, verdict=Verdict.LOWER_BOUND, notes=(note,))
         return replace(found, used=rounds.shares)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.errors import OptionError
+from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.diagnose import diagnose
@@ -54,7 +55,7 @@ class Fit(Printable):
     finalists: int  # starts that were run to the end
     reached: int  # how many of them reached the best optimum
     gradient: float  # largest component of the scaled gradient at the end, in cases
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
     seconds: float
 
     @property
@@ -147,20 +148,14 @@ def _by_size(objective: Objective, point: Point) -> Point:
     return point if (model.theta == point.theta).all() else objective.at(model.theta)
 
 
-def _flags(found: Search, options: Options) -> Iterator[str]:
+def _flags(found: Search, options: Options) -> Iterator[Flag]:
     if found.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
-        yield f"not converged: {found.climb.outcome}"
+        yield Flag(Kind.NOT_CONVERGED, detail={"outcome": found.climb.outcome})
     if found.finalists > 1 and found.reached == 1:
         quick = options.schedule is Schedule.DEFAULT
         further = "--schedule thorough" if quick else f"--starts {4 * options.starts}"
-        yield (
-            f"unstable: only 1 of {found.finalists} final starts reached the best optimum; "
-            f"there may be a better one (try {further})"
-        )
+        yield Flag(Kind.UNSTABLE, detail={"finalists": found.finalists, "further": further})
     if found.finalists == 1 and found.curvature is not None:
-        yield "single start: nothing tells whether this optimum is the best"
+        yield Flag(Kind.SINGLE_START)
     if found.curvature is not None and found.curvature.least < FLAT:
-        yield (
-            "flat direction: along some direction of the parameters the data tell "
-            f"{max(found.curvature.least, 0):.1g} of what complete data would"
-        )
+        yield Flag(Kind.FLAT_DIRECTION, detail={"share": max(found.curvature.least, 0)})

@@ -22,7 +22,7 @@ def intervals_document(found: Intervals) -> dict[str, Any]:
         "level": found.level,
         "method": found.method,
         "bootstrap": found.replicates,
-        "flags": list(found.flags),
+        "flags": list(map(str, found.flags)),
         "variables": {
             v.name: {
                 "parents": [network.variables[p].name for p in network.parents[i]],
@@ -103,7 +103,7 @@ def ratio_document(found: RatioTest) -> dict[str, Any]:
         "stopped_early": found.stopped,
         "seed": found.small.options.seed,
         "fits": [fit_document(found.small), fit_document(found.large)],
-        "flags": list(found.flags),
+        "flags": list(map(str, found.flags)),
     }
 
 

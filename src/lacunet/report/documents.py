@@ -57,7 +57,7 @@ def evidence_document(evidence: Evidence) -> dict[str, Any]:
         "value": evidence.value,
         **({} if evidence.stderr is None else {"stderr": evidence.stderr}),
         "terms": dict(evidence.terms),
-        "flags": list(evidence.flags),
+        "flags": list(map(str, evidence.flags)),
     }
 
 
@@ -73,7 +73,7 @@ def measurement_document(found: Measurement) -> dict[str, Any]:
         "seconds": found.seconds,
         "used_classes": found.used,
         "details": found.details,
-        "notes": list(found.notes),
+        "notes": list(map(str, found.notes)),
     }
 
 
@@ -105,7 +105,7 @@ def fit_document(fit: Fit) -> dict[str, Any]:
         "starts": fit.options.starts,
         "final_starts": fit.finalists,
         "reached_best": fit.reached,
-        "flags": list(fit.flags),
+        "flags": list(map(str, fit.flags)),
     }
 
 
@@ -173,7 +173,7 @@ def scores_document(scores: Scores) -> dict[str, Any]:
         "dimension": scores.dimension,
         "log_likelihood": scores.log_likelihood,
         "log_prior": scores.log_prior,
-        "flags": list(scores.flags),
+        "flags": list(map(str, scores.flags)),
         "scores": {name: evidence_document(e) for name, e in scores.evidence.items()},
     }
     if scores.fit is not None:

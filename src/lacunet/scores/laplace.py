@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates, softmax_gradient
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.scoring.determinant import factorise
@@ -22,25 +23,18 @@ def laplace(at: ScoreInput) -> Evidence:
     """
     problem, theta, d = at.problem, at.theta, at.parameters
     if (theta <= 0).any():
-        return Evidence(
-            "laplace", {}, ("on the boundary: a probability is 0, where A is not defined",)
-        )
+        return Evidence("laplace", {}, (Flag(Kind.ON_BOUNDARY),))
     factor = factorise(negative_hessian(problem, theta, free_coordinates(problem.layout, theta)))
     if factor is None:
-        return Evidence("laplace", {}, ("A is not positive definite: θ is not a maximum",))
+        return Evidence("laplace", {}, (Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "θ"}),))
     flags = []
     steepest = np.abs(softmax_gradient(theta, at.observed_counts, problem.alpha, problem.layout))
     if steepest.max() > NOT_A_MAXIMUM:
-        flags.append(
-            f"not at a maximum of the posterior: the scaled gradient is {steepest.max():.2g} cases"
-        )
+        flags.append(Flag(Kind.NOT_AT_MAXIMUM, detail={"gradient": float(steepest.max())}))
     wide = int(np.sum(math.sqrt(2 * math.pi) > factor.pivots))
     if wide:
         # Each pivot is one factor √2π/L_ii of the integral, over a parameter that runs from 0 to 1.
-        flags.append(
-            f"the Gaussian is wider than the whole range 0 to 1 in {wide} of {d} directions: "
-            "the value is too high"
-        )
+        flags.append(Flag(Kind.WIDE_GAUSSIAN, detail={"number": wide, "total": d}))
     terms = {
         "log p(D|θ)": at.log_lik,
         "log p(θ)": at.log_prior,

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import with_classes
 from lacunet.learn.fit import learn
 from lacunet.learn.objective import Estimate
@@ -80,14 +81,14 @@ def sbic(at: ScoreInput) -> Evidence:
     return Evidence("sbic", terms, flags)
 
 
-def _largest_log_liks(at: ScoreInput) -> tuple[list[float], tuple[str, ...]]:
+def _largest_log_liks(at: ScoreInput) -> tuple[list[float], tuple[Flag, ...]]:
     """Maximum log-likelihoods of 1..k classes; they can only rise, whatever EM finds."""
     # ML does not look at the prior: with the same one for all, candidates can share its fits.
     flat = replace(at.problem, alpha=np.ones(at.problem.layout.size))
     options = replace(at.options, estimate=Estimate.ML)
     names = tuple(v.name for v in flat.network.variables)
     found: list[float] = []
-    flags: list[str] = []
+    flags: list[Flag] = []
     for m in range(1, classes_of(flat.network).number + 1):
 
         def fit(m: int = m) -> float:
@@ -95,7 +96,7 @@ def _largest_log_liks(at: ScoreInput) -> tuple[list[float], tuple[str, ...]]:
 
         log_lik: float = at.shared.get(("largest log-likelihood", names, m, options), fit)
         if found and log_lik < found[-1]:
-            flags.append(f"{m} classes fit worse than {m - 1}: more starts would find better")
+            flags.append(Flag(Kind.MORE_CLASSES_FIT_WORSE, detail={"fewer": m - 1, "more": m}))
             log_lik = found[-1]
         found.append(log_lik)
     return found, tuple(flags)

@@ -7,8 +7,11 @@ rules.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from lacunet.flags import Flag, Kind
 from lacunet.inference.sampling.passes import Passes, run_passes
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -20,7 +23,7 @@ def sequential(at: ScoreInput) -> Evidence:
     """Average passes in several orders, by moments; say how much one pass depends on its order."""
     fractional = at.problem.counts[at.problem.counts != np.round(at.problem.counts)]
     if len(fractional):
-        reason = f"cases come one by one, so they must be whole: a row weighs {fractional[0]:g}"
+        reason = Flag(Kind.FRACTIONAL_CASES, detail={"weight": float(fractional[0])})
         return Evidence("sequential", {}, (reason,))
     passes = run_passes(at.problem, seed=at.options.seed)
     terms = {"log p(seen whole)": passes.seen}
@@ -30,19 +33,13 @@ def sequential(at: ScoreInput) -> Evidence:
     return Evidence("sequential", terms, tuple(_flags(passes)))
 
 
-def _flags(passes: Passes) -> list[str]:
+def _flags(passes: Passes) -> Iterator[Flag]:
     """How far one order is from another, and the average from being one."""
-    flags = []
     if passes.spread > 1e-9:
-        flags.append(
-            f"orders of the cases differ: one pass gives {passes.mean:.2f} ± {passes.spread:.2f} "
-            f"nats, over {len(passes.each)} orders"
-        )
-    if passes.spread > 1e-9 and passes.share > CARRIED:
-        flags.append(
-            f"one order makes {passes.share:.0%} of the average: too low, rather than too high"
-        )
-    return flags
+        detail = {"mean": passes.mean, "spread": passes.spread, "orders": len(passes.each)}
+        yield Flag(Kind.ORDERS_DIFFER, detail=detail)
+        if passes.share > CARRIED:
+            yield Flag(Kind.ONE_ORDER_COUNTS, detail={"share": passes.share})
 
 
 SEQUENTIAL = Score(

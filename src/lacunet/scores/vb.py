@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lacunet.flags import Flag, Kind
 from lacunet.learn.variational import MAX_STEPS, at_theta
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -13,9 +14,9 @@ def variational_bayes(at: ScoreInput) -> Evidence:
     It starts at Cheeseman–Stutz (barren variables left out), so CS ≤ VB ≤ log p(D|S).
     """
     start, end = at_theta(at.problem, at.theta), at.variational
-    flags = (f"stopped after {MAX_STEPS} steps, still rising",) if end.steps >= MAX_STEPS else ()
+    stopped = Flag(Kind.STILL_RISING, detail={"steps": MAX_STEPS})
     terms = {"bound at p(hidden|D,θ)": start.bound, "raised by": end.bound - start.bound}
-    return Evidence("vb", terms, flags)
+    return Evidence("vb", terms, (stopped,) if end.steps >= MAX_STEPS else ())
 
 
 VB = Score("vb", "Variational Bayes", "Attias (1999); Beal (2003)", variational_bayes, column="VB")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import em_residual
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem
@@ -78,7 +79,7 @@ def wbic(at: ScoreInput) -> Evidence:
     """
     problem = at.problem
     if at.log_cases <= 0.0:
-        return Evidence("wbic", {}, ("one case has no temperature: log N must be above 0",))
+        return Evidence("wbic", {}, (Flag(Kind.ONE_CASE),))
     beta = 1.0 / at.log_cases
     if problem.exact:
         return Evidence("wbic", {MEAN: _complete(problem, beta)})
@@ -94,13 +95,9 @@ def wbic(at: ScoreInput) -> Evidence:
         found = chain_mean(draws)
         if found.stderr <= TARGET:
             break
-    flags = []
-    if found.r_hat > DISAGREE:
-        flags.append(
-            f"the chains disagree (R̂ = {found.r_hat:.2f}): they are in different places, and "
-            "neither the value nor its standard error can be trusted"
-        )
-    return Evidence("wbic", {MEAN: found.value}, tuple(flags), found.stderr)
+    disagree = Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": found.r_hat})
+    flags = (disagree,) if found.r_hat > DISAGREE else ()
+    return Evidence("wbic", {MEAN: found.value}, flags, found.stderr)
 
 
 def _complete(problem: Problem, beta: float) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Flag, Kind
 
 NEARLY_SINGULAR = 1e-8  # part of a parameter's curvature that is its own
 
@@ -17,7 +18,7 @@ class Factor:
     """The Cholesky factor of A."""
 
     L: FloatArray  # (d, d) lower triangle; what is above it has no meaning
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
 
     @property
     def pivots(self) -> FloatArray:
@@ -42,5 +43,4 @@ def factorise(A: FloatArray) -> Factor | None:
         return None
     pivots = L.diagonal()
     doubtful = len(A) and (pivots**2 / curvature).min() < NEARLY_SINGULAR
-    flags = ("A is nearly singular: its determinant is not to be trusted",) if doubtful else ()
-    return Factor(L, flags)
+    return Factor(L, (Flag(Kind.NEARLY_SINGULAR),) if doubtful else ())

@@ -13,11 +13,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlog1py
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Flag, Sizes
 from lacunet.inference.classes import with_classes
 from lacunet.inference.expectation import pattern_posteriors, safe_log
 from lacunet.inference.problem import Problem
@@ -144,10 +146,14 @@ def _all_used(
     return Evidence(score.name, terms, found.flags)
 
 
-def _gathered(flags: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def _gathered(flags: Iterable[Sequence[Flag]]) -> tuple[Flag, ...]:
     """Say each flag once, with the numbers of classes, from 2 up, that have it."""
-    where: dict[str, list[str]] = defaultdict(list)
+    first: dict[str, Flag] = {}  # flags that read the same are the same to a person
+    where: dict[str, list[int]] = defaultdict(list)
     for m, mine in enumerate(flags, start=2):
         for flag in mine:
-            where[flag].append(str(m))
-    return tuple(f"{', '.join(ms)} classes: {flag}" for flag, ms in where.items())
+            first.setdefault(str(flag), flag)
+            where[str(flag)].append(m)
+    return tuple(
+        replace(flag, fits=Sizes(tuple(where[words]), "classes")) for words, flag in first.items()
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import is_latent_class
@@ -55,7 +56,7 @@ class Score:
         if self.only_exact or np.isfinite(at.log_lik):
             found = self.evaluate(at)
         else:
-            found = Evidence(self.name, {}, ("the data are impossible under these parameters",))
+            found = Evidence(self.name, {}, (Flag(Kind.IMPOSSIBLE_DATA),))
         return replace(found, seconds=time.perf_counter() - began)
 
     def applies(self, problem: Problem) -> bool:

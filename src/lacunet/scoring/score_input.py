@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Flag
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.expectation import Expectation, complete_counts, expect
@@ -32,7 +33,7 @@ class Evidence:
 
     name: str
     terms: Mapping[str, float]  # the addends, by what they are
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
     stderr: float | None = None  # where the value is an estimate
     seconds: float = field(default=0.0, compare=False)
 

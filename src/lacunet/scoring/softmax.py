@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_complete_log_det, softmax_hessian
 from lacunet.inference.problem import Problem
@@ -29,7 +30,7 @@ class SoftmaxMode:
     log_det: float | None  # log |A|; None where A is not positive definite
     log_det_complete: float  # log |A′|, as if the expected counts had been seen
     log_own: float  # log of the part of the Gaussian in which the states have their own labels
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
 
 
 def softmax_mode(problem: Problem, theta: FloatArray) -> SoftmaxMode:
@@ -40,14 +41,16 @@ def softmax_mode(problem: Problem, theta: FloatArray) -> SoftmaxMode:
     A = softmax_hessian(problem, point.theta, point.N, coordinates)
     order = canonical_order(problem, point, coordinates)
     factor = factorise(np.asfortranarray(A[np.ix_(order, order)]))
-    flags = [f"not converged: {climb.outcome}"] if climb.outcome is Outcome.MAX_STEPS else []
-    flags += factor.flags if factor else ["A is not positive definite: φ is not a maximum"]
+    saddle = Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"})
+    flags = factor.flags if factor else (saddle,)
+    if climb.outcome is Outcome.MAX_STEPS:
+        flags = (Flag(Kind.NOT_CONVERGED, detail={"outcome": climb.outcome}), *flags)
     return SoftmaxMode(
         point,
         factor.log_det if factor else None,
         softmax_complete_log_det(problem, point.theta, point.N),
         log_own_labels(problem, point, coordinates.free[order], factor.L) if factor else 0.0,
-        tuple(flags),
+        flags,
     )
 
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from lacunet.data.table import Table
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import Measurement
+from lacunet.flags import Flag
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit, Options
 from lacunet.learn.starts import Map
@@ -73,7 +74,7 @@ class Candidate:
         return self.proposal.title
 
     @property
-    def flags(self) -> tuple[str, ...]:
+    def flags(self) -> tuple[Flag, ...]:
         """What to know of the fit."""
         return self.fit.flags
 

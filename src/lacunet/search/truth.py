@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import Measurement, measure
+from lacunet.flags import Flag, Kind
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
@@ -12,7 +13,7 @@ def as_evidence(found: Measurement) -> Evidence:
     """Write a measurement as what a score returns."""
     flags = found.notes
     if found.verdict is Verdict.LOWER_BOUND:
-        flags = (found.verdict.value, *flags)
+        flags = (Flag(Kind.LOWER_BOUND), *flags)
     stderr = None if found.verdict is Verdict.EXACT else found.stderr
     return Evidence(TRUTH.name, {"log p(D|S)": found.value}, flags, stderr, found.seconds)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lacunet.flags import Flag, Kind
 from lacunet.search.candidates import Selection
 from lacunet.search.grids import TITLES
 
@@ -14,7 +14,7 @@ from lacunet.search.grids import TITLES
 class Meaning:
     """What a kind of flag means."""
 
-    pattern: str  # found in the text of the flag
+    kinds: tuple[Kind, ...]
     title: str
     words: str
     serious: bool = False  # whether numbers must not be trusted because of it
@@ -22,115 +22,115 @@ class Meaning:
 
 MEANINGS = (
     Meaning(
-        r"^not converged",
+        (Kind.NOT_CONVERGED,),
         "Learning stopped before it reached a maximum",
         "The step limit came first, so the fit and all scores taken at it are a little too low. "
         "Run it again with --schedule thorough.",
         serious=True,
     ),
     Meaning(
-        r"^unstable",
+        (Kind.UNSTABLE,),
         "Only one start found the best fit",
         "All other starts ended lower, so there may be a better fit that none has found. More "
         "starts, or --schedule thorough, tell.",
         serious=True,
     ),
     Meaning(
-        r"^single start",
+        (Kind.SINGLE_START,),
         "There was one start only",
         "EM ends in the maximum that is uphill from its start. With one start nothing tells "
         "whether there is a higher one: use more.",
     ),
     Meaning(
-        r"^flat direction",
+        (Kind.FLAT_DIRECTION,),
         "The data hardly tell some parameters",
         "Along some direction the parameters can change nearly without any effect on the fit. "
         "Profiles may differ from run to run there; fewer classes may do.",
     ),
     Meaning(
-        r"^empty (class|state)",
+        (Kind.EMPTY_CLASS, Kind.EMPTY_STATE),
         "A class that nobody is in",
         "The data do not need it: fewer classes explain them just as well.",
     ),
     Meaning(
-        r"^duplicate classes",
+        (Kind.DUPLICATE_CLASSES,),
         "Two classes that are the same",
         "They make the same of every variable, so they count as one class: fewer would do.",
     ),
     Meaning(
-        r"^boundary",
+        (Kind.NO_EXPECTED_CASES,),
         "Probabilities of 0 or 1",
         "Nobody in some class has some of the answers. That is a finding, not a fault; but "
         "standard errors, and Laplace's approximation, are poor at such an edge.",
     ),
     Meaning(
-        r"^unknowable",
+        (Kind.UNKNOWABLE,),
         "A hidden variable that the data say nothing about",
         "No row shows anything that depends on it, so its table is that of the prior.",
         serious=True,
     ),
     Meaning(
-        r"impossible under these parameters|^impossible",
+        (Kind.IMPOSSIBLE_DATA, Kind.IMPOSSIBLE_ROW),
         "Rows that the model calls impossible",
         "Some row has probability 0 under the fitted parameters, so this score does not exist.",
         serious=True,
     ),
     Meaning(
-        r"not positive definite",
+        (Kind.NOT_POSITIVE_DEFINITE,),
         "A score failed: the fit is not at a clean maximum",
         "The score needs the curvature of the posterior at its top. Here that is flat or a saddle, "
         "usually because there are more classes than the data can tell apart. Go by other scores.",
         serious=True,
     ),
     Meaning(
-        r"nearly singular",
+        (Kind.NEARLY_SINGULAR,),
         "A score is not to be trusted: the posterior is nearly flat",
         "The curvature that it needs is too small to be computed well. Go by other scores.",
         serious=True,
     ),
     Meaning(
-        r"on the boundary",
+        (Kind.ON_BOUNDARY,),
         "A score failed: a probability is exactly 0",
         "The score needs a maximum inside, not at the edge. Use --estimate map, or other scores.",
         serious=True,
     ),
     Meaning(
-        r"not at a maximum of the posterior",
+        (Kind.NOT_AT_MAXIMUM,),
         "A score was taken away from the maximum it needs",
         "It approximates the posterior around its top, but these parameters are not the top (they "
         "may maximise the likelihood instead).",
     ),
     Meaning(
-        r"the Gaussian is wider",
+        (Kind.WIDE_GAUSSIAN,),
         "Laplace's approximation is too high",
         "Some parameters are so uncertain that the bell curve does not fit between 0 and 1.",
     ),
     Meaning(
-        r"orders of the cases differ|one order makes",
+        (Kind.ORDERS_DIFFER, Kind.ONE_ORDER_COUNTS),
         "The order of the rows matters to a score",
         "Sequential updating takes rows in one after the other; it is averaged over some orders, "
         "and these differ.",
     ),
     Meaning(
-        r"the chains disagree",
+        (Kind.CHAINS_DISAGREE,),
         "Sampling has not settled",
         "Chains from different starts see different parts of the posterior.",
         serious=True,
     ),
     Meaning(
-        r"fit worse than",
+        (Kind.MORE_CLASSES_FIT_WORSE,),
         "A larger model fits worse than a smaller one",
         "That cannot be, so EM missed a better fit: use more starts, or --schedule thorough.",
     ),
     Meaning(
-        r"^lower bound only|annealing missed|rests on a few chains",
+        (Kind.LOWER_BOUND, Kind.MISSED_MODE, Kind.FEW_CHAINS),
         "The measured evidence is a lower bound",
         "Sampling was too short, or too few chains carry it, for its error bar to be believed. "
         "Give it more time.",
         serious=True,
     ),
 )
-OTHER = Meaning("", "Also worth knowing", "")
+OTHER = Meaning((), "Also worth knowing", "")
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Case:
     """Where a flag was raised."""
 
     where: str
-    text: str
+    flag: Flag
     chosen: bool  # whether it is about the candidate that was chosen
 
 
@@ -159,19 +159,18 @@ def warnings(selection: Selection) -> list[Warned]:
     """Every flag of every candidate and score, by kind; what concerns the answer comes first."""
     kinds: dict[Meaning, list[Case]] = {}
     for case in _cases(selection):
-        kinds.setdefault(meaning(case.text), []).append(case)
+        kinds.setdefault(meaning(case.flag), []).append(case)
     found = [Warned(kind, tuple(cases)) for kind, cases in kinds.items()]
     return sorted(found, key=lambda w: (not w.chosen, not w.meaning.serious, w.meaning is OTHER))
 
 
-def meaning(flag: str) -> Meaning:
+def meaning(flag: Flag) -> Meaning:
     """Find what a flag means.
 
-    >>> meaning("empty class: class 4 holds 0.1 expected cases").title
+    >>> meaning(Flag(Kind.EMPTY_CLASS, ("class", "4"), {"cases": 0.1})).title
     'A class that nobody is in'
     """
-    plain = re.sub(r"^[\d, ]+ classes: ", "", flag)  # scores that fit fewer classes say which
-    return next((m for m in MEANINGS if re.search(m.pattern, plain)), OTHER)
+    return next((m for m in MEANINGS if flag.kind in m.kinds), OTHER)
 
 
 def _cases(selection: Selection) -> Iterator[Case]:

@@ -206,7 +206,7 @@ def _value(found: Evidence | None, best: bool) -> Cell:
     if found is None:
         return Cell("–", "not defined here")
     if math.isnan(found.value):
-        return Cell(FAILED, "; ".join(found.flags), failed=True)
+        return Cell(FAILED, "; ".join(map(str, found.flags)), failed=True)
     terms = "\n".join(f"{name}\t{nats(x)}" for name, x in found.terms.items())
     return Cell(_with_error(found.value, found.stderr), f"{found.name}\n{terms}", best)
 
@@ -239,7 +239,7 @@ def posterior_matrix(selection: Selection) -> list[Line]:
         for c in selection.candidates:
             p, evidence = chances[c.label], c.scores[score.name]
             if math.isnan(evidence.value):
-                cells.append(Cell(FAILED, "; ".join(evidence.flags), failed=True))
+                cells.append(Cell(FAILED, "; ".join(map(str, evidence.flags)), failed=True))
             else:
                 best = selection.chosen[score.name] == c.label
                 tip = f"{TITLES[score.name]}\n{c.title}\t{probability(p, exact=alone)}"

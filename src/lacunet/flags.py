@@ -1,0 +1,123 @@
+"""What a person should know of a result: the sentences, and values that programs can ask."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, unique
+
+
+@unique
+class Kind(Enum):
+    """Every flag there is, as the sentence that a person reads; braces hold what it is about."""
+
+    # Of a fit
+    NOT_CONVERGED = "not converged: {outcome}"
+    UNSTABLE = (
+        "unstable: only 1 of {finalists} final starts reached the best optimum; there may be a "
+        "better one (try {further})"
+    )
+    SINGLE_START = "single start: nothing tells whether this optimum is the best"
+    FLAT_DIRECTION = (
+        "flat direction: along some direction of the parameters the data tell {share:.1g} of what "
+        "complete data would"
+    )
+    UNKNOWABLE = "unknowable: nothing that depends on {variable} is observed in any row"
+    EMPTY_STATE = "empty state: {variable} {states} holds {cases:.2g} expected cases"
+    EMPTY_CLASS = "empty class: {variable} {states} holds {cases:.2g} expected cases"
+    DUPLICATE_CLASSES = (
+        "duplicate classes: {variable} {where[1]} and {where[2]} differ nowhere by more than "
+        "{apart:.2g}"
+    )
+    NO_EXPECTED_CASES = (
+        "boundary: {number} of {total} probabilities have no expected cases ({variable} {states})"
+    )
+    # Of intervals
+    HELD_AT_BOUNDARY = (
+        "boundary: {number} of {total} probabilities have no cases to hold them off 0 or 1; they "
+        "have no standard error, and those of the others take them as fixed"
+    )
+    SADDLE = (
+        "no maximum: the information matrix has a negative direction, so these parameters are a "
+        "saddle and nothing has a standard error"
+    )
+    NOT_IDENTIFIED = (
+        "not identified: the data do not determine {number} of {total} probabilities (the "
+        "information matrix is singular); they have no standard error"
+    )
+    HARDLY_IDENTIFIED = (
+        "hardly identified: {number} of {total} probabilities would have a standard error above "
+        "{largest:g}, more than any probability can vary; they have none"
+    )
+    REFITS_STOPPED = "not converged: {stopped} of {replicates} refits stopped at the step limit"
+    FEW_REPLICATES = (
+        "few replicates: {replicates} do not reach out to the {tail:g} % tails; the ends are the "
+        "extremes (give {enough} or more)"
+    )
+    # Of the bootstrap test
+    MORE_STATES_FIT_WORSE = "the search for {more} states ended below {fewer}: raise --starts"
+    # Of a score
+    IMPOSSIBLE_ROW = "impossible: at least one row has probability 0 under the model"
+    IMPOSSIBLE_DATA = "the data are impossible under these parameters"
+    NOT_POSITIVE_DEFINITE = "A is not positive definite: {point} is not a maximum"
+    NEARLY_SINGULAR = "A is nearly singular: its determinant is not to be trusted"
+    ON_BOUNDARY = "on the boundary: a probability is 0, where A is not defined"
+    NOT_AT_MAXIMUM = (
+        "not at a maximum of the posterior: the scaled gradient is {gradient:.2g} cases"
+    )
+    WIDE_GAUSSIAN = (
+        "the Gaussian is wider than the whole range 0 to 1 in {number} of {total} directions: the "
+        "value is too high"
+    )
+    STILL_RISING = "stopped after {steps} steps, still rising"
+    MORE_CLASSES_FIT_WORSE = "{more} classes fit worse than {fewer}: more starts would find better"
+    FRACTIONAL_CASES = "cases come one by one, so they must be whole: a row weighs {weight:g}"
+    ORDERS_DIFFER = (
+        "orders of the cases differ: one pass gives {mean:.2f} ± {spread:.2f} nats, over {orders} "
+        "orders"
+    )
+    ONE_ORDER_COUNTS = "one order makes {share:.0%} of the average: too low, rather than too high"
+    ONE_CASE = "one case has no temperature: log N must be above 0"
+    CHAINS_DISAGREE = (
+        "the chains disagree (R̂ = {r_hat:.2f}): they are in different places, and neither the "
+        "value nor its standard error can be trusted"
+    )
+    # Of the measured evidence
+    LOWER_BOUND = "lower bound only"
+    MISSED_MODE = "particle runs gave {value:.2f} ± {stderr:.2g}: annealing missed a mode"
+    OUT_OF_TIME = "the time did not suffice for all references: raise the budget"
+    FEW_CHAINS = (
+        "{share:.0%} of it rests on a few chains, which may hide more: the states are weakly "
+        "identified"
+    )
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The fits that a flag is about, where a result rests on several."""
+
+    numbers: tuple[int, ...]  # of classes or states
+    unit: str  # "classes" or "states"
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.numbers))} {self.unit}"
+
+
+@dataclass(frozen=True, repr=False)
+class Flag:
+    """Something that a person should know of a result; `str` says it in a sentence."""
+
+    kind: Kind
+    where: tuple[str, ...] = ()  # a hidden variable, and the states of it that it is about
+    detail: Mapping[str, str | float] = field(default_factory=dict, hash=False)  # by name
+    fits: Sizes | None = None  # none: the fit that the result belongs to
+
+    def __str__(self) -> str:
+        variable, *states = self.where or ("",)
+        sentence = self.kind.value.format(
+            variable=variable, states=", ".join(states), where=self.where, **self.detail
+        )
+        return sentence if self.fits is None else f"{self.fits}: {sentence}"
+
+    def __repr__(self) -> str:
+        return f"<{self.kind.name}: {self}>"

@@ -1,0 +1,216 @@
+"""Every kind of flag: its sentence, that the package makes it, and that some test sees it."""
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import lacunet
+from lacunet.evidence.estimate import Verdict
+from lacunet.flags import Flag, Kind, Sizes
+from lacunet.learn.ascent import Outcome
+
+HERE = Path(__file__)
+# What people read, whole: a sentence that changes must change here too.
+SENTENCES = [
+    (
+        Flag(Kind.NOT_CONVERGED, detail={"outcome": Outcome.PAPER_STOPPED}),
+        "not converged: not converged by the paper's test after 200 iterations",
+    ),
+    (
+        Flag(Kind.UNSTABLE, detail={"finalists": 9, "further": "--schedule thorough"}),
+        (
+            "unstable: only 1 of 9 final starts reached the best optimum; there may be a better "
+            "one (try --schedule thorough)"
+        ),
+    ),
+    (
+        Flag(Kind.SINGLE_START),
+        "single start: nothing tells whether this optimum is the best",
+    ),
+    (
+        Flag(Kind.FLAT_DIRECTION, detail={"share": 0.000123}),
+        (
+            "flat direction: along some direction of the parameters the data tell 0.0001 of what "
+            "complete data would"
+        ),
+    ),
+    (
+        Flag(Kind.UNKNOWABLE, ("G",)),
+        "unknowable: nothing that depends on G is observed in any row",
+    ),
+    (
+        Flag(Kind.EMPTY_STATE, ("H", "low"), {"cases": 0.123}),
+        "empty state: H low holds 0.12 expected cases",
+    ),
+    (
+        Flag(Kind.EMPTY_CLASS, ("class", "{4}"), {"cases": 1e-9}),
+        "empty class: class {4} holds 1e-09 expected cases",
+    ),
+    (
+        Flag(Kind.DUPLICATE_CLASSES, ("class", "1", "2"), {"apart": 0.00456}),
+        "duplicate classes: class 1 and 2 differ nowhere by more than 0.0046",
+    ),
+    (
+        Flag(Kind.NO_EXPECTED_CASES, ("class", "1", "3"), {"number": 5, "total": 28}),
+        "boundary: 5 of 28 probabilities have no expected cases (class 1, 3)",
+    ),
+    (
+        Flag(Kind.HELD_AT_BOUNDARY, detail={"number": 10, "total": 30}),
+        (
+            "boundary: 10 of 30 probabilities have no cases to hold them off 0 or 1; they have no "
+            "standard error, and those of the others take them as fixed"
+        ),
+    ),
+    (
+        Flag(Kind.SADDLE),
+        (
+            "no maximum: the information matrix has a negative direction, so these parameters are "
+            "a saddle and nothing has a standard error"
+        ),
+    ),
+    (
+        Flag(Kind.NOT_IDENTIFIED, detail={"number": 6, "total": 12}),
+        (
+            "not identified: the data do not determine 6 of 12 probabilities (the information "
+            "matrix is singular); they have no standard error"
+        ),
+    ),
+    (
+        Flag(Kind.HARDLY_IDENTIFIED, detail={"number": 3, "total": 12, "largest": 0.5}),
+        (
+            "hardly identified: 3 of 12 probabilities would have a standard error above 0.5, more "
+            "than any probability can vary; they have none"
+        ),
+    ),
+    (
+        Flag(Kind.REFITS_STOPPED, detail={"stopped": 2, "replicates": 50}),
+        "not converged: 2 of 50 refits stopped at the step limit",
+    ),
+    (
+        Flag(Kind.FEW_REPLICATES, detail={"replicates": 10, "tail": 2.5, "enough": 400}),
+        (
+            "few replicates: 10 do not reach out to the 2.5 % tails; the ends are the extremes "
+            "(give 400 or more)"
+        ),
+    ),
+    (
+        Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": 2, "more": 3}),
+        "the search for 3 states ended below 2: raise --starts",
+    ),
+    (
+        Flag(Kind.IMPOSSIBLE_ROW),
+        "impossible: at least one row has probability 0 under the model",
+    ),
+    (
+        Flag(Kind.IMPOSSIBLE_DATA),
+        "the data are impossible under these parameters",
+    ),
+    (
+        Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"}),
+        "A is not positive definite: φ is not a maximum",
+    ),
+    (
+        Flag(Kind.NEARLY_SINGULAR),
+        "A is nearly singular: its determinant is not to be trusted",
+    ),
+    (
+        Flag(Kind.ON_BOUNDARY),
+        "on the boundary: a probability is 0, where A is not defined",
+    ),
+    (
+        Flag(Kind.NOT_AT_MAXIMUM, detail={"gradient": 12.34}),
+        "not at a maximum of the posterior: the scaled gradient is 12 cases",
+    ),
+    (
+        Flag(Kind.WIDE_GAUSSIAN, detail={"number": 4, "total": 29}),
+        (
+            "the Gaussian is wider than the whole range 0 to 1 in 4 of 29 directions: the value is "
+            "too high"
+        ),
+    ),
+    (
+        Flag(Kind.STILL_RISING, detail={"steps": 10000}),
+        "stopped after 10000 steps, still rising",
+    ),
+    (
+        Flag(Kind.MORE_CLASSES_FIT_WORSE, detail={"fewer": 3, "more": 4}),
+        "4 classes fit worse than 3: more starts would find better",
+    ),
+    (
+        Flag(Kind.FRACTIONAL_CASES, detail={"weight": 2.5}),
+        "cases come one by one, so they must be whole: a row weighs 2.5",
+    ),
+    (
+        Flag(Kind.ORDERS_DIFFER, detail={"mean": -512.345, "spread": 0.678, "orders": 256}),
+        "orders of the cases differ: one pass gives -512.35 ± 0.68 nats, over 256 orders",
+    ),
+    (
+        Flag(Kind.ONE_ORDER_COUNTS, detail={"share": 0.314}),
+        "one order makes 31% of the average: too low, rather than too high",
+    ),
+    (
+        Flag(Kind.ONE_CASE),
+        "one case has no temperature: log N must be above 0",
+    ),
+    (
+        Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": 1.234}),
+        (
+            "the chains disagree (R̂ = 1.23): they are in different places, and neither the value "
+            "nor its standard error can be trusted"
+        ),
+    ),
+    (
+        Flag(Kind.LOWER_BOUND),
+        "lower bound only",
+    ),
+    (
+        Flag(Kind.MISSED_MODE, detail={"value": -300.123, "stderr": 0.456}),
+        "particle runs gave -300.12 ± 0.46: annealing missed a mode",
+    ),
+    (
+        Flag(Kind.OUT_OF_TIME),
+        "the time did not suffice for all references: raise the budget",
+    ),
+    (
+        Flag(Kind.FEW_CHAINS, detail={"share": 0.25}),
+        "25% of it rests on a few chains, which may hide more: the states are weakly identified",
+    ),
+]
+
+
+@pytest.mark.parametrize(("flag", "sentence"), SENTENCES, ids=lambda x: getattr(x, "kind", None))
+def test_sentences(flag, sentence):
+    assert str(flag) == f"{flag}" == sentence
+    assert repr(flag) == f"<{flag.kind.name}: {sentence}>"
+    assert str(replace(flag, fits=Sizes((2, 3), "classes"))) == f"2, 3 classes: {sentence}"
+    copy = pickle.loads(pickle.dumps(flag))
+    assert copy == flag
+    assert hash(copy) == hash(flag)
+
+
+def test_every_kind_has_a_sentence_above():
+    assert [flag.kind for flag, _ in SENTENCES] == list(Kind)
+
+
+def test_detail_tells_flags_apart():
+    one, other = (Flag(Kind.EMPTY_CLASS, ("class", "1"), {"cases": x}) for x in (0.1, 0.2))
+    assert one != other
+    assert len({one, other, replace(one)}) == 2
+
+
+def test_a_verdict_and_its_flag_say_the_same():
+    assert str(Flag(Kind.LOWER_BOUND)) == Verdict.LOWER_BOUND
+
+
+def words_of(paths):
+    return "\n".join(path.read_text("utf-8") for path in paths)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_is_made_and_seen(kind):
+    package = Path(lacunet.__file__).parent
+    makers = [p for p in package.rglob("*.py") if p.name not in ("flags.py", "advice.py")]
+    assert f"{kind}," in (made := words_of(makers)) or f"{kind})" in made
+    assert str(kind) in words_of(p for p in HERE.parents[1].rglob("test_*.py") if p != HERE)

@@ -1,0 +1,145 @@
+"""Flags that real data hardly ever raise, raised on purpose."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from lacunet import api
+from lacunet.data.datasets import load_dataset
+from lacunet.describe import intervals
+from lacunet.describe.bootstrap_test import RatioTest
+from lacunet.evidence import measure as measuring
+from lacunet.evidence.ais import AnnealingRounds
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.estimate import LogMean, Verdict
+from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.smc import ParticleRounds
+from lacunet.flags import Flag, Kind, Sizes
+from lacunet.learn import schedules
+from lacunet.learn.ascent import Outcome
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.schedules import Schedule
+from lacunet.model.network import Model
+from lacunet.scores import ScoreInput, sbic, vb, wbic
+from lacunet.scores.bic import BIC
+from lacunet.scores.laplace import LAPLACE
+from lacunet.scoring.chains import ChainMean
+from lacunet.scoring.determinant import factorise
+from lacunet.search.truth import as_evidence
+from problems import make_case, problem_for
+from quick import quick_sampling
+
+SOON = Goal(target=1e-9, budget=1e-9)  # the first round, and no more
+
+
+def case_input(case, theta=None):
+    return ScoreInput(case.problem, case.theta if theta is None else theta)
+
+
+def values_problem(classes=2):
+    return problem_for(load_dataset("values"), classes, alpha=1.0).problem
+
+
+def test_a_fit_that_did_not_converge(monkeypatch):
+    monkeypatch.setattr(schedules, "PAPER_ITERATIONS", 1)
+    fit = learn(values_problem(), Options(schedule=Schedule.PAPER, starts=1))
+    not_converged = Flag(Kind.NOT_CONVERGED, detail={"outcome": Outcome.PAPER_STOPPED})
+    assert not_converged in fit.flags
+
+
+def test_refits_that_did_not_converge(monkeypatch):
+    """Every second refit stops too soon."""
+    problem = values_problem()
+    model = learn(problem, Options(starts=4)).model
+    stopped = Flag(Kind.NOT_CONVERGED, detail={"outcome": Outcome.MAX_STEPS})
+    refits = iter(range(4))
+
+    def stopping(*args, **options):
+        return replace(learn(*args, **options), flags=(stopped,) * (next(refits) % 2))
+
+    monkeypatch.setattr(intervals, "learn", stopping)
+    found = intervals.bootstrap_intervals(problem, model, Options(), 4)
+    assert Flag(Kind.REFITS_STOPPED, detail={"stopped": 2, "replicates": 4}) in found.flags
+
+
+def test_more_states_that_fit_worse():
+    small, large = (learn(values_problem(k), Options(starts=2)) for k in (1, 2))
+    large = replace(large, point=replace(large.point, log_lik=small.log_lik - 1.0))
+    found = RatioTest((1, 2), "class", small, large, 0.0, np.zeros(3), 3, None)
+    assert found.flags[-1] == Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": 1, "more": 2})
+    assert {flag.fits for flag in found.flags[:-1]} <= {Sizes((1,), "state"), Sizes((2,), "states")}
+
+
+def test_impossible_data():
+    case = make_case([2, 2], 1, 20, seed=1)
+    impossible = case.layout.flat([np.ones(1), *[np.array([[1.0, 0.0]])] * 2])
+    assert BIC(case_input(case, impossible)).flags == (Flag(Kind.IMPOSSIBLE_DATA),)
+    model = Model(case.problem.network, impossible, case.problem.alpha)
+    assert api.score(case.table, model, scores="bic").flags == (Flag(Kind.IMPOSSIBLE_ROW),)
+
+
+def test_parameters_that_are_no_maximum():
+    """One class has a concave posterior: away from its top there is a slope, and no saddle."""
+    case = make_case([2] * 4, 1, 100, seed=1)
+    assert Kind.NOT_AT_MAXIMUM in [flag.kind for flag in LAPLACE(case_input(case)).flags]
+    case = make_case([2] * 4, 2, 100, seed=1)
+    uniform = np.full(case.layout.size, 0.5)
+    saddle = Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "θ"})
+    assert LAPLACE(case_input(case, uniform)).flags == (saddle,)
+
+
+def test_a_nearly_singular_matrix():
+    nearly = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-10]], order="F")
+    assert factorise(nearly).flags == (Flag(Kind.NEARLY_SINGULAR),)
+
+
+def test_variational_bayes_that_still_rises(monkeypatch):
+    monkeypatch.setattr(vb, "MAX_STEPS", 1)
+    found = vb.VB(case_input(make_case([2] * 4, 2, 60, seed=1)))
+    assert found.flags == (Flag(Kind.STILL_RISING, detail={"steps": 1}),)
+
+
+def test_more_classes_that_fit_worse(monkeypatch):
+    def worse(problem, *args, **options):
+        fit = learn(problem, *args, **options)
+        lower = fit.log_lik - 100.0 * (problem.layout.cards[0] == 2)
+        return replace(fit, point=replace(fit.point, log_lik=lower))
+
+    monkeypatch.setattr(sbic, "learn", worse)
+    found = sbic.SBIC(case_input(make_case([2] * 4, 2, 60, seed=1)))
+    assert found.flags == (Flag(Kind.MORE_CLASSES_FIT_WORSE, detail={"fewer": 1, "more": 2}),)
+
+
+def test_chains_that_disagree(monkeypatch):
+    monkeypatch.setattr(wbic, "chain_mean", lambda draws: ChainMean(-1.0, 0.1, 1.5))
+    with quick_sampling():
+        found = wbic.WBIC(case_input(make_case([2] * 4, 2, 60, seed=1)))
+    assert found.flags == (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": 1.5}),)
+
+
+def test_annealing_without_enough_time(monkeypatch):
+    monkeypatch.setattr(AnnealingRounds, "unfinished", True)
+    found = measure(values_problem(), Method.AIS, SOON)
+    assert found.notes == (Flag(Kind.OUT_OF_TIME),)
+    assert as_evidence(found).flags == (Flag(Kind.LOWER_BOUND), Flag(Kind.OUT_OF_TIME))
+
+
+def test_annealing_that_rests_on_a_few_chains(monkeypatch):
+    monkeypatch.setattr(AnnealingRounds, "unsure", 0.5)
+    monkeypatch.setattr(AnnealingRounds, "unfinished", False)
+    found = measure(values_problem(), Method.AIS, SOON)
+    assert found.notes == (Flag(Kind.FEW_CHAINS, detail={"share": 0.5}),)
+
+
+def test_annealing_that_missed_a_mode(monkeypatch):
+    monkeypatch.setattr(measuring, "QUICK_STEPS", 1)
+    monkeypatch.setattr(AnnealingRounds, "estimate", LogMean(-600.0, 0.1, 50.0, 0.1, 64))
+    monkeypatch.setattr(AnnealingRounds, "unsure", 0.0)
+    monkeypatch.setattr(ParticleRounds, "estimate", LogMean(-520.0, 1.0, 5.0, 0.5, 8))
+    monkeypatch.setattr(ParticleRounds, "until_done", lambda rounds: rounds.estimate)
+    monkeypatch.setattr(AnnealingRounds, "until_done", lambda rounds: rounds.estimate)
+    monkeypatch.setattr(ParticleRounds, "price", lambda rounds: 2.0)
+    monkeypatch.setattr(AnnealingRounds, "price", lambda rounds: 1.0)
+    found = measure(values_problem(), goal=Goal(0.01, 60.0))
+    assert found.verdict is Verdict.LOWER_BOUND
+    assert found.notes == (Flag(Kind.MISSED_MODE, detail={"value": -520.0, "stderr": 1.0}),)
