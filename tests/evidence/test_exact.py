@@ -150,7 +150,7 @@ def equal_rows(leaves, copies):
     return Table.from_codes(rows, counts=np.full(len(rows), float(copies)))
 
 
-# REFERENCE: exact values with a = 1 and two classes.
+# Exact values with a = 1 and two classes.
 TWO_CLASSES = {
     (2, 4): (-24.178494, 5**4),
     (3, 2): (-36.428132, 3**8),

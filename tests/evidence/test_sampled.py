@@ -188,7 +188,7 @@ SAMPLED = {
 
 @pytest.mark.parametrize(("name", "k"), [(n, k) for n in SAMPLED for k in SAMPLED[n]])
 def test_published_data_as_computed_independently(name, k):
-    """REFERENCE.md: long sampling runs, ± 0.01."""
+    """Long sampling runs, ± 0.01."""
     problem = problem_for(load_dataset(name), k, alpha=1.0).problem
     found = particles(problem, 0, runs=16, size=128)
     assert found.verdict is Verdict.RELIABLE

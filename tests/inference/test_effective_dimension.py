@@ -1,4 +1,4 @@
-"""Generic ranks, computed exactly over a prime field elsewhere (REFERENCE)."""
+"""Generic ranks, computed exactly over a prime field elsewhere."""
 
 import pytest
 

@@ -19,7 +19,7 @@ from lacunet.learn.schedules import Schedule, leave_saddles
 from lacunet.parallel import workers
 from problems import make_case, problem_for
 
-# poLCA's documentation for carcinoma and values, REFERENCE for myocardial.
+# poLCA's documentation for carcinoma and values, values computed elsewhere for myocardial.
 PUBLISHED = [
     ("carcinoma", 2, -317.2568),
     ("carcinoma", 3, -293.705),

@@ -76,7 +76,7 @@ def test_no_class_empty_against_all_assignments():
     assert log_all_used(case.problem, safe_log(edge)) == -np.inf
 
 
-# REFERENCE: evidence by long sampling runs, a = 1.
+# Evidence by long sampling runs, a = 1.
 EVIDENCE = {
     "carcinoma": (-540.068, -357.31, -351.01, -352.87, -354.93, -357.01),
     "myocardial": (-261.580, -201.1197, -201.71, -202.53, -203.41, -204.30),
@@ -97,7 +97,7 @@ def test_csl_with_occupancy_is_near_the_sampled_evidence(name):
 
 @pytest.mark.parametrize("score", [VB, CS], ids=lambda s: s.name)
 def test_bounds_with_occupancy_do_not_fall_for_classes_too_many(score):
-    """REFERENCE: p(D|k+1) ≥ k/(k+N) p(D|k) for a = 1; these can only lose what bounds lose."""
+    """p(D|k+1) ≥ k/(k+N) p(D|k) for a = 1; these can only lose what bounds lose."""
     table = load_dataset("carcinoma")
     values = [score(fitted(problem_for(table, k, alpha=1.0))).value for k in (3, 4, 5, 6)]
     for k, (before, after) in enumerate(itertools.pairwise(values), start=3):

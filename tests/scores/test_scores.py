@@ -137,7 +137,7 @@ def test_bd_is_the_same_in_every_order_of_the_cases():
     assert whole == pytest.approx(total, rel=1e-12)
 
 
-# REFERENCE: exact values with a = 1 and one class.
+# Exact values with a = 1 and one class.
 ONE_CLASS = {"carcinoma": -540.068, "values": -553.796, "myocardial": -261.580}
 
 
@@ -166,7 +166,7 @@ def test_reference_tables_of_equal_rows(leaves, copies, one, two):
         assert MLED(at(case, theta)).value <= CS(at(case, theta)).value <= two
 
 
-# REFERENCE: CS + log c! with a = 1, at the MAP of the softmax basis (E N + a, so α = 2 here).
+# Computed elsewhere: CS + log c! with a = 1, at the MAP of the softmax basis (E N + a: α = 2 here).
 CS_CARCINOMA = {2: -358.63, 3: -353.49, 4: -356.31, 5: -358.61}
 
 
@@ -179,7 +179,7 @@ def test_cheeseman_stutz_of_the_carcinoma_data(classes, value):
     assert found == pytest.approx(value, abs=0.02)
 
 
-# REFERENCE: evidence by long sampling runs, a = 1, all labellings; exact for the last.
+# Evidence by long sampling runs, a = 1, all labellings; exact for the last.
 EVIDENCE = {
     ("carcinoma", 2): -357.31,
     ("carcinoma", 3): -351.01,

@@ -149,14 +149,14 @@ def test_scattered_holes_are_nearly_exact(seed):
 def test_updating_alone_never_tells_symmetric_states_apart():
     """Fractional updating shares every case out evenly: as if there were one class, learnt late."""
     problem = problem_for(load_dataset("carcinoma"), 2, alpha=1.0).problem
-    truth = -357.31  # REFERENCE
+    truth = -357.31  # by long sampling runs
     even = run_passes(problem, Rule.FRACTIONAL, orders=3, drawn=0)
     assert even.spread < 1e-9
     assert even.value < truth - 100
     assert run_passes(problem, Rule.FRACTIONAL, orders=3).mean > truth - 60
 
 
-# REFERENCE: evidence by long sampling runs, a = 1, all labellings.
+# Evidence by long sampling runs, a = 1, all labellings.
 EVIDENCE = {
     ("carcinoma", 2): -357.31,
     ("values", 2): -523.69,

@@ -34,7 +34,7 @@ def fitted(case):
     return at(case, learn(case.problem).model.theta)
 
 
-# REFERENCE: CSL + log c! with a = 1.
+# Computed elsewhere: CSL + log c! with a = 1.
 CSL_CARCINOMA = {2: -357.20, 3: -351.35, 4: -353.39, 5: -354.94}
 
 
@@ -46,7 +46,7 @@ def test_csl_of_the_carcinoma_data(classes, value):
 
 
 def test_both_come_near_to_an_exact_evidence():
-    """Myocardial, two classes: REFERENCE has the exact value; θ at its mode is 3 nats off."""
+    """Myocardial, two classes: the exact value is known; θ at its mode is 3 nats off."""
     here = fitted(problem_for(load_dataset("myocardial"), 2, alpha=1.0))
     truth = -201.11966052667 - math.log(2)
     assert CSL(here).value == pytest.approx(truth, abs=0.1)

@@ -1,4 +1,4 @@
-"""Where family i, parent configuration j, state k is in a flat vector (DESIGN §2).
+"""Where family i, parent configuration j, state k is in a flat vector.
 
 Parameters θ, counts N and Dirichlet exponents α all share one layout, so that the M step, the
 prior, BD and the gradient are one-line array expressions. Inside a family's block the hidden

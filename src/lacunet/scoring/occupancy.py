@@ -1,7 +1,7 @@
 """Empty classes: the occupancy identity, which a score at one mode needs to see all of a model.
 
 Let a be the exponent of each class weight and N the cases. With E_m the part of p(D|m classes) in
-which all m are used, exactly (DESIGN §6),
+which all m are used, exactly (docs/explanation/labels.md, "Empty classes"),
 
     p(D|k) = Σ_{m ≤ k} C(k, m) ρ(k, m) E_m,    ρ(k, m) = Γ(ka) Γ(ma + N) / (Γ(ka + N) Γ(ma)).
 
@@ -112,7 +112,7 @@ def occupied(
     return Score(
         name,
         f"{score.title}, occupancy",
-        f"{score.source}; DESIGN §6",
+        f"{score.source}; occupancy identity",
         evaluate,
         column=f"{score.column or score.title} occ.",
         domain=EXCHANGEABLE,

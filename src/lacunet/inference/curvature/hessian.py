@@ -1,4 +1,4 @@
-"""A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in two bases (DESIGN §3).
+"""A, the negative Hessian of g(θ) = log p(D|θ) + log p(θ), in two bases.
 
 In the form of Louis (1982): A = A_c − Σ_components Cov[complete-data score | component], with A_c
 what A would be if the hidden values had been seen in their expected counts. Both bases share the

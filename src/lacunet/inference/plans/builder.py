@@ -1,4 +1,4 @@
-"""Incomplete data as a bag of distinct local components and their counts (DESIGN §1)."""
+"""Incomplete data as a bag of distinct local components and their counts."""
 
 from __future__ import annotations
 

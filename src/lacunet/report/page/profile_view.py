@@ -36,6 +36,7 @@ class Segment:
     share: str
     shade: str
     text: str  # empty where there is no room
+    said: str  # to those who hear the page
     tip: str
 
 
@@ -155,6 +156,7 @@ def _segments(
             hundredths(p),
             hundredths(shade),
             f"{100 * p:.0f}" if p >= ROOM else "",
+            f"{label} {probability(p)}",
             f"{a.name}\n{hidden} {state}: {label}\t{probability(p)}",
         )
         for label, p, shade in zip(a.states, row, shades, strict=True)

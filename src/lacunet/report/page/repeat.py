@@ -11,6 +11,7 @@ from lacunet.data.missing_state import has_missing_state
 from lacunet.model.latent_class import is_latent_class
 from lacunet.report.page.words import count, listed
 from lacunet.search.candidates import Selection
+from lacunet.search.truth import TRUTH
 
 PACKAGES = ("numpy", "scipy", "numba")
 
@@ -69,7 +70,7 @@ def python_call(selection: Selection) -> str:
     else:
         numbers = sorted({k for c in selection.candidates for k in c.proposal.sizes.values()})
         start = f"lacunet.select(data, {numbers}, network=network, hidden={varied}"
-    arguments["scores"] = [s.name for s in selection.scores if s.name != "evidence"]
+    arguments["scores"] = [s.name for s in selection.scores if s is not TRUTH]
     if any(c.measured for c in selection.candidates):
         arguments["evidence"] = True
     arguments |= {
