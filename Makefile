@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test check lint types layers format docs links bench clean
+.PHONY: demo test recorded check lint types layers format docs links bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest src/lacunet tests
+
+recorded: $(VENV)/.dev
+	$(BIN)/python tests/recorded/compare.py
 
 check: lint types layers
 
