@@ -12,13 +12,12 @@ from bench.timing import alternate, clock
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method, measure
 from lacunet.evidence.prepare_sampling import prepare_sampling
+from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.expectation import expect, safe_log
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.paper.design import PAPER, Task
 from lacunet.paper.run import Experimenter
-from lacunet.parallel import workers
-from lacunet.progress import ignore
 
 # leaves, classes, standard error in nats, seconds
 WANTED = ((16, 4, 0.1, 10.0), (64, 16, 0.5, 120.0))
@@ -28,7 +27,7 @@ SWEEPS_AT_LEAST = 0.5  # of the rate of E steps
 
 
 def run(_peers: Peers, quick: bool) -> Iterator[Line]:
-    prepare_sampling(ignore)
+    prepare_sampling(SERIAL)
     for leaves, classes, error, seconds in WANTED:
         yield _sweeps(leaves, classes, quick)
         yield _measured(leaves, classes, error, seconds)
@@ -72,8 +71,8 @@ def _sweeps(leaves: int, classes: int, quick: bool) -> Line:
 def _measured(leaves: int, classes: int, error: float, seconds: float) -> Line:
     """The whole of it on two threads, from the table to the error bar."""
     problem, _ = _problem(leaves, classes)
-    with workers(2) as spread:
-        found = measure(problem, Method.AUTO, Goal(error, seconds), spread=spread)
+    with on_threads(2) as executor:
+        found = measure(problem, Method.AUTO, Goal(error, seconds), executor=executor)
     return Line(
         "t",
         f"evidence: n = {leaves}, {classes} classes, N = {ROWS}, by {found.method}",

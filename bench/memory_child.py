@@ -16,8 +16,8 @@ import numpy as np
 import lacunet
 from bench.peak import forget_peak, peak, resident
 from lacunet.data.table import Column, Table
+from lacunet.executor import SERIAL
 from lacunet.learn.prepare import prepare
-from lacunet.progress import ignore
 
 
 def main(source: str, folder: Path, classes: int, starts: int) -> None:
@@ -41,7 +41,7 @@ def main(source: str, folder: Path, classes: int, starts: int) -> None:
 
 
 def _warm_up(folder: Path) -> None:
-    prepare(ignore)
+    prepare(SERIAL)
     small = folder / "small.csv"
     small.write_text("x,y\n" + "0,1\n1,0\n1,1\n0,0\n" * 5)
     lacunet.fit(lacunet.read_table(small), 2, starts=2, threads=1)

@@ -14,11 +14,11 @@ from bench.peer import Peers
 from bench.report import Line, faster, skipped, within
 from bench.timing import clock
 from lacunet.data.table import Table
+from lacunet.executor import SERIAL, on_threads
 from lacunet.model.sampling import sample_codes
 from lacunet.paper.design import EPSILON, PAPER
 from lacunet.paper.ledger import Ledger
 from lacunet.paper.run import Experimenter, run_all
-from lacunet.parallel import workers
 from lacunet.search.families import FamilyScores
 from lacunet.search.greedy import Settings, learn_structure
 
@@ -42,10 +42,10 @@ def _fits(quick: bool) -> Line:
     if quick:
         todo = todo[::10]
     experimenter = Experimenter(PAPER, seed=0, starts=64)
-    experimenter.run(todo[0])
-    with TemporaryDirectory() as folder, workers(2) as spread:
+    experimenter.run(SERIAL, todo[0])
+    with TemporaryDirectory() as folder, on_threads(2) as executor:
         ledger = Ledger(Path(folder) / "results.jsonl", {})
-        elapsed = clock(lambda: run_all(todo, experimenter, ledger, spread, lambda _: None))
+        elapsed = clock(lambda: run_all(todo, experimenter, ledger, executor))
     title = f"the paper's fits with all five scores, two threads: {len(todo)} fits"
     return within("p", title, elapsed, None if quick else FITS_AT_MOST, fits=len(todo))
 

@@ -9,23 +9,21 @@ from functools import partial
 from bench.peer import Peers
 from bench.report import Line, seconds
 from bench.timing import clock
+from lacunet.executor import SERIAL
 from lacunet.learn.fit import learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.prepare import prepare
 from lacunet.learn.ranks import best_of, density, mass
 from lacunet.learn.schedules import (
     SEARCHERS,
-    Report,
     Schedule,
     Search,
     climb_from_starts,
     finish,
 )
-from lacunet.learn.starts import Map
 from lacunet.model.network import Model
 from lacunet.paper.design import EPSILON, PAPER, Task
 from lacunet.paper.run import Experimenter
-from lacunet.progress import ignore
 
 LEAVES, ROWS, STARTS = 64, 400, 64
 CLASSES = (8, 16, 32)
@@ -35,11 +33,9 @@ AT_MOST = 10.0  # times as long as the random starts
 NEAR = 1e-4  # nats: as near to a maximum as it can be told
 
 
-def random_starts(
-    objective: Objective, starts: int, seed: int, spread: Map, report: Report
-) -> Search:
+def random_starts(objective: Objective, starts: int, seed: int) -> Search:
     """What all schedules but the paper's begin with, and nothing else."""
-    climbs = climb_from_starts(objective, starts, seed, spread, report, merged=0, rank=density)
+    climbs = climb_from_starts(objective, starts, seed, merged=0, rank=density)
     _, winner = best_of(objective, climbs, density)
     return finish(objective, climbs, winner)
 
@@ -65,7 +61,7 @@ class Trials:
 
 
 def run(_peers: Peers, quick: bool) -> Iterator[Line]:
-    prepare(ignore)
+    prepare(SERIAL)
     for classes in CLASSES:
         yield from _lines(classes, 3 if quick else DATA_SETS)
 
@@ -100,7 +96,7 @@ def _one_data_set(classes: int, number: int, trials: dict[str, Trials]) -> None:
     objective = Objective.build(problem, Estimate.MAP)
     for side, search in SIDES.items():
         found: list[Search] = []
-        work = partial(search, objective, STARTS, 0, map, lambda _: None)
+        work = partial(search, objective, STARTS, 0)
         trials[side].times.append(clock(lambda: found.append(work())))  # noqa: B023
         point = found[0].climb.point
         trials[side].above.append(point.g - wanted.g)

@@ -13,6 +13,7 @@ from bench.networks.alarm import alarm, draw, hand_over, table, uniform
 from bench.peer import Peers
 from bench.report import Line, faster, same_log_lik, skipped
 from bench.timing import clock
+from lacunet.executor import SERIAL
 from lacunet.inference.expectation import complete_counts, expect
 from lacunet.inference.problem import Problem, build_problem, problem_of_codes
 from lacunet.learn.ascent import relative_change
@@ -22,7 +23,6 @@ from lacunet.learn.prepare import prepare
 from lacunet.learn.starts import em
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
-from lacunet.progress import ignore
 
 ROWS, QUICK_ROWS = 5_000, 1_000
 MISSING = 0.1
@@ -88,7 +88,7 @@ class Ours:
         self.alpha = uniform_alpha(model.network.layout, PAPER_ALPHA)
         self.codes: IntArray = draw(model, rows, MISSING)
         self.start = uniform(model.network.layout)
-        prepare(ignore, model.network)
+        prepare(SERIAL, model.network)
         self.problem = self.build()
         _ = self.problem.filled  # built on first use: not to be timed
         self.objective = Objective.build(self.problem, Estimate.ML)

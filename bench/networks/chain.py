@@ -10,13 +10,13 @@ import numpy as np
 from bench.peer import Peers
 from bench.report import Line, as_long
 from bench.timing import alternate, clock
+from lacunet.executor import SERIAL
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
 from lacunet.model.sampling import random_theta, sample_codes
-from lacunet.progress import ignore
 
 LENGTHS = (25, 50, 100)
 HIDDEN_STATES, SEEN_STATES = 5, 4
@@ -26,7 +26,7 @@ SEED = 1996
 
 
 def run(_peers: Peers, quick: bool) -> Iterator[Line]:
-    prepare(ignore, chain(2))
+    prepare(SERIAL, chain(2))
     steps = {length: _e_step(length) for length in LENGTHS}
     times = alternate(
         {str(length): lambda step=step: clock(step) for length, step in steps.items()},  # type: ignore[misc]

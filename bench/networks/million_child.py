@@ -12,19 +12,19 @@ import numpy as np
 from bench.networks.alarm import table
 from bench.peak import forget_peak, peak, resident
 from bench.timing import clock
+from lacunet.executor import SERIAL
 from lacunet.inference.expectation import expect
 from lacunet.inference.plans.builder import Components
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
 from lacunet.model.formats import read_network
-from lacunet.progress import ignore
 
 TRIALS = 10
 
 
 def main(network: Path, codes: Path) -> None:
     model = read_network(network)
-    prepare(ignore, model.network)
+    prepare(SERIAL, model.network)
     few = table(model.network, np.load(codes)[:100])
     expect(build_problem(few, model.network, model.alpha), model.theta)
     reset = forget_peak()

@@ -1,6 +1,7 @@
 """Numbers that must not depend on how the same data are written down, or on the machine's load."""
 
 import json
+import math
 
 import numpy as np
 import polars as pl
@@ -127,7 +128,7 @@ def test_a_cell_that_is_missing_everywhere_in_a_row_keeps_the_row():
 
 
 def test_errors_in_threads_come_out(monkeypatch):
-    from lacunet.parallel import workers
+    from lacunet.executor import on_threads
 
     def fail(k):
         if k == 3:
@@ -135,7 +136,7 @@ def test_errors_in_threads_come_out(monkeypatch):
         return k
 
     for threads in (1, 2):
-        with pytest.raises(ValueError, match="three"), workers(threads) as spread:
-            list(spread(fail, range(6)))
-        with workers(threads) as spread:
-            assert list(spread(lambda a, b: a + b, [1, 2, 3], [10, 20, 30])) == [11, 22, 33]
+        with pytest.raises(ValueError, match="three"), on_threads(threads) as executor:
+            executor.map(fail, range(6))
+        with on_threads(threads) as executor:
+            assert executor.map(math.sqrt, [1, 4, 9]) == [1, 2, 3]

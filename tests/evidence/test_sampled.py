@@ -20,6 +20,7 @@ from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.sandwich import sandwich
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.evidence.used_classes import among, used, without
+from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.classes import with_classes
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import problem_of_codes
@@ -27,7 +28,6 @@ from lacunet.inference.sampling.draws import Draws
 from lacunet.model.counts import log_bd
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
-from lacunet.parallel import workers
 from network_problems import build, engine, make
 from problems import make_case, problem_for
 
@@ -55,8 +55,8 @@ def particles(problem, seed, runs=16, size=32):
 
 
 def annealed(problem, seed):
-    samples = ParticleRounds(problem, seed, map, Goal()).samples(2)
-    return AnnealingRounds(problem, samples, seed, map, FIRST).estimate
+    samples = ParticleRounds(problem, seed, SERIAL, Goal()).samples(2)
+    return AnnealingRounds(problem, samples, seed, SERIAL, FIRST).estimate
 
 
 @pytest.mark.parametrize("method", [particles, annealed])
@@ -168,10 +168,10 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
         counts = Model(problem.network, N[i], problem.alpha)
         for h, order in annealing.regions.renumbering(x).items():
             counts = counts.permuted(h, order)
-        inverse.append(-annealing.backwards(counts.theta, 20, [i], (0,), map))
+        inverse.append(-annealing.backwards(counts.theta, 20, [i], (0,), SERIAL))
     found = log_mean(np.array([log_mean(w).value for w in inverse]))
     # Forward chains may end outside the region, backward chains always start inside.
-    ended = annealing.forwards(20, range(100), (1,), map)
+    ended = annealing.forwards(20, range(100), (1,), SERIAL)
     home = np.isfinite(ended).mean()
     error = math.hypot(found.stderr, math.sqrt((1 - home) / home / len(ended)))
     upper = -found.value + math.log(home) + labels.log_count
@@ -207,8 +207,8 @@ def test_empty_classes_are_counted():
     """Four classes for data of two: annealing needs the occupancy identity to see the rest."""
     case = make_case([2, 2, 2], 4, 6, seed=1, alpha=1.0, true_classes=2)
     truth = exact_evidence(case.problem).value
-    samples = ParticleRounds(case.problem, 0, map, Goal()).samples(4)
-    rounds = AnnealingRounds(case.problem, samples, 0, map, Goal(0.05, 20.0))
+    samples = ParticleRounds(case.problem, 0, SERIAL, Goal()).samples(4)
+    rounds = AnnealingRounds(case.problem, samples, 0, SERIAL, Goal(0.05, 20.0))
     found = rounds.until_done()
     assert abs(found.value - truth) < 4 * found.stderr
     assert sum(rounds.shares.values()) == pytest.approx(1.0)
@@ -218,8 +218,8 @@ def test_empty_classes_are_counted():
 
 def test_parts_that_were_not_reached_are_no_zero():
     problem = make_case([2, 2, 2], 3, 8, seed=1, alpha=1.0).problem
-    samples = ParticleRounds(problem, 0, map, Goal()).samples(4)
-    late = AnnealingRounds(problem, samples, 0, map, Goal(0.1, 1e-9))
+    samples = ParticleRounds(problem, 0, SERIAL, Goal()).samples(4)
+    late = AnnealingRounds(problem, samples, 0, SERIAL, Goal(0.1, 1e-9))
     assert len(late.legs) > 1
     assert late.unsure == 1.0
 
@@ -251,8 +251,8 @@ def test_the_number_of_threads_changes_nothing(method):
     problem = make_case([2, 2, 3, 2], 3, 30, seed=2, alpha=1.0, missing=0.1).problem
     found = []
     for threads in (1, 2):
-        with workers(threads) as spread:
-            found.append(measure(problem, method, Goal(0.2, 600.0), seed=4, spread=spread))
+        with on_threads(threads) as executor:
+            found.append(measure(problem, method, Goal(0.2, 600.0), seed=4, executor=executor))
     assert found[0] == found[1]
     other = measure(problem, method, Goal(0.2, 600.0), seed=5)
     assert other.value != found[0].value
@@ -262,8 +262,8 @@ def test_what_auto_chooses_does_not_depend_on_the_clock():
     problem = problem_for(load_dataset("carcinoma"), 4, alpha=1.0).problem
     found = []
     for threads in (1, 2):
-        with workers(threads) as spread:
-            found.append(measure(problem, goal=Goal(0.06, 600.0), seed=1, spread=spread))
+        with on_threads(threads) as executor:
+            found.append(measure(problem, goal=Goal(0.06, 600.0), seed=1, executor=executor))
     assert found[0].method is not Method.EXACT
     assert found[0] == found[1]
 

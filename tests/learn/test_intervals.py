@@ -16,13 +16,13 @@ from lacunet.describe.intervals import (
     hessian_intervals,
 )
 from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.executor import on_threads
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
-from lacunet.parallel import workers
 from network_problems import build, make
 from problems import make_case, problem_for
 
@@ -240,8 +240,8 @@ def test_the_bootstrap_agrees_with_the_hessian_and_keeps_labels_apart():
     case = make_case([2] * 6, 2, 400, seed=8, alpha=1.1)
     fit = learn(case.problem, Options(starts=8))
     exact = hessian_intervals(case.problem, fit.model, Estimate.MAP)
-    with workers(2) as spread:
-        drawn = bootstrap_intervals(case.problem, fit.model, Options(), 120, spread=spread)
+    with on_threads(2) as executor:
+        drawn = bootstrap_intervals(case.problem, fit.model, Options(), 120, executor=executor)
     alone = bootstrap_intervals(case.problem, fit.model, Options(), 120)
     np.testing.assert_array_equal(drawn.stderr, alone.stderr)
     np.testing.assert_array_equal(drawn.low, alone.low)

@@ -6,6 +6,7 @@ import pytest
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
+from lacunet.executor import on_threads
 from lacunet.flags import Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
@@ -16,7 +17,6 @@ from lacunet.learn.curvature import least_curvature
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.schedules import Schedule, leave_saddles
-from lacunet.parallel import workers
 from problems import make_case, problem_for
 
 # poLCA's documentation for carcinoma and values, values computed elsewhere for myocardial.
@@ -104,7 +104,7 @@ def test_paper_schedule_by_hand():
     """The same race, written out."""
     case = make_case([2] * 5, 3, 60, seed=2)
     objective = Objective.build(case.problem, Estimate.MAP)
-    points = starting.random_starts(objective, 64, 7, map)
+    points = starting.random_starts(objective, 64, 7)
     iterations = 1
     while len(points) > 1:
         points = [starting.em(objective, p, iterations=iterations) for p in points]
@@ -121,8 +121,8 @@ def test_same_seed_same_numbers_for_any_number_of_threads(schedule):
     options = Options(schedule=schedule, seed=11)
     found = []
     for threads in (1, 2, 5):
-        with workers(threads) as spread:
-            found.append(learn(case.problem, options, spread=spread))
+        with on_threads(threads) as executor:
+            found.append(learn(case.problem, options, executor=executor))
     for other in found[1:]:
         np.testing.assert_array_equal(other.model.theta, found[0].model.theta)
         assert other.point.g == found[0].point.g
@@ -132,8 +132,8 @@ def test_same_seed_same_numbers_for_any_number_of_threads(schedule):
 
 def test_starts_do_not_depend_on_how_many_there_are():
     objective = Objective.build(make_case([2, 2], 3, 20).problem, Estimate.MAP)
-    few = starting.random_starts(objective, 3, 0, map)
-    many = starting.random_starts(objective, 9, 0, map)
+    few = starting.random_starts(objective, 3, 0)
+    many = starting.random_starts(objective, 9, 0)
     for a, b in zip(few, many, strict=False):
         np.testing.assert_array_equal(a.theta, b.theta)
 

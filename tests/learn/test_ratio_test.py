@@ -7,10 +7,10 @@ from scipy.stats import binom, kstest
 from lacunet.data.datasets import load_dataset
 from lacunet.describe.bootstrap_test import ratio_test
 from lacunet.errors import OptionError
+from lacunet.executor import Serial, on_threads
 from lacunet.inference.classes import with_classes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
-from lacunet.parallel import workers
 from problems import make_case, problem_for
 
 
@@ -60,9 +60,9 @@ def test_seeds_threads_and_the_early_stop():
     problem = problem_for(load_dataset("values"), 2).problem
     wider = with_classes(problem, 3)
     whole = ratio_test(problem, wider, 0, options(2), 20)
-    with workers(2) as spread:
-        threads = ratio_test(problem, wider, 0, options(2), 20, spread=spread)
-        early = ratio_test(problem, wider, 0, options(2), 20, stop_after=4, spread=spread)
+    with on_threads(2) as executor:
+        threads = ratio_test(problem, wider, 0, options(2), 20, executor=executor)
+        early = ratio_test(problem, wider, 0, options(2), 20, stop_after=4, executor=executor)
     np.testing.assert_array_equal(whole.replicates, threads.replicates)
     # The early stop takes the same replicates in order, and ends with the fourth that exceeds.
     assert early.stopped
@@ -79,7 +79,13 @@ def test_progress_ends_at_the_end():
     problem = problem_for(load_dataset("values"), 1).problem
     events = []
     ratio_test(
-        problem, with_classes(problem, 2), 0, options(2), 20, stop_after=50, listener=events.append
+        problem,
+        with_classes(problem, 2),
+        0,
+        options(2),
+        20,
+        stop_after=50,
+        executor=Serial(events.append),
     )
     assert [round(e.done * 20) for e in events] == list(range(1, 21))
 

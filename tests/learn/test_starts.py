@@ -183,7 +183,7 @@ def hard_case(seed=0, missing=0.0):
 def random_only(problem, estimate=Estimate.MAP, starts=64):
     """The best of the random starts alone."""
     objective = Objective.build(problem, estimate)
-    climbs = climb_from_starts(objective, starts, 0, map, lambda _: None, merged=0, rank=density)
+    climbs = climb_from_starts(objective, starts, 0, merged=0, rank=density)
     return max(c.point.g for c in climbs)
 
 

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from lacunet.errors import LacunetError, OptionError, OutputError
+from lacunet.executor import SERIAL
 from lacunet.paper import tables
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.ledger import Ledger
@@ -166,7 +167,7 @@ def test_the_papers_findings_on_one_seed():
     """Table 1 in small: BIC chooses no more states than Laplace; CS = MLED for many leaves."""
     experimenter = Experimenter(PAPER, seed=0, starts=16)
     records = [
-        experimenter.run(Task("fit", n, 4, N, 0, 0, k, 0.01))
+        experimenter.run(SERIAL, Task("fit", n, 4, N, 0, 0, k, 0.01))
         for n, N in ((64, 400), (32, 100), (32, 800))
         for k in range(2, 7)
     ]

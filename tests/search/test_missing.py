@@ -154,13 +154,13 @@ def test_it_finds_the_column_whose_holes_go_with_the_classes():
 
 
 def test_results_do_not_depend_on_threads():
-    from lacunet.parallel import workers
+    from lacunet.executor import on_threads
 
     case = make_case([2, 2, 3], 2, 80, missing=0.2, seed=1)
     alone = compare_readings(case.table, case.problem.network, options=Options(starts=4))
-    with workers(2) as spread:
+    with on_threads(2) as executor:
         both = compare_readings(
-            case.table, case.problem.network, options=Options(starts=4), spread=spread
+            case.table, case.problem.network, options=Options(starts=4), executor=executor
         )
     assert alone.log_bayes_factors == both.log_bayes_factors
     assert [c.alone for c in alone.columns] == [c.alone for c in both.columns]

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from operator import index
 
 from lacunet.errors import OptionError
+from lacunet.executor import check_threads
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.prior import PAPER_ALPHA, Alpha, check_alpha
-from lacunet.parallel import check_threads
 from lacunet.scores import Score, choose_scores, not_defined
 
 DIMENSIONS = ("parameters", "rank")

@@ -18,12 +18,12 @@ from lacunet.describe.intervals import (
 from lacunet.describe.matching import matched, matched_fit
 from lacunet.describe.statistics import FitStatistics
 from lacunet.describe.statistics import fit_statistics as statistics_of
+from lacunet.executor import on_threads
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit, Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model
-from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.search.candidate_criteria import Criteria, selection_criteria
 from lacunet.search.candidates import Selection
@@ -75,13 +75,11 @@ def intervals(
     options = _options(fit, estimate, seed, threads)
     model = _model(fit)
     problem = _problem(data, model, missing_as_state, **reading)
-    prepare(listener, model.network)
-    if not bootstrap:
-        return hessian_intervals(problem, model, options.estimate, level)
-    with workers(threads) as spread:
-        return bootstrap_intervals(
-            problem, model, options, bootstrap, level, spread=spread, listener=listener
-        )
+    with on_threads(threads, listener) as executor:
+        prepare(executor, model.network)
+        if not bootstrap:
+            return hessian_intervals(problem, model, options.estimate, level)
+        return bootstrap_intervals(problem, model, options, bootstrap, level, executor=executor)
 
 
 def fit_statistics(

@@ -22,13 +22,13 @@ from lacunet.api.missing import (
 )
 from lacunet.api.results import Scores
 from lacunet.api.structure import table_and_structure
+from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import DEFAULT_STARTS, Fit, learn
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
-from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable, choose_scores
 
@@ -55,9 +55,9 @@ def fit(
     if missing_as_state:
         table, (structure,) = with_answers(table, structure)
     problem = build_problem(table, structure, dirichlet(structure, alpha))
-    prepare(listener, structure)
-    with workers(threads) as spread:
-        return learn(problem, options, spread=spread, listener=listener)
+    with on_threads(threads, listener) as executor:
+        prepare(executor, structure)
+        return learn(problem, options, executor=executor)
 
 
 def score(
@@ -101,9 +101,9 @@ def score(
     table = table_with_model(data, given.network, missing_as_state=missing_as_state, **reading)
     problem = build_problem(table, given.network, given.alpha)
     usable = applicable(chosen, problem)
-    prepare(listener, given.network)
-    with workers(threads):
-        refitted = learn(problem, options, start=given, listener=listener) if refit else None
+    with on_threads(threads, listener) as executor:
+        prepare(executor, given.network)
+        refitted = learn(problem, options, start=given, executor=executor) if refit else None
         theta = refitted.model.theta if refitted else given.theta
         at = ScoreInput(
             problem,

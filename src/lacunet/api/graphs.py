@@ -8,6 +8,7 @@ from lacunet.api.inputs import (
     as_table,
 )
 from lacunet.data import Table
+from lacunet.executor import Serial
 from lacunet.inference.problem import build_problem
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import Alpha, dirichlet
@@ -47,7 +48,7 @@ def learn_structure(
         `missing`, `weights`, `columns`, `exclude`, as for `read_table`.
     """
     settings = Settings(max_parents, restarts, tabu, seed)
-    return search_structure(as_table(data, **reading), alpha, settings, listener)
+    return search_structure(as_table(data, **reading), alpha, settings, Serial(listener))
 
 
 def with_parameters(network: Network, table: Table, alpha: Alpha) -> Model:

@@ -19,10 +19,9 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Measurement, Method, measure
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.evidence.sandwich import Sandwich, sandwich
+from lacunet.executor import Executor, on_threads
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.learn.starts import Map
 from lacunet.model.prior import Alpha, dirichlet
-from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.search.calibration import best_few, measure_candidates
 from lacunet.search.candidates import Selection
@@ -50,19 +49,18 @@ class Measuring:
     def __post_init__(self) -> None:
         Goal(self.target, self.budget)
 
-    def after(self, found: Selection, spread: Map, listener: Listener) -> Selection:
+    def after(self, found: Selection, executor: Executor) -> Selection:
         """Measure what was asked for."""
         if not (self.every or self.best_few):
             return found
         labels = [c.label for c in found.candidates] if self.every else best_few(found)
-        prepare_sampling(listener, *(c.proposal.network for c in found.candidates))
+        prepare_sampling(executor, *(c.proposal.network for c in found.candidates))
         return measure_candidates(
             found,
             labels,
             target=self.target,
             budget=self.budget,
-            spread=spread,
-            listener=listener,
+            executor=executor,
         )
 
 
@@ -110,10 +108,10 @@ def log_evidence(
     check_search(alpha=alpha, seed=seed, threads=threads)
     table, structure = table_and_structure(data, states, network, hidden, **reading)
     problem = build_problem(table, structure, dirichlet(structure, alpha))
-    prepare_sampling(listener, structure)
-    with workers(threads) as spread:
+    with on_threads(threads, listener) as executor:
+        prepare_sampling(executor, structure)
         goal = Goal(target, budget)  # the clock starts now
-        return measure(problem, chosen, goal, seed=seed, spread=spread, listener=listener)
+        return measure(problem, chosen, goal, seed=seed, executor=executor)
 
 
 def log_evidence_bounds(
@@ -139,7 +137,7 @@ def log_evidence_bounds(
     given = as_model(model, hidden)
     table = table_for(data, given.network, **reading)
     problem: Problem = build_problem(table, given.network, dirichlet(given.network, alpha))
-    prepare_sampling(listener, given.network)
-    with workers(threads) as spread:
+    with on_threads(threads, listener) as executor:
+        prepare_sampling(executor, given.network)
         goal = Goal(target, budget)
-        return sandwich(problem, given.theta, goal, seed=seed, spread=spread, listener=listener)
+        return sandwich(problem, given.theta, goal, seed=seed, executor=executor)

@@ -12,11 +12,11 @@ from lacunet.api.structure import table_and_structure
 from lacunet.data import Table
 from lacunet.data.missing_state import has_missing_state, with_missing_states
 from lacunet.data.missing_state import missing_as_state as as_state
+from lacunet.executor import on_threads
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Network, with_observed_states
 from lacunet.model.prior import PAPER_ALPHA, Alpha
-from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.scores import HEADLINE, choose_scores
 from lacunet.search.candidates import Proposal
@@ -79,8 +79,8 @@ def compare_missing(
     options = check_search(estimate, alpha, starts, schedule, seed, threads)
     chosen = choose_scores(scores)
     table, structure = table_and_structure(data, states, network, hidden, **reading)
-    prepare(listener, structure)
-    with workers(threads) as spread:
+    with on_threads(threads, listener) as executor:
+        prepare(executor, structure)
         return compare_readings(
             table,
             structure,
@@ -88,8 +88,7 @@ def compare_missing(
             options=options,
             alpha=alpha,
             both_ways=both_ways,
-            spread=spread,
-            listener=listener,
+            executor=executor,
         )
 
 

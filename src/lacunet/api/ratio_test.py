@@ -8,11 +8,11 @@ from lacunet.api.checks import check_search, whole_numbers
 from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_for, to_vary
 from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.errors import OptionError
+from lacunet.executor import on_threads
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
-from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
 
@@ -75,8 +75,8 @@ def likelihood_ratio_test(
     variable = next(i for i in small.hidden if small.variables[i] != large.variables[i])
     # The prior has no part in ML fits.
     null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
-    prepare(listener, small)
-    with workers(threads) as spread:
+    with on_threads(threads, listener) as executor:
+        prepare(executor, small)
         return ratio_test(
             null,
             wider,
@@ -84,8 +84,7 @@ def likelihood_ratio_test(
             options,
             replicates,
             stop_after=stop_after,
-            spread=spread,
-            listener=listener,
+            executor=executor,
         )
 
 

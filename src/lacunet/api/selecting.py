@@ -30,11 +30,11 @@ from lacunet.api.missing import (
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
 from lacunet.evidence.clock import Goal
+from lacunet.executor import on_threads
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha
-from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.scores import choose_scores
 from lacunet.search.average import Label
@@ -214,7 +214,7 @@ def _evaluate(
     measuring: Measuring,
     **how: Any,
 ) -> Selection:
-    prepare(listener, *(p.network for p in proposals))
-    with workers(threads) as spread:
-        found = evaluate(table, proposals, spread=spread, listener=listener, **how)
-        return measuring.after(found, spread, listener)
+    with on_threads(threads, listener) as executor:
+        prepare(executor, *(p.network for p in proposals))
+        found = evaluate(table, proposals, executor=executor, **how)
+        return measuring.after(found, executor)

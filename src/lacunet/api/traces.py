@@ -8,6 +8,7 @@ from typing import Any
 from lacunet.api.missing import table_with_model
 from lacunet.describe.em_traces import Traces
 from lacunet.describe.em_traces import em_traces as traces_of
+from lacunet.executor import Serial
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit
 from lacunet.learn.prepare import prepare
@@ -51,6 +52,6 @@ def em_traces(
     model = fit.model
     table = table_with_model(data, model.network, missing_as_state=missing_as_state, **reading)
     options = fit.options if starts is None else replace(fit.options, starts=starts)
-    prepare(listener, model.network)
+    prepare(Serial(listener), model.network)
     problem = build_problem(table, model.network, model.alpha)
     return traces_of(problem, options, listener=listener)

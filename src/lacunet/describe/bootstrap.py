@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable
-from typing import TypeVar
-
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.data.distinct import collapse, merge
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.learn.starts import Map
 from lacunet.model.network import Model
 from lacunet.model.sampling import sample_codes
-from lacunet.progress import Listener, Progress
-
-T = TypeVar("T")
 
 
 def check_number(replicates: int, fewest: int = 1) -> None:
@@ -48,24 +40,3 @@ def simulate_like(problem: Problem, theta: FloatArray, seed: int, replicate: int
     codes = np.where(holes, -1, drawn).astype(problem.codes.dtype)
     rows = merge(codes, np.ones(len(codes)), np.ones(len(codes), dtype=np.int64))
     return problem_of_codes(*collapse(*rows), problem.network, problem.alpha)
-
-
-def each_replicate(
-    work: Callable[[int], T],
-    replicates: Iterable[int],
-    total: int,
-    spread: Map,
-    listener: Listener,
-) -> list[T]:
-    """Do the work of every replicate, in threads, and say how far it is."""
-    numbers = list(replicates)
-    done, lock = [numbers[0] if numbers else 0], threading.Lock()
-
-    def one(replicate: int) -> T:
-        found = work(replicate)
-        with lock:
-            done[0] += 1
-            listener(Progress(f"bootstrap {done[0]} of {total}", done[0] / total))
-        return found
-
-    return list(spread(one, numbers))

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.describe.bootstrap import check_replicates, each_replicate, simulate_like
+from lacunet.describe.bootstrap import check_replicates, simulate_like
 from lacunet.errors import OptionError
+from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Fit, Options, learn
-from lacunet.learn.starts import Map
-from lacunet.progress import Listener, ignore
 from lacunet.tabular import Grid, Printable, number
 
 REPLICATES = 200
@@ -129,8 +129,7 @@ def ratio_test(
     replicates: int = REPLICATES,
     *,
     stop_after: int | None = None,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> RatioTest:
     """Test a model against one with more states of one hidden variable, on the same data.
 
@@ -140,19 +139,15 @@ def ratio_test(
     check_replicates(small.counts, replicates)
     if stop_after is not None and stop_after < 1:
         raise OptionError(f"stop after {stop_after} exceedances: there must be at least 1.")
-    fits = _fit_both(small, large, options, spread)
+    silent = executor.silent()
+    fits = _fit_both(small, large, options, silent)
     statistic = _statistic(*fits)
-
-    def work(replicate: int) -> float:
-        drawn = simulate_like(small, fits[0].model.theta, options.seed, replicate)
-        wider = problem_of_codes(drawn.codes, drawn.counts, large.network, large.alpha)
-        return _statistic(*_fit_both(drawn, wider, options, map))
-
+    replicate = partial(_replicate, small, large, fits[0].model.theta, options, silent)
     found: list[float] = []
     batch = replicates if stop_after is None else BATCH
     while len(found) < replicates:
         numbers = range(len(found), min(len(found) + batch, replicates))
-        found += each_replicate(work, numbers, replicates, spread, listener)
+        found += executor.count(replicate, numbers, "bootstrap", len(found), replicates)
         exceeding = np.cumsum(np.array(found) >= statistic - TIE)
         if stop_after is not None and exceeding[-1] >= stop_after:
             found = found[: int(np.argmax(exceeding >= stop_after)) + 1]
@@ -168,8 +163,27 @@ def ratio_test(
     )
 
 
-def _fit_both(small: Problem, large: Problem, options: Options, spread: Map) -> tuple[Fit, Fit]:
-    return learn(small, options, spread=spread), learn(large, options, spread=spread)
+def _replicate(
+    small: Problem,
+    large: Problem,
+    theta: FloatArray,
+    options: Options,
+    executor: Executor,
+    replicate: int,
+) -> float:
+    """Give the statistic of data drawn from the smaller model."""
+    drawn = simulate_like(small, theta, options.seed, replicate)
+    wider = problem_of_codes(drawn.codes, drawn.counts, large.network, large.alpha)
+    return _statistic(*_fit_both(drawn, wider, options, executor))
+
+
+def _fit_both(
+    small: Problem, large: Problem, options: Options, executor: Executor
+) -> tuple[Fit, Fit]:
+    return (
+        learn(small, options, executor=executor),
+        learn(large, options, executor=executor),
+    )
 
 
 def _statistic(small: Fit, large: Fit) -> float:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.executor import Serial
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.schedules import SEARCHERS
-from lacunet.learn.starts import random_starts
-from lacunet.progress import Listener, Progress, ignore
+from lacunet.learn.starts import random_start
+from lacunet.progress import Listener, ignore
 from lacunet.tabular import Grid, Printable, number
 
 SHOWN = 12  # traces that `print` shows
@@ -117,17 +118,10 @@ def em_traces(
     """Search again as `learn` did with these options, and keep every step of it."""
     options = options or Options()
     plain = Objective.build(problem, options.estimate)
-    objective = _Recording(problem, plain.estimate, plain.pseudo, plain.constant)
-    if problem.exact:
-        (start,) = random_starts(objective, 1, options.seed, map)
-        objective.em_step(start)  # one M step from anywhere is the maximum
+    objective = _Recording(problem, plain.estimate, plain.pseudo, plain.constant, Serial(listener))
+    if problem.exact:  # one M step from anywhere is the maximum
+        objective.em_step(random_start(objective, options.seed, 0))
     else:
-        SEARCHERS[options.schedule](
-            objective,
-            options.starts,
-            options.seed,
-            map,
-            lambda done: listener(Progress("EM", done)),
-        )
+        SEARCHERS[options.schedule](objective, options.starts, options.seed)
     words = {"map": "log p(D|θ) + log p(θ)", "ml": "log p(D|θ)"}
     return Traces(words[options.estimate.value], tuple(objective.traces()))

@@ -5,26 +5,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from lacunet.arrays import BoolArray, FloatArray
-from lacunet.describe.bootstrap import check_replicates, each_replicate, simulate_like
+from lacunet.describe.bootstrap import check_replicates, simulate_like
 from lacunet.describe.matching import matched
 from lacunet.errors import ModelError, OptionError
+from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.information import precision
 from lacunet.inference.problem import Problem
 from lacunet.learn.diagnose import EMPTY
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.starts import Map
 from lacunet.model.display import shown_families
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.network import Model
-from lacunet.progress import Listener, ignore
 from lacunet.tabular import Grid, Printable, number, probability
 
 LEVEL = 0.95
@@ -174,8 +174,7 @@ def bootstrap_intervals(
     replicates: int,
     level: float = LEVEL,
     *,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> Intervals:
     """Give percentile intervals from refits to data drawn from the model, with the same holes.
 
@@ -186,14 +185,8 @@ def bootstrap_intervals(
     objective = Objective.build(problem, options.estimate)
     point = check_maximum(objective, model)
     held = on_boundary(objective, point)
-
-    def refit(replicate: int) -> tuple[FloatArray, bool]:
-        drawn = simulate_like(problem, model.theta, options.seed, replicate)
-        found = learn(drawn, replace(options, starts=1), start=model)
-        finished = not any(flag.kind is Kind.NOT_CONVERGED for flag in found.flags)
-        return matched(found.model, model).theta, finished
-
-    found = each_replicate(refit, range(replicates), replicates, spread, listener)
+    refit = partial(_refit, problem, model, options, executor.silent())
+    found = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
     thetas = np.array([theta for theta, _ in found])
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
@@ -216,6 +209,16 @@ def bootstrap_intervals(
         tuple(flags),
         replicates,
     )
+
+
+def _refit(
+    problem: Problem, model: Model, options: Options, executor: Executor, replicate: int
+) -> tuple[FloatArray, bool]:
+    """Give the parameters that a replicate leads to, and whether the search came to its end."""
+    drawn = simulate_like(problem, model.theta, options.seed, replicate)
+    found = learn(drawn, replace(options, starts=1), executor=executor, start=model)
+    finished = not any(flag.kind is Kind.NOT_CONVERGED for flag in found.flags)
+    return matched(found.model, model).theta, finished
 
 
 def check_maximum(objective: Objective, model: Model) -> Point:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -18,14 +19,14 @@ from lacunet.arrays import FloatArray
 from lacunet.evidence.annealing import Allowed, Annealing, anything
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import RELIABLE_ERROR, LogMean, known, log_mean, log_sum
-from lacunet.evidence.modes import find_modes, widened
+from lacunet.evidence.modes import Mode, find_modes, widened
 from lacunet.evidence.path import Path, Reference
-from lacunet.evidence.used_classes import all_used, used, without
+from lacunet.evidence.used_classes import AllUsed, used, without
+from lacunet.executor import Executor
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import case_counts
-from lacunet.learn.starts import Map
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.occupancy import log_factors
 
@@ -67,14 +68,14 @@ class Leg:
         """Seconds that improving it will take, about."""
         return self.seconds * (2.0 if self.wide else 1.0)
 
-    def improve(self, spread: Map) -> None:
+    def improve(self, executor: Executor) -> None:
         """Double the steps, or the chains."""
         if self.wide:
             self.steps, self.groups = 2 * self.steps, 0
             self.log_weights, self.seconds = np.empty(0), 0.0
         began = time.perf_counter()
         more = range(self.groups, max(GROUPS, 2 * self.groups))
-        new = self.annealing.forwards(self.steps, more, self.seed, spread)
+        new = self.annealing.forwards(self.steps, more, self.seed, executor)
         self.log_weights = np.concatenate([self.log_weights, new])
         self.groups = more.stop
         self.seconds += time.perf_counter() - began
@@ -85,22 +86,25 @@ def legs_of(
     samples: Sequence[FloatArray],
     allowed: Allowed,
     seed: tuple[int, ...],
-    spread: Map,
+    executor: Executor,
 ) -> list[Leg]:
     """Find the modes that samples (hidden counts) belong to, and a reference for each."""
     labels = Labels(problem)
-    modes = find_modes(problem, samples, spread)
+    modes = find_modes(problem, samples, executor)
     modes = modes if labels.free else modes[:1]
-
-    def widen(n: int) -> Reference:
-        return widened(problem, modes[n], allowed, (*seed, n))
-
-    references = list(spread(widen, range(len(modes))))
+    widen = partial(_reference, problem, modes, allowed, seed)
+    references = executor.map(widen, range(len(modes)))
     regions = Regions(labels, [r.exponents for r in references])
     return [
         Leg(Annealing(Path(problem, r), regions, own, allowed), labels.log_count, (*seed, own))
         for own, r in enumerate(references)
     ]
+
+
+def _reference(
+    problem: Problem, modes: Sequence[Mode], allowed: Allowed, seed: Sequence[int], n: int
+) -> Reference:
+    return widened(problem, modes[n], allowed, (*seed, n))
 
 
 class UsedClasses:
@@ -110,13 +114,13 @@ class UsedClasses:
         self.legs: dict[int, list[Leg]] = {}
 
     def term(
-        self, fewer: Problem, samples: Sequence[FloatArray], seed: int, spread: Map
+        self, fewer: Problem, samples: Sequence[FloatArray], seed: int, executor: Executor
     ) -> list[Leg]:
         """Give the legs of a problem in which all classes are to be used."""
         m = classes_of(fewer.network).number
         if m not in self.legs:
-            starts = samples[:SAMPLES]
-            self.legs[m] = legs_of(fewer, starts, all_used(fewer), (seed, STREAM, m), spread)
+            starts, allowed = samples[:SAMPLES], AllUsed.of(fewer)
+            self.legs[m] = legs_of(fewer, starts, allowed, (seed, STREAM, m), executor)
         return self.legs[m]
 
 
@@ -128,23 +132,23 @@ class AnnealingRounds:
         problem: Problem,
         samples: Sequence[FloatArray],
         seed: int,
-        spread: Map,
+        executor: Executor,
         goal: Goal,
         shared: UsedClasses | None = None,
     ) -> None:
         """Start from samples of hidden counts, best first."""
-        self.spread, self.goal = spread, goal
+        self.executor, self.goal = executor, goal
         self.one_class = known(-np.inf)
         self.factors: dict[int, float] = {0: 0.0}  # log factor of each term
         self.legs: list[tuple[int, Leg]] = []  # each with the number of used classes; 0: any
         if exchangeable(problem):
             self._occupancy(problem, samples, seed, shared or UsedClasses())
         else:
-            found = legs_of(problem, samples[:SAMPLES], anything, (seed, STREAM), spread)
+            found = legs_of(problem, samples[:SAMPLES], anything, (seed, STREAM), executor)
             self.legs = [(0, leg) for leg in found]
         for n, (_, leg) in enumerate(self.legs):
             if not leg.groups and (n == 0 or goal.allows()):
-                leg.improve(spread)
+                leg.improve(executor)
 
     def _occupancy(
         self, problem: Problem, samples: Sequence[FloatArray], seed: int, shared: UsedClasses
@@ -162,7 +166,7 @@ class AnnealingRounds:
                 self.one_class = known(fewer.log_seen + self.factors[m])
                 continue
             starts = [without(problem, fewer, N, keep) for N, keep in found]
-            self.legs += [(m, leg) for leg in shared.term(fewer, starts, seed, self.spread)]
+            self.legs += [(m, leg) for leg in shared.term(fewer, starts, seed, self.executor)]
 
     def _parts(self) -> list[tuple[int, Leg, LogMean]]:
         return [(m, leg, leg.estimate.plus(self.factors[m])) for m, leg in self.legs]
@@ -210,7 +214,7 @@ class AnnealingRounds:
             _, leg, _ = max(self._parts(), key=lambda part: _error(part[2]))
             if not (leg.groups and self.goal.allows(leg.cost())):
                 break
-            leg.improve(self.spread)
+            leg.improve(self.executor)
         return self.estimate
 
     @property

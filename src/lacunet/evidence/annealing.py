@@ -16,9 +16,9 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.path import Path
+from lacunet.executor import Executor
 from lacunet.inference.labels import Regions
 from lacunet.inference.sampling.draws import Draws
-from lacunet.learn.starts import Map
 
 GROUP = 16  # chains that move together: enough to share the price of a call
 
@@ -40,48 +40,55 @@ class Annealing:
     allowed: Allowed = anything  # count vectors outside have no mass
 
     def forwards(
-        self, steps: int, groups: Sequence[int], seed: Sequence[int], spread: Map
+        self, steps: int, groups: Sequence[int], seed: Sequence[int], executor: Executor
     ) -> FloatArray:
         """Log weights of chains from the reference; their mean estimates the region's mass."""
-        one = partial(self._forwards, steps, seed)
-        return np.concatenate(list(spread(one, groups)))
+        return np.concatenate(executor.map(partial(_forwards, self, steps, seed), groups))
 
     def backwards(
-        self, N: FloatArray, steps: int, groups: Sequence[int], seed: Sequence[int], spread: Map
+        self,
+        N: FloatArray,
+        steps: int,
+        groups: Sequence[int],
+        seed: Sequence[int],
+        executor: Executor,
     ) -> FloatArray:
         """Log weights of chains from posterior counts N, (size,), down to the reference.
 
         If N is a perfect sample of the region, the mean of exp(−weight) estimates 1/mass.
         """
-        one = partial(self._backwards, N, steps, seed)
-        return np.concatenate(list(spread(one, groups)))
+        return np.concatenate(executor.map(partial(_backwards, self, N, steps, seed), groups))
 
-    def _forwards(self, steps: int, seed: Sequence[int], group: int) -> FloatArray:
-        path = self.path
-        draws = Draws(path.problem, np.random.default_rng([*seed, steps, group]))
-        N = path.start(GROUP, draws)
-        weight = np.where(self.allowed(N), 0.0, -np.inf)
-        before = 0.0
-        for b in temperatures(steps)[1:]:
-            weight += path.log_density(b, N, draws) - path.log_density(before, N, draws)
-            N = moved(path, b, N, self.allowed, draws)
-            before = b
-        return np.where(self._at_home(N, draws), weight, -np.inf) + path.log_seen
-
-    def _backwards(self, N: FloatArray, steps: int, seed: Sequence[int], group: int) -> FloatArray:
-        path = self.path
-        draws = Draws(path.problem, np.random.default_rng([*seed, steps, group, 1]))
-        state = np.tile(N, (GROUP, 1))
-        weight = np.zeros(GROUP)
-        down = temperatures(steps)[::-1]
-        for b, lower in pairwise(down):
-            state = moved(path, b, state, self.allowed, draws)
-            weight += path.log_density(b, state, draws) - path.log_density(lower, state, draws)
-        return weight + path.log_seen
-
-    def _at_home(self, N: FloatArray, draws: Draws) -> BoolArray:
+    def at_home(self, N: FloatArray, draws: Draws) -> BoolArray:
         """Which chains ended in the own region, by parameters drawn for them."""
         return self.regions.at_home(self.own, expected(self.path, N, draws))
+
+
+def _forwards(annealing: Annealing, steps: int, seed: Sequence[int], group: int) -> FloatArray:
+    path = annealing.path
+    draws = Draws(path.problem, np.random.default_rng([*seed, steps, group]))
+    N = path.start(GROUP, draws)
+    weight = np.where(annealing.allowed(N), 0.0, -np.inf)
+    before = 0.0
+    for b in temperatures(steps)[1:]:
+        weight += path.log_density(b, N, draws) - path.log_density(before, N, draws)
+        N = moved(path, b, N, annealing.allowed, draws)
+        before = b
+    return np.where(annealing.at_home(N, draws), weight, -np.inf) + path.log_seen
+
+
+def _backwards(
+    annealing: Annealing, N: FloatArray, steps: int, seed: Sequence[int], group: int
+) -> FloatArray:
+    path = annealing.path
+    draws = Draws(path.problem, np.random.default_rng([*seed, steps, group, 1]))
+    state = np.tile(N, (GROUP, 1))
+    weight = np.zeros(GROUP)
+    down = temperatures(steps)[::-1]
+    for b, lower in pairwise(down):
+        state = moved(path, b, state, annealing.allowed, draws)
+        weight += path.log_density(b, state, draws) - path.log_density(lower, state, draws)
+    return weight + path.log_seen
 
 
 def moved(path: Path, b: float, N: FloatArray, allowed: Allowed, draws: Draws) -> FloatArray:

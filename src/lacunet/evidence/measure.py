@@ -18,6 +18,7 @@ from lacunet.evidence.modes import at_parameters
 from lacunet.evidence.particle_run import SWEEPS
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.evidence.used_classes import fewer_classes
+from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.labels import Labels
@@ -25,8 +26,6 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import check_whole, touched
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
-from lacunet.learn.starts import Map
-from lacunet.progress import Listener, Progress, ignore
 from lacunet.tabular import Grid, Printable
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
@@ -87,8 +86,7 @@ def measure(
     goal: Goal | None = None,
     *,
     seed: int = 0,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
     shared: UsedClasses | None = None,
 ) -> Measurement:
     """Compute the evidence of a problem.
@@ -96,8 +94,8 @@ def measure(
     Latent class models of one table whose classes have the same prior may have `shared` parts.
     """
     began = time.perf_counter()
-    found = _Measuring(problem, goal or Goal(), seed, spread, listener, shared).by(method)
-    listener(Progress("evidence", 1.0))
+    found = _Measuring(problem, goal or Goal(), seed, executor, shared).by(method)
+    executor.say("evidence", 1.0)
     return replace(found, seconds=time.perf_counter() - began)
 
 
@@ -107,12 +105,11 @@ class _Measuring:
         problem: Problem,
         goal: Goal,
         seed: int,
-        spread: Map,
-        listener: Listener,
+        executor: Executor,
         shared: UsedClasses | None,
     ) -> None:
-        self.problem, self.goal, self.seed, self.spread = problem, goal, seed, spread
-        self.listener, self.shared = listener, shared
+        self.problem, self.goal, self.seed = problem, goal, seed
+        self.executor, self.shared = executor, shared
         self.labels = Labels(problem)
 
     def by(self, method: Method) -> Measurement:
@@ -130,7 +127,7 @@ class _Measuring:
                 return self._auto()
 
     def _say(self, what: str) -> None:
-        self.listener(Progress(what, min(0.99, self.goal.spent / self.goal.budget)))
+        self.executor.say(what, min(0.99, self.goal.spent / self.goal.budget))
 
     def _closed_form(self) -> Measurement:
         """Nothing is hidden: BD."""
@@ -144,7 +141,7 @@ class _Measuring:
 
     def _smc(self) -> Measurement:
         self._say("particles")
-        rounds = ParticleRounds(self.problem, self.seed, self.spread, self.goal)
+        rounds = ParticleRounds(self.problem, self.seed, self.executor, self.goal)
         rounds.until_done()
         return self._of_particles(rounds)
 
@@ -205,7 +202,7 @@ class _Measuring:
         likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep / SWEEP_GAIN + cases)
         if likely > FIRST_PART * self.goal.budget * TOUCHED_PER_SECOND:
             return None
-        return ParticleRounds(self.problem, self.seed, self.spread, self.goal)
+        return ParticleRounds(self.problem, self.seed, self.executor, self.goal)
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
         self._say("annealing")
@@ -216,15 +213,15 @@ class _Measuring:
             fewer_classes(self.problem, self._from_fit) if fewer else (self._from_fit(self.problem))
         )
         return AnnealingRounds(
-            self.problem, samples, self.seed, self.spread, self.goal, self.shared
+            self.problem, samples, self.seed, self.executor, self.goal, self.shared
         )
 
     def _from_fit(self, problem: Problem) -> list[FloatArray]:
         """Samples at the parameters that EM finds."""
         # With exponents below 1 the posterior density has no maximum.
         estimate = Estimate.ML if (problem.alpha < 1.0).any() else Estimate.MAP
-        fit = learn(problem, Options(estimate=estimate, seed=self.seed), spread=self.spread)
-        theta = fit.model.theta
+        options = Options(estimate=estimate, seed=self.seed)
+        theta = learn(problem, options, executor=self.executor.silent()).model.theta
         return [at_parameters(problem, theta, (self.seed, n)) for n in range(FROM_FIT)]
 
     def _of_particles(self, rounds: ParticleRounds) -> Measurement:

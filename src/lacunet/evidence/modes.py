@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.annealing import GROUP, Allowed, moved
 from lacunet.evidence.path import Path, Reference
+from lacunet.executor import Executor
 from lacunet.inference.expectation import safe_log
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
-from lacunet.learn.starts import Map
 from lacunet.learn.variational import Variational, at_weights, mean_log, vary
 
 NEAR = 4.0  # nats: modes whose bound is this much below the best are worth a reference of their own
@@ -32,20 +33,22 @@ class Mode:
     bound: float  # variational
 
 
-def find_modes(problem: Problem, samples: Sequence[FloatArray], spread: Map) -> list[Mode]:
+def find_modes(problem: Problem, samples: Sequence[FloatArray], executor: Executor) -> list[Mode]:
     """Tell the modes that samples (hidden counts) belong to apart, best first."""
-
-    def one(N: FloatArray) -> Mode:
-        eta = problem.alpha + problem.components.seen + N
-        q: Variational = at_weights(problem, mean_log(problem, eta))
-        return Mode(N, vary(q, max_steps=STEPS).bound)
-
+    each = executor.map(partial(_mode, problem), samples)
     found: list[Mode] = []
-    for mode in sorted(spread(one, samples), key=lambda mode: -mode.bound):
+    for mode in sorted(each, key=lambda mode: -mode.bound):
         if not any(abs(mode.bound - known.bound) < SAME for known in found):
             found.append(mode)
     best = found[0].bound
     return [mode for mode in found if mode.bound > best - NEAR][:MOST]
+
+
+def _mode(problem: Problem, N: FloatArray) -> Mode:
+    """Find the mode that is uphill from a sample."""
+    eta = problem.alpha + problem.components.seen + N
+    q: Variational = at_weights(problem, mean_log(problem, eta))
+    return Mode(N, vary(q, max_steps=STEPS).bound)
 
 
 def widened(problem: Problem, mode: Mode, allowed: Allowed, seed: Sequence[int]) -> Reference:

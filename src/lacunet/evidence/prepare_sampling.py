@@ -11,16 +11,16 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import Mode, widened
 from lacunet.evidence.particle_run import run_particles
 from lacunet.evidence.path import Path
+from lacunet.executor import Executor
 from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.prepare import example, prepare
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Network
-from lacunet.progress import Listener
 
 
-def prepare_sampling(listener: Listener, *networks: Network) -> None:
+def prepare_sampling(executor: Executor, *networks: Network) -> None:
     """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
-    prepare(listener, *networks)
+    prepare(executor, *networks)
     _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
 
 

@@ -23,12 +23,11 @@ from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.modes import at_parameters, find_modes, widened
 from lacunet.evidence.path import Path
 from lacunet.evidence.smc import ParticleRounds
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws, check_whole
-from lacunet.learn.starts import Map
 from lacunet.model.network import Model
-from lacunet.progress import Listener, Progress, ignore
 from lacunet.tabular import Grid, Printable
 
 VALID = (
@@ -83,8 +82,7 @@ def sandwich(
     goal: Goal | None = None,
     *,
     seed: int = 0,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> Sandwich:
     """Bound the evidence of simulated data, given the parameters that they were simulated from."""
     goal = goal or Goal()
@@ -94,10 +92,10 @@ def sandwich(
     check_whole(problem)
     if not (theta > 0).all():
         raise ModelError("a probability of the model is 0: it was not drawn from the prior.")
-    listener(Progress("looking for a reference", 0.0))
+    executor.say("looking for a reference", 0.0)
     # The reference must know nothing of the perfect sample, or the upper bound would not hold.
-    particles = ParticleRounds(problem, seed, spread, goal)
-    mode = find_modes(problem, particles.samples(1), spread)[0]
+    particles = ParticleRounds(problem, seed, executor, goal)
+    mode = find_modes(problem, particles.samples(1), executor)[0]
     reference = widened(problem, mode, anything, (seed, STREAM))
     labels = Labels(problem)
     annealing = Annealing(Path(problem, reference), Regions(labels, [reference.exponents]))
@@ -105,9 +103,9 @@ def sandwich(
     steps, groups = STEPS, GROUPS
     while True:
         began = time.perf_counter()
-        listener(Progress(f"{steps} steps", min(0.99, goal.spent / goal.budget)))
-        down = annealing.backwards(start, steps, range(groups), (seed, STREAM), spread)
-        up = annealing.forwards(steps, range(groups), (seed, STREAM), spread)
+        executor.say(f"{steps} steps", min(0.99, goal.spent / goal.budget))
+        down = annealing.backwards(start, steps, range(groups), (seed, STREAM), executor)
+        up = annealing.forwards(steps, range(groups), (seed, STREAM), executor)
         lower, upper = log_mean(up), _upper(down, up)
         seconds = time.perf_counter() - began
         narrow = upper.value - lower.value <= goal.target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 
@@ -10,9 +11,9 @@ from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.particle_run import Run, run_particles
+from lacunet.executor import Executor
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.learn.starts import Map
 from lacunet.model.latent_class import classes_of
 
 RUNS = 16  # of the first round: enough to judge their spread
@@ -25,8 +26,8 @@ STREAM = 1  # of random numbers
 class ParticleRounds:
     """Independent runs of one size; a round doubles their number, or their size."""
 
-    def __init__(self, problem: Problem, seed: int, spread: Map, goal: Goal) -> None:
-        self.problem, self.seed, self.spread, self.goal = problem, seed, spread, goal
+    def __init__(self, problem: Problem, seed: int, executor: Executor, goal: Goal) -> None:
+        self.problem, self.seed, self.executor, self.goal = problem, seed, executor, goal
         self.particles, self.runs, self.seconds = PARTICLES, list[Run](), 0.0
         self._add(RUNS)
 
@@ -87,13 +88,11 @@ class ParticleRounds:
 
     def _add(self, runs: int) -> None:
         began, first = time.perf_counter(), len(self.runs)
-
-        def one(run: int) -> Run:
-            seed = (self.seed, STREAM, self.particles, run)
-            return run_particles(self.problem, self.particles, seed)
-
+        run = partial(run_particles, self.problem, self.particles)
         for wave in range(first, first + runs, WAVE):
             if self.runs and not self.goal.allows():
                 break
-            self.runs += self.spread(one, range(wave, wave + WAVE))
+            numbers = range(wave, wave + WAVE)
+            seeds = [(self.seed, STREAM, self.particles, number) for number in numbers]
+            self.runs += self.executor.map(run, seeds)
         self.seconds += time.perf_counter() - began

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
-from lacunet.evidence.annealing import Allowed
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.learn.variational import at_weights, mean_log
@@ -18,14 +18,20 @@ from lacunet.scoring.occupancy import log_factors
 NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
 
 
-def all_used(problem: Problem) -> Allowed:
-    """The count vectors in which every class has a case."""
-    sizes = problem.layout.block(classes_of(problem.network).root)
+@dataclass(frozen=True)
+class AllUsed:
+    """Allow the count vectors in which every class has a case."""
 
-    def allowed(N: FloatArray) -> BoolArray:
-        return np.asarray((N[:, sizes] > 0).all(axis=1))
+    sizes: slice  # where the counts of the classes stand
 
-    return allowed
+    @classmethod
+    def of(cls, problem: Problem) -> AllUsed:
+        """Find the classes of a problem."""
+        return cls(problem.layout.block(classes_of(problem.network).root))
+
+    def __call__(self, N: FloatArray) -> BoolArray:
+        """Tell which of them, (chains, size), are allowed."""
+        return np.asarray((N[:, self.sizes] > 0).all(axis=1))
 
 
 def used(problem: Problem, N: FloatArray) -> BoolArray:

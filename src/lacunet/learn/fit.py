@@ -9,17 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.errors import OptionError
+from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.diagnose import diagnose
 from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.schedules import SEARCHERS, Report, Schedule, Search, leave_saddles
-from lacunet.learn.starts import Map
+from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, leave_saddles
 from lacunet.model.display import model_grids
 from lacunet.model.network import Model
 from lacunet.model.prior import log_prior
-from lacunet.progress import Listener, Progress, ignore
 from lacunet.tabular import Grid, Printable
 
 DEFAULT_STARTS = 64  # CH96 §3
@@ -87,22 +86,17 @@ def learn(
     problem: Problem,
     options: Options | None = None,
     *,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
     start: Model | None = None,
 ) -> Fit:
     """Find the MAP or ML parameters of a problem, as a schedule says or from a given model."""
     options = options or Options()
     began = time.perf_counter()
-    objective = Objective.build(problem, options.estimate)
-
-    def report(done: float) -> None:
-        listener(Progress("EM", done))
-
-    found = _search(objective, options, spread, report, start)
+    objective = Objective.build(problem, options.estimate, executor)
+    found = _search(objective, options, start)
     # From a given model the states keep the numbers that they have there.
     point = found.climb.point if start is not None else _by_size(objective, found.climb.point)
-    report(1.0)
+    executor.say(TASK, 1.0)
     return Fit(
         model=Model(problem.network, point.theta, problem.alpha),
         point=point,
@@ -118,9 +112,7 @@ def learn(
     )
 
 
-def _search(
-    objective: Objective, options: Options, spread: Map, report: Report, start: Model | None
-) -> Search:
+def _search(objective: Objective, options: Options, start: Model | None) -> Search:
     if objective.problem.exact:  # one M step from anywhere is the maximum
         uniform = 1.0 / objective.problem.layout.spread(
             objective.problem.layout.sum_k(np.ones(objective.problem.layout.size))
@@ -131,8 +123,7 @@ def _search(
         climb = ascend(objective, em_while_fast(objective, objective.at(start.theta)))
         climb, curvature = leave_saddles(objective, climb)
         return Search(climb, 1, 1, curvature)
-    search = SEARCHERS[options.schedule]
-    return search(objective, options.starts, options.seed, spread, report)
+    return SEARCHERS[options.schedule](objective, options.starts, options.seed)
 
 
 def _by_size(objective: Objective, point: Point) -> Point:

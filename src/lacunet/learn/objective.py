@@ -10,6 +10,7 @@ from scipy.special import xlogy
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import em_residual
 from lacunet.inference.expectation import expect
 from lacunet.inference.kernels import rows as kernels
@@ -42,13 +43,14 @@ class Objective:
     estimate: Estimate
     pseudo: FloatArray  # (size,) α − 1 for the MAP, 0 for the ML: what the M step adds to counts
     constant: float  # of the log prior: what is left without its Σ pseudo log θ
+    executor: Executor = SERIAL  # who does what can be done side by side
 
     @classmethod
-    def build(cls, problem: Problem, estimate: Estimate) -> Objective:
+    def build(cls, problem: Problem, estimate: Estimate, executor: Executor = SERIAL) -> Objective:
         """Check that the maximum exists."""
         layout, alpha = problem.layout, problem.alpha
         if estimate is Estimate.ML:
-            return cls(problem, estimate, np.zeros(layout.size), 0.0)
+            return cls(problem, estimate, np.zeros(layout.size), 0.0, executor)
         if (alpha < 1.0).any():
             largest = np.diff(layout.offsets).max()  # a table; bdeu spreads its size over it
             size = "" if (alpha == alpha[0]).all() else f" (with bdeu:SIZE, {largest} or more)"
@@ -56,16 +58,16 @@ class Objective:
                 f"alpha {alpha.min():g} is below 1, so the posterior density has no maximum: it is "
                 f"infinite at probability 0. Use alpha 1 or more{size}, or --estimate ml."
             )
-        return cls(problem, estimate, alpha - 1.0, _normaliser(problem))
+        return cls(problem, estimate, alpha - 1.0, _normaliser(problem), executor)
 
     @classmethod
-    def softmax(cls, problem: Problem) -> Objective:
+    def softmax(cls, problem: Problem, executor: Executor = SERIAL) -> Objective:
         """Give log p(D|φ) + log p(φ), the posterior density of φ = log θ.
 
         It is that of θ times Π θ_ijk, so α stands where α − 1 did: every α > 0 has a maximum, and
         it is never on the boundary.
         """
-        return cls(problem, Estimate.MAP, problem.alpha, _normaliser(problem))
+        return cls(problem, Estimate.MAP, problem.alpha, _normaliser(problem), executor)
 
     def at(self, theta: FloatArray) -> Point:
         """Run the E step at θ."""

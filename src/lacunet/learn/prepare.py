@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 
+from lacunet.executor import Executor
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.inference.problem import Problem, problem_of_codes
@@ -13,12 +14,11 @@ from lacunet.learn.fit import Options, learn
 from lacunet.model.latent_class import is_latent_class, latent_class
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
-from lacunet.progress import Listener, Progress
 
 
-def prepare(listener: Listener, *networks: Network) -> None:
+def prepare(executor: Executor, *networks: Network) -> None:
     """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
-    listener(Progress("preparing (kernels are compiled once, then kept on disk)", 0.0))
+    executor.say("preparing (kernels are compiled once, then kept on disk)", 0.0)
     _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
 
 

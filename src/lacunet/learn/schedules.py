@@ -22,7 +22,7 @@ from lacunet.learn.basis import LogBasis
 from lacunet.learn.curvature import Curvature, least_curvature
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.ranks import SAME_OPTIMUM, Rank, best_of, density, is_better, mass
-from lacunet.learn.starts import Map, halving, random_starts
+from lacunet.learn.starts import halving, random_starts
 from lacunet.learn.wander import wander
 
 FINALISTS = 8  # most random starts that are brought to their maximum
@@ -34,6 +34,7 @@ ROUNDS = 12  # most rounds,
 PATIENCE = 3  # rounds in a row without a better maximum, before the search ends
 SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
 ESCAPES = 20  # saddles to leave before giving up
+TASK = "EM"  # as progress calls it
 
 
 class Schedule(StrEnum):
@@ -64,18 +65,15 @@ class Search:
     curvature: Curvature | None  # at the end; None where the schedule does not look
 
 
-Report = Callable[[float], None]  # told how far the search is, 0 to 1
-Searcher = Callable[[Objective, int, int, Map, Report], Search]
+Searcher = Callable[[Objective, int, int], Search]  # of an objective, a number of starts, a seed
 
 
-def search_paper(
-    objective: Objective, starts: int, seed: int, spread: Map, report: Report
-) -> Search:
+def search_paper(objective: Objective, starts: int, seed: int) -> Search:
     """Follow CH96 §3: halve until one is left, then 200 iterations, whatever they bring."""
-    points = random_starts(objective, starts, seed, spread)
-    for survivors in halving(objective, points, spread, finalists=1):
+    points = random_starts(objective, starts, seed)
+    for survivors in halving(objective, points, finalists=1):
         points = survivors
-        report(0.5 * (1 - len(points) / starts))
+        objective.executor.say(TASK, 0.5 * (1 - len(points) / starts))
     (point,) = points
     converged = False
     for _ in range(PAPER_ITERATIONS):
@@ -85,79 +83,68 @@ def search_paper(
     return Search(Climb(point, PAPER_ITERATIONS, outcome), 1, 1, None)
 
 
-def search_default(
-    objective: Objective, starts: int, seed: int, spread: Map, report: Report
-) -> Search:
+def search_default(objective: Objective, starts: int, seed: int) -> Search:
     """Climb from a handful of random starts and from merged rows; take the highest maximum."""
-    climbs = climb_from_starts(objective, starts, seed, spread, report, merged=1, rank=density)
+    climbs = climb_from_starts(objective, starts, seed, merged=1, rank=density)
     _, winner = best_of(objective, climbs, density)
     return finish(objective, climbs, winner)
 
 
-def search_further(
-    objective: Objective, starts: int, seed: int, spread: Map, report: Report, *, rank: Rank
-) -> Search:
+def search_further(objective: Objective, starts: int, seed: int, *, rank: Rank) -> Search:
     """Climb from more starts, then walk on from the best maximum as long as better ones turn up."""
     merged = max(1, starts // MERGED)
-    climbs = climb_from_starts(objective, starts, seed, spread, report, merged=merged, rank=rank)
+    climbs = climb_from_starts(objective, starts, seed, merged=merged, rank=rank)
     value, winner = best_of(objective, climbs, rank)
     in_vain = 0
     for turn in range(ROUNDS):
         walk = partial(wander, objective, winner.point, seed)
-        ends = list(spread(walk, range(turn * WALKERS, (turn + 1) * WALKERS)))
-        walked = climb_all(objective, ends, spread, rank, winner)
+        ends = objective.executor.map(walk, range(turn * WALKERS, (turn + 1) * WALKERS))
+        walked = climb_all(objective, ends, rank, winner)
         found, end = best_of(objective, walked, rank)
         in_vain += 1
         if is_better(found, value):
             value, winner, in_vain = found, end, 0
-        report(0.5 + 0.4 * (turn + 1) / ROUNDS)
+        objective.executor.say(TASK, 0.5 + 0.4 * (turn + 1) / ROUNDS)
         if in_vain == PATIENCE:
             break
     return finish(objective, climbs, winner)
 
 
 def climb_from_starts(
-    objective: Objective,
-    starts: int,
-    seed: int,
-    spread: Map,
-    report: Report,
-    *,
-    merged: int,
-    rank: Rank,
+    objective: Objective, starts: int, seed: int, *, merged: int, rank: Rank
 ) -> list[Climb]:
     """Race random starts, and climb to the maximum with a handful and with those of merged rows."""
-    points = random_starts(objective, starts, seed, spread)
-    for survivors in halving(
-        objective, points, spread, finalists=min(FINALISTS, max(starts // RACED, min(2, starts)))
-    ):
+    executor = objective.executor
+    points = random_starts(objective, starts, seed)
+    finalists = min(FINALISTS, max(starts // RACED, min(2, starts)))
+    for survivors in halving(objective, points, finalists=finalists):
         points = survivors
-        report(0.3 * (1 - len(points) / starts))
-    problem = objective.problem
-    if problem.network.hidden:
-        points += spread(lambda i: objective.at(agglomerated(problem, seed, i)), range(merged))
-    report(0.4)
-    climbs = climb_all(objective, points, spread, rank)
-    report(0.5)
+        executor.say(TASK, 0.3 * (1 - len(points) / starts))
+    if objective.problem.network.hidden:
+        points += executor.map(partial(merged_start, objective, seed), range(merged))
+    executor.say(TASK, 0.4)
+    climbs = climb_all(objective, points, rank)
+    executor.say(TASK, 0.5)
     return climbs
 
 
+def merged_start(objective: Objective, seed: int, index: int) -> Point:
+    """Start from merged rows."""
+    return objective.at(agglomerated(objective.problem, seed, index))
+
+
 def climb_all(
-    objective: Objective,
-    points: Sequence[Point],
-    spread: Map,
-    rank: Rank,
-    winner: Climb | None = None,
+    objective: Objective, points: Sequence[Point], rank: Rank, winner: Climb | None = None
 ) -> list[Climb]:
     """Bring points to their maxima; where g decides, give up those that a better one leaves behind.
 
     `winner` is the best maximum so far.
     """
-    climbs = list(spread(partial(em_while_fast, objective), points))
+    climbs = objective.executor.map(partial(em_while_fast, objective), points)
     rival = -np.inf
     if rank is density:
         rival = max(c.point.g for c in (*climbs, *([winner] if winner else [])))
-    return list(spread(partial(ascend, objective, rival=rival), climbs))
+    return objective.executor.map(partial(ascend, objective, rival=rival), climbs)
 
 
 def finish(objective: Objective, climbs: Sequence[Climb], winner: Climb) -> Search:

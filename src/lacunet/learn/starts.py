@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from lacunet.learn.objective import Objective, Point
 from lacunet.model.sampling import random_theta
 
-A = TypeVar("A")
-B = TypeVar("B")
 
-
-class Map(Protocol):
-    """How independent work is spread: the built-in `map`, or a thread pool's."""
-
-    def __call__(self, function: Callable[[A], B], items: Iterable[A], /) -> Iterable[B]:
-        """Apply to every item, results in order."""
-
-
-def random_starts(objective: Objective, starts: int, seed: int, spread: Map) -> list[Point]:
+def random_starts(objective: Objective, starts: int, seed: int) -> list[Point]:
     """Draw the starts; start i is the same whatever the number of starts or threads."""
+    return objective.executor.map(partial(random_start, objective, seed), range(starts))
+
+
+def random_start(objective: Objective, seed: int, index: int) -> Point:
+    """Draw one start."""
     layout = objective.problem.layout
-
-    def draw(i: int) -> Point:
-        return objective.at(random_theta(layout, np.random.default_rng([seed, layout.size, i])))
-
-    return list(spread(draw, range(starts)))
+    return objective.at(random_theta(layout, np.random.default_rng([seed, layout.size, index])))
 
 
 def halving(
-    objective: Objective, points: Sequence[Point], spread: Map, *, finalists: int
+    objective: Objective, points: Sequence[Point], *, finalists: int
 ) -> Iterator[list[Point]]:
     """Run 1, 2, 4, … EM iterations, keeping the better half (by g) each time.
 
@@ -41,8 +31,8 @@ def halving(
     """
     survivors, iterations = list(points), 1
     while len(survivors) > finalists:
-        race = functools.partial(em, objective, iterations=iterations)
-        survivors = list(spread(race, survivors))
+        race = partial(em, objective, iterations=iterations)
+        survivors = objective.executor.map(race, survivors)
         survivors = best(survivors, max(finalists, len(survivors) // 2))
         iterations *= 2
         yield survivors

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ class Ledger:
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         self.path = path
         self.header = {"format": FORMAT, **settings}
-        self.lock = threading.Lock()
         self.records: dict[tuple[object, ...], dict[str, Any]] = {}
         if path.exists():
             self._read()
@@ -38,9 +36,8 @@ class Ledger:
 
     def add(self, record: dict[str, Any]) -> None:
         """Keep a result, on disk at once."""
-        with self.lock:
-            self._append(record)
-            self.records[_key(record)] = record
+        self._append(record)
+        self.records[_key(record)] = record
 
     def _append(self, record: dict[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as file:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.errors import OptionError
+from lacunet.executor import on_threads
 from lacunet.files import check_folder, write_text
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.paper import tables
@@ -17,7 +18,6 @@ from lacunet.paper.figures import load_matplotlib, write_figure
 from lacunet.paper.ledger import Ledger
 from lacunet.paper.page import findings, versions, write_page
 from lacunet.paper.run import Experimenter, run_all
-from lacunet.parallel import workers
 from lacunet.progress import Listener, ignore
 from lacunet.tabular import Grid, Printable
 
@@ -74,8 +74,8 @@ def reproduce(
     folder = Path(out)
     ledger = Ledger(folder / "results.jsonl", {"seed": seed, "starts": starts})
     todo = list(design.tasks(models, datasets))
-    with workers(threads) as spread:
-        run_all(todo, Experimenter(design, seed, starts), ledger, spread, listener)
+    with on_threads(threads, listener) as executor:
+        run_all(todo, Experimenter(design, seed, starts), ledger, executor)
     # In the order of the design, and only what was asked for: a longer earlier run changes nothing.
     records = [ledger.records[task.key] for task in todo]
     return _write(records, design, folder, command, models, datasets, seed, starts)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lacunet.data.table import Table
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.schedules import Schedule
-from lacunet.learn.starts import Map
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import uniform_alpha
 from lacunet.model.sampling import random_theta, sample_codes
 from lacunet.paper.design import EPSILON, Design, Task
 from lacunet.paper.ledger import Ledger
-from lacunet.progress import Listener, Progress
 from lacunet.scores import SCORES, Evidence, ScoreInput
 from lacunet.scores.laplace import laplace
 from lacunet.search.greedy import learn_structure
@@ -30,11 +28,13 @@ from lacunet.search.greedy import learn_structure
 PAPER_SCORES = ("laplace", "cs", "mled", "draper", "bic")
 
 
+@dataclass(frozen=True)
 class Experimenter:
     """Runs tasks; everything random follows from one seed and the numbers of the task."""
 
-    def __init__(self, design: Design, seed: int, starts: int) -> None:
-        self.design, self.seed, self.starts = design, seed, starts
+    design: Design
+    seed: int
+    starts: int
 
     def generator(self, n: int, c: int, model: int) -> Model:
         """Draw the generating model: uniform Dirichlet parameters. CH96 §4."""
@@ -55,22 +55,23 @@ class Experimenter:
         network = latent_class([(c.name, c.states) for c in table.columns], states)
         return build_problem(table, network, uniform_alpha(network.layout, 1.0 + epsilon))
 
-    def run(self, task: Task) -> dict[str, Any]:
+    def run(self, executor: Executor, task: Task) -> dict[str, Any]:
         """Do one task; the result is a line of the ledger."""
-        result = self._reality(task) if task.kind == "reality" else self._fit(task)
-        return {**asdict(task), **result}
+        work = self._reality if task.kind == "reality" else self._fit
+        return {**asdict(task), **work(task, executor)}
 
-    def _fit(self, task: Task) -> dict[str, Any]:
+    def _fit(self, task: Task, executor: Executor) -> dict[str, Any]:
         problem = self.problem(self.table(task), task.states, task.epsilon)
         options = Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
-        fit = learn(problem, options)
+        fit = learn(problem, options, executor=executor)
         # Each score starts from the parameters alone, so that its time is all its own.
         found = {
             s.name: s(ScoreInput(problem, fit.model.theta))
             for s in SCORES
             if s.name in PAPER_SCORES
         }
-        onward = learn(problem, start=fit.model)  # how far from a true maximum was that?
+        # How far from a true maximum was that?
+        onward = learn(problem, executor=executor, start=fit.model)
         return {
             "dimension": problem.network.dimension,
             "scores": {name: _number(e) for name, e in found.items()},
@@ -81,7 +82,7 @@ class Experimenter:
             "seconds": {"em": fit.seconds, **{name: e.seconds for name, e in found.items()}},
         }
 
-    def _reality(self, task: Task) -> dict[str, Any]:
+    def _reality(self, task: Task, executor: Executor) -> dict[str, Any]:
         """§5: the hidden-root model against the best graph without hidden variables."""
         table = self.table(task)
         began = time.perf_counter()
@@ -89,7 +90,8 @@ class Experimenter:
         for k in self.design.reality_states:
             problem = self.problem(table, k, EPSILON)
             options = Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
-            value = laplace(ScoreInput(problem, learn(problem, options).model.theta)).value
+            theta = learn(problem, options, executor=executor).model.theta
+            value = laplace(ScoreInput(problem, theta)).value
             if value > best:
                 best, states = value, k
         graph = learn_structure(table, 1.0)
@@ -108,30 +110,19 @@ def _number(evidence: Evidence) -> float | None:
 
 
 def run_all(
-    todo: list[Task],
-    experimenter: Experimenter,
-    ledger: Ledger,
-    spread: Map,
-    listener: Listener,
-    done: Callable[[], None] = lambda: None,
+    todo: list[Task], experimenter: Experimenter, ledger: Ledger, executor: Executor = SERIAL
 ) -> None:
     """Run every task that the ledger does not have; each result is kept as soon as it is there."""
     left = [task for task in todo if task not in ledger]
     total = sum(_weight(task) for task in todo)
     finished = total - sum(_weight(task) for task in left)
-    lock = threading.Lock()
-
-    def one(task: Task) -> None:
-        nonlocal finished
-        ledger.add(experimenter.run(task))
-        with lock:
-            finished += _weight(task)
-            name = "§5" if task.kind == "reality" else f"{task.states} states"
-            listener(Progress(f"n={task.n} c={task.c} N={task.N}, {name}", finished / total))
-        done()
-
-    for _ in spread(one, left):
-        pass
+    run = partial(Experimenter.run, experimenter, executor.silent())
+    for place, record in executor.results(run, left):
+        task = left[place]
+        ledger.add(record)
+        finished += _weight(task)
+        name = "§5" if task.kind == "reality" else f"{task.states} states"
+        executor.say(f"n={task.n} c={task.c} N={task.N}, {name}", finished / total)
 
 
 def _weight(task: Task) -> float:

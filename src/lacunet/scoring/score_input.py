@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.arrays import FloatArray
+from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.classes import exchangeable, with_classes
@@ -18,11 +19,9 @@ from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.objective import Estimate
-from lacunet.learn.starts import Map
 from lacunet.learn.variational import Variational, at_theta, vary
 from lacunet.model.latent_class import classes_of
 from lacunet.model.prior import log_prior
-from lacunet.progress import Listener, ignore
 from lacunet.scoring.once import Once
 from lacunet.scoring.softmax import SoftmaxMode, softmax_mode
 
@@ -145,8 +144,7 @@ def fitted(
     *,
     rank: bool,
     shared: Once,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> Fitted:
     """Fit a problem; a latent class model that another candidate needs too, only once.
 
@@ -154,7 +152,7 @@ def fitted(
     """
 
     def make() -> Fitted:
-        return _fit(problem, options, rank, shared, spread, listener)
+        return _fit(problem, options, rank, shared, executor)
 
     if not exchangeable(problem):
         return make()
@@ -168,10 +166,9 @@ def _fit(
     options: Options,
     rank: bool,
     shared: Once,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> Fitted:
-    fit = learn(problem, options, spread=spread, listener=listener)
+    fit = learn(problem, options, executor=executor)
     d = effective_dimension(problem.network, options.seed) if rank else None
     return Fitted(fit, ScoreInput(problem, fit.model.theta, d, options, shared))
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method, measure
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import build_problem
-from lacunet.learn.starts import Map
 from lacunet.model.prior import dirichlet, understand_alpha
-from lacunet.progress import Listener, Progress, ignore
 from lacunet.scores import SCORES
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
@@ -28,8 +27,7 @@ def measure_candidates(
     *,
     target: float = Goal.target,
     budget: float = Goal.budget,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> Selection:
     """Measure the evidence of some candidates; target and budget are those of each."""
     shared = UsedClasses() if _shares(selection) else None
@@ -38,18 +36,12 @@ def measure_candidates(
         candidate = next(c for c in selection.candidates if c.label == label)
         network = candidate.fit.model.network
         problem = build_problem(selection.table, network, dirichlet(network, selection.alpha))
-
-        def report(event: Progress, part: int = n, title: str = candidate.title) -> None:
-            done = (part + event.done) / len(labels)
-            listener(Progress(f"{title}: {event.task}", done))
-
         measured = measure(
             problem,
             Method.AUTO,
             Goal(target, budget),
             seed=selection.options.seed,
-            spread=spread,
-            listener=report,
+            executor=executor.part(n / len(labels), (n + 1) / len(labels), candidate.title),
             shared=shared,
         )
         found[label] = replace(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +12,12 @@ from typing import TypeAlias
 from lacunet.data.table import Table
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import Measurement
+from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit, Options
-from lacunet.learn.starts import Map
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
-from lacunet.progress import Listener, Progress, ignore
 from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
 from lacunet.scoring.labellings import log_labellings
 from lacunet.scoring.once import Once
@@ -171,15 +168,14 @@ def candidate(
     alpha: Alpha = PAPER_ALPHA,
     rank: bool = False,
     shared: Once | None = None,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> Candidate:
     """Fit and score one network; `shared` is what candidates for the same table have in common."""
     network = proposal.network
     problem = build_problem(table, network, dirichlet(network, alpha))
     usable = applicable(scores, problem)
     shared = Once() if shared is None else shared
-    done = fitted(problem, options, rank=rank, shared=shared, spread=spread, listener=listener)
+    done = fitted(problem, options, rank=rank, shared=shared, executor=executor)
     found = {s.name: done.at.evidence(s) for s in usable}
     return Candidate(proposal, done.fit, done.at.dimension, found, log_labellings(problem))
 
@@ -193,49 +189,32 @@ def evaluate(
     alpha: Alpha = PAPER_ALPHA,
     prior: Mapping[Label, float] | None = None,
     rank: bool = False,
-    spread: Map = map,
-    listener: Listener = ignore,
-    keep: Callable[[Candidate], None] = lambda _: None,
+    executor: Executor = SERIAL,
 ) -> Selection:
-    """Fit and score every proposal; `keep` gets each candidate as soon as it is done."""
+    """Fit and score every proposal."""
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
-    track = _Track(proposals, listener)
     # What is shared stays in memory until the last candidate is done.
     shared = Once() if any(s.fits_fewer for s in scores) else None
 
-    def one(proposal: Proposal) -> Candidate:
-        done = candidate(
+    def one(given: tuple[Proposal, Executor]) -> Candidate:
+        return candidate(
             table,
-            proposal,
+            given[0],
             scores=scores,
             options=options,
             alpha=alpha,
             rank=rank,
             shared=shared,
-            listener=lambda event: track(proposal, 0.9 * event.done),
+            executor=given[1].part(0.0, 0.9),
         )
-        keep(done)
-        track(proposal, 1.0)
-        return done
 
     # The largest first: what takes longest must not be what is left over at the end.
     largest_first = sorted(proposals, key=lambda p: -p.network.dimension)
-    found = {c.label: c for c in spread(one, largest_first)}
+    times = [(1.0 + p.network.dimension) ** 1.5 for p in largest_first]
+    shown = executor.beside([p.title for p in largest_first], times)
+    found: dict[Label, Candidate] = {}
+    for place, done in executor.results(one, list(zip(largest_first, shown, strict=True))):
+        found[done.label] = done
+        shown[place].say("", 1.0)
     return Selection(table, tuple(found[p.label] for p in proposals), options, alpha, prior)
-
-
-class _Track:
-    """Progress of all candidates together, each weighed by its likely time."""
-
-    def __init__(self, proposals: Sequence[Proposal], listener: Listener) -> None:
-        self.weight = {p.label: (1.0 + p.network.dimension) ** 1.5 for p in proposals}
-        self.done = dict.fromkeys(self.weight, 0.0)
-        self.listener = listener
-        self.lock = threading.Lock()
-
-    def __call__(self, proposal: Proposal, done: float) -> None:
-        with self.lock:
-            self.done[proposal.label] = done
-            part = math.fsum(self.weight[k] * d for k, d in self.done.items())
-            self.listener(Progress(proposal.title, part / math.fsum(self.weight.values())))

@@ -14,8 +14,8 @@ import numpy as np
 
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
+from lacunet.executor import SERIAL, Executor
 from lacunet.model.network import Network, Variable
-from lacunet.progress import Listener, Progress, ignore
 from lacunet.search.families import FamilyScores
 from lacunet.tabular import Grid, Printable, number
 
@@ -196,7 +196,7 @@ def learn_structure(
     table: Table,
     alpha: float | str = 1.0,
     settings: Settings | None = None,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> Learned:
     """Search for the graph with the largest exact evidence, from the empty graph."""
     settings = settings or Settings()
@@ -205,7 +205,7 @@ def learn_structure(
     climb = _Climb(score, settings, rng)
     best, total = climb.run(Graph(len(table.columns)))
     for k in range(settings.restarts):
-        listener(Progress(f"restart {k + 1}", k / settings.restarts))
+        executor.say(f"restart {k + 1}", k / settings.restarts)
         shaken = best.copy()
         for _ in range(SHAKES):
             moves = list(shaken.moves(climb.max_parents))

@@ -16,7 +16,6 @@ same prior for its one π_j. So nothing but the dependence is compared.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,12 +25,11 @@ from lacunet.arrays import FloatArray
 from lacunet.data.missing_state import HOLE, SEEN, with_masks
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
+from lacunet.executor import SERIAL, Executor
 from lacunet.learn.fit import Options
-from lacunet.learn.starts import Map
 from lacunet.model.latent_class import HIDDEN_NAMES
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
-from lacunet.progress import Listener, Progress, ignore
 from lacunet.scores import HEADLINE, Score
 from lacunet.search.candidates import Candidate, Proposal, Selection, candidate
 from lacunet.tabular import Grid, Printable, number
@@ -194,8 +192,7 @@ def compare_readings(
     options: Options | None = None,
     alpha: Alpha = PAPER_ALPHA,
     both_ways: bool = False,
-    spread: Map = map,
-    listener: Listener = ignore,
+    executor: Executor = SERIAL,
 ) -> MissingComparison:
     """Compare the readings: of all holes, and of each column's.
 
@@ -215,23 +212,19 @@ def compare_readings(
         dependent |= {f"alone: {name}": [name] for name in names}
         if both_ways:
             dependent |= {f"without: {name}": [n for n in names if n != name] for name in names}
-    lock, done = threading.Lock(), [0]
 
     def fit(label: str) -> Candidate:
         structure = with_mask_variables(network, hidden, masks, dependent[label])
-        found = candidate(
+        return candidate(
             masked,
             Proposal(label, structure, {}),
             scores=scores,
             options=options or Options(),
             alpha=mask_prior(network, structure, masks, alpha),
         )
-        with lock:
-            done[0] += 1
-            listener(Progress(f"holes: {done[0]} of {len(dependent)}", done[0] / len(dependent)))
-        return found
 
-    found = dict(zip(dependent, spread(fit, dependent), strict=True))
+    fits = executor.count(fit, list(dependent), "holes:", 0, len(dependent))
+    found = dict(zip(dependent, fits, strict=True))
     random, answer = found[AT_RANDOM], found[AN_ANSWER]
     selection = Selection(masked, (random, answer), options or Options(), alpha, None)
     if not selection.scores:

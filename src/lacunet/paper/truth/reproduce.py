@@ -12,6 +12,7 @@ from typing import Any
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.prepare_sampling import prepare_sampling
+from lacunet.executor import Executor, on_threads
 from lacunet.files import check_folder, write_text
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.paper.design import PAPER, Design, Task
@@ -21,8 +22,7 @@ from lacunet.paper.page import render, versions
 from lacunet.paper.truth import tables
 from lacunet.paper.truth.figures import write_figure
 from lacunet.paper.truth.run import Measurer, weight
-from lacunet.parallel import workers
-from lacunet.progress import Listener, Progress, ignore
+from lacunet.progress import Listener, ignore
 from lacunet.tabular import Grid, Printable
 
 STUDY = Goal(target=0.2, budget=20.0)  # of each evidence
@@ -97,9 +97,10 @@ def study(
     folder = Path(out)
     ledger = Ledger(folder / "truth.jsonl", {"seed": seed, "starts": starts})
     todo = list(design.truth_tasks(models, datasets))
-    prepare_sampling(listener)
-    with workers(threads) as spread:
-        _measure_all(todo, Measurer(design, seed, starts, goal, spread), ledger, listener)
+    with on_threads(threads, listener) as executor:
+        prepare_sampling(executor)
+        measurer = Measurer(design, seed, starts, goal, executor.silent())
+        _measure_all(todo, measurer, ledger, executor)
     records = [ledger.records[task.key] for task in todo]
     settings = {
         "models": models,
@@ -115,17 +116,17 @@ def study(
 
 
 def _measure_all(
-    todo: Sequence[Task], measurer: Measurer, ledger: Ledger, listener: Listener
+    todo: Sequence[Task], measurer: Measurer, ledger: Ledger, executor: Executor
 ) -> None:
     """One after the other, each on all threads; each result is kept as soon as it is there."""
     total, done = sum(map(weight, todo)), 0.0
     for task in todo:
         title = f"n={task.n} c={task.c} N={task.N}, {task.states} states"
-        listener(Progress(title, done / total))
+        executor.say(title, done / total)
         if task not in ledger:
             ledger.add(measurer.run(task))
         done += weight(task)
-    listener(Progress("evidence measured", 1.0))
+    executor.say("evidence measured", 1.0)
 
 
 def write(

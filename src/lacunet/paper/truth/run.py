@@ -9,10 +9,10 @@ from typing import Any
 from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method, measure
+from lacunet.executor import Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.schedules import Schedule
-from lacunet.learn.starts import Map
 from lacunet.model.network import Model
 from lacunet.paper.design import Design, Task
 from lacunet.paper.run import Experimenter
@@ -30,9 +30,11 @@ class Measurer:
     Everything that is measured follows from one seed, as long as the budget does not cut it short.
     """
 
-    def __init__(self, design: Design, seed: int, starts: int, goal: Goal, spread: Map) -> None:
+    def __init__(
+        self, design: Design, seed: int, starts: int, goal: Goal, executor: Executor
+    ) -> None:
         self.experimenter = Experimenter(design, seed, starts)
-        self.seed, self.starts, self.goal, self.spread = seed, starts, goal, spread
+        self.seed, self.starts, self.goal, self.executor = seed, starts, goal, executor
         self.dataset: tuple[int, ...] = ()
         self.shared, self.used = Once(), UsedClasses()
 
@@ -44,14 +46,14 @@ class Measurer:
         table = self.experimenter.table(task)
         problem = self.experimenter.problem(table, task.states, task.epsilon)
         options = Options(starts=self.starts, seed=self.seed)
-        done = fitted(problem, options, rank=False, shared=self.shared, spread=self.spread)
+        done = fitted(problem, options, rank=False, shared=self.shared, executor=self.executor)
         scores = {s.name: done.at.evidence(s) for s in SCORES if _wanted(s, problem)}
         truth = measure(
             problem,
             Method.AUTO,
             Goal(self.goal.target, self.goal.budget),
             seed=self.seed,
-            spread=self.spread,
+            executor=self.executor,
             shared=self.used,
         )
         return {
@@ -81,10 +83,10 @@ class Measurer:
         ways: dict[str, Fit] = {"default": default}
         for schedule in (Schedule.PAPER, Schedule.THOROUGH, Schedule.MASS):
             options = Options(schedule=schedule, starts=self.starts, seed=self.seed)
-            ways[schedule.value] = learn(problem, options, spread=self.spread)
+            ways[schedule.value] = learn(problem, options, executor=self.executor)
         if task.states == task.c:
             began = Model(problem.network, truth.theta, problem.alpha)
-            ways["generating"] = learn(problem, start=began)
+            ways["generating"] = learn(problem, executor=self.executor, start=began)
         return {
             name: {
                 "log_posterior": fit.log_posterior,

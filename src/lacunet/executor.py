@@ -1,0 +1,270 @@
+"""Independent work, side by side, and how far it is. Results never depend on who does it.
+
+A task is a function of a module (or a `partial` of one) with arguments that can be pickled, so that
+it may be done anywhere. It may hand on work of its own: whoever waits for that, helps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from lacunet.errors import OptionError
+from lacunet.progress import Listener, Progress, ignore
+
+TICK = 0.1  # seconds between looks for Ctrl-C: a thread that waits without end may not notice it
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class Executor(ABC):
+    """Does tasks, and tells a listener how far the work is."""
+
+    @abstractmethod
+    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
+        """Apply to every item; give each result as it comes, with the place of its item.
+
+        The first error ends it.
+        """
+
+    @abstractmethod
+    def say(self, task: str, done: float) -> None:
+        """Tell what is being done now, and how much of the work is, 0 to 1."""
+
+    def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
+        """Apply to every item, results in order."""
+        found = dict(self.results(function, list(items)))
+        return [found[place] for place in range(len(found))]
+
+    def count(
+        self, function: Callable[[A], B], items: Sequence[A], name: str, first: int, total: int
+    ) -> list[B]:
+        """Do the same, and say after each how many of the total are done; `first` were before."""
+        found: dict[int, B] = {}
+        for place, result in self.results(function, items):
+            found[place] = result
+            done = first + len(found)
+            self.say(f"{name} {done} of {total}", done / total)
+        return [found[place] for place in range(len(found))]
+
+    def part(self, first: float, last: float, title: str = "") -> Executor:
+        """Give one whose progress from 0 to 1 is shown as that from first to last."""
+
+        def say(task: str, done: float) -> None:
+            self.say(f"{title}: {task}" if title else task, first + done * (last - first))
+
+        return _Part(self, say)
+
+    def silent(self) -> Executor:
+        """Give one whose progress is not shown."""
+        return _Part(self, lambda _task, _done: None)
+
+    def beside(self, titles: Sequence[str], weights: Sequence[float]) -> list[Executor]:
+        """Give one for each of several pieces of work that are done side by side.
+
+        Progress is that of all together, weighed, and shows the title of the piece that got on.
+        """
+        lock, whole, parts = threading.Lock(), math.fsum(weights), [0.0] * len(weights)
+
+        def beside(place: int) -> Executor:
+            def say(_task: str, done: float) -> None:
+                with lock:
+                    parts[place] = weights[place] * done
+                    self.say(titles[place], math.fsum(parts) / whole)
+
+            return _Part(self, say)
+
+        return [beside(place) for place in range(len(weights))]
+
+    def __reduce__(self) -> tuple[Callable[[], Executor], tuple[()]]:
+        """Travel as the plain one: where a task ends up, there is nobody to help or to listen."""
+        return _serial, ()
+
+
+class _Part(Executor):
+    """The same workers; what is said goes another way."""
+
+    def __init__(self, whole: Executor, say: Callable[[str, float], None]) -> None:
+        self._whole, self._say = whole, say
+
+    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
+        return self._whole.results(function, items)
+
+    def say(self, task: str, done: float) -> None:
+        self._say(task, done)
+
+
+class Serial(Executor):
+    """One task after the other."""
+
+    def __init__(self, listener: Listener = ignore) -> None:
+        self._listener, self._lock = listener, threading.Lock()
+
+    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
+        """Apply to every item, in order."""
+        return ((place, function(item)) for place, item in enumerate(items))
+
+    def say(self, task: str, done: float) -> None:
+        """Tell the listener, one thread at a time."""
+        with self._lock:
+            self._listener(Progress(task, done))
+
+
+SERIAL = Serial()
+
+
+def _serial() -> Executor:
+    return SERIAL
+
+
+def check_threads(threads: int | None) -> None:
+    """Refuse no threads at all."""
+    if threads is not None and threads < 1:
+        raise OptionError(f"{threads} threads: there must be at least 1.")
+
+
+@contextlib.contextmanager
+def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Executor]:
+    """Give an executor on that many threads (default: one per core), for the time of a block.
+
+    Meanwhile BLAS runs with one thread of its own: two layers of threads on few cores make small
+    products ten times slower, and BLAS sums in another order with another number of threads.
+    """
+    check_threads(threads)
+    count = threads or os.cpu_count() or 1
+    import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        if count == 1:
+            yield Serial(listener)
+            return
+        pool = Threads(count, listener)
+        try:
+            yield pool
+        except BaseException:  # also Ctrl-C: do not start, nor wait for, what nobody wants now
+            pool.close(wait=False)
+            raise
+        pool.close(wait=True)
+
+
+class _Unwanted(BaseException):
+    """Nobody waits any more for what a thread is doing."""
+
+
+class _Job:
+    """The items of one call, each to be claimed by one thread."""
+
+    def __init__(
+        self, function: Callable[[Any], Any], items: Sequence[Any], parent: _Job | None
+    ) -> None:
+        self.function, self.items = function, items
+        self.parent = parent  # the job in one of whose items the call was made
+        self.places = iter(range(len(items)))  # of items that nobody has claimed
+        self.ended: deque[tuple[int, Any, BaseException | None]] = deque()
+        self.wanted = True
+
+    def lineage(self) -> Iterator[_Job]:
+        """The job, and those that it is a part of."""
+        job: _Job | None = self
+        while job is not None:
+            yield job
+            job = job.parent
+
+
+class Threads(Serial):
+    """Threads that take items of any job, the oldest first.
+
+    A thread that waits for a job of its own does items of it meanwhile, and when all are claimed,
+    items of what these were split into. So it waits for what is deeper inside than itself, and that
+    never waits for it: jobs within jobs do not block each other.
+    """
+
+    def __init__(self, count: int, listener: Listener = ignore) -> None:
+        super().__init__(listener)
+        self._changed = threading.Condition()  # guards all that follows, and every job
+        self._jobs: list[_Job] = []  # those that are under way
+        self._open = True
+        self._here = threading.local()  # .job: the one that a thread does an item of
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self, *, wait: bool) -> None:
+        """Do nothing more; with `wait`, come back when the threads have ended."""
+        with self._changed:
+            self._open = False
+            self._changed.notify_all()
+        for thread in self._threads if wait else ():
+            thread.join()
+
+    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
+        """Apply to every item, on all threads."""
+        job = _Job(function, items, getattr(self._here, "job", None))
+        with self._changed:
+            self._jobs.append(job)
+            self._changed.notify_all()
+        try:
+            for _ in items:
+                yield self._next(job)
+        finally:
+            with self._changed:
+                job.wanted = False
+                self._jobs.remove(job)
+
+    def _next(self, job: _Job) -> tuple[int, Any]:
+        """Wait for a result of a job; threads of the pool do something for it meanwhile."""
+        while True:
+            with self._changed:
+                while not job.ended:
+                    if not (self._open and all(j.wanted for j in job.lineage())):
+                        raise _Unwanted
+                    claim = self._claim(job) if job.parent else None
+                    if claim:
+                        break
+                    self._changed.wait(TICK)
+                else:
+                    place, result, error = job.ended.popleft()
+                    if error is not None:
+                        raise error
+                    return place, result
+            self._do(*claim)
+
+    def _claim(self, within: _Job | None = None) -> tuple[_Job, int] | None:
+        """Take an item that nobody has: of any job, or only of one and what it was split into."""
+        for job in self._jobs:
+            if within is None or within in job.lineage():
+                place = next(job.places, None)
+                if place is not None:
+                    return job, place
+        return None
+
+    def _do(self, job: _Job, place: int) -> None:
+        before, self._here.job = getattr(self._here, "job", None), job
+        result, error = None, None
+        try:
+            result = job.function(job.items[place])
+        except BaseException as raised:  # goes to whoever waits for it
+            error = raised
+        self._here.job = before
+        with self._changed:
+            job.ended.append((place, result, error))
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if not self._open:
+                    return
+                claim = self._claim()
+                if claim is None:
+                    self._changed.wait()
+                    continue
+            self._do(*claim)
