@@ -17,7 +17,7 @@ from lacunet.inference.expectation import expect, safe_log
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.paper.design import PAPER, Task
-from lacunet.paper.run import Experimenter
+from lacunet.paper.experiments import Experimenter
 
 # leaves, classes, standard error in nats, seconds
 WANTED = ((16, 4, 0.1, 10.0), (64, 16, 0.5, 120.0))

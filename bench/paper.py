@@ -17,8 +17,8 @@ from lacunet.data.table import Table
 from lacunet.executor import SERIAL, on_threads
 from lacunet.model.sampling import sample_codes
 from lacunet.paper.design import EPSILON, PAPER
+from lacunet.paper.experiments import Experimenter, run_all
 from lacunet.paper.ledger import Ledger
-from lacunet.paper.run import Experimenter, run_all
 from lacunet.search.families import FamilyScores
 from lacunet.search.greedy import Settings, learn_structure
 

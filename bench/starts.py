@@ -23,7 +23,7 @@ from lacunet.learn.schedules import (
 )
 from lacunet.model.network import Model
 from lacunet.paper.design import EPSILON, PAPER, Task
-from lacunet.paper.run import Experimenter
+from lacunet.paper.experiments import Experimenter
 
 LEAVES, ROWS, STARTS = 64, 400, 64
 CLASSES = (8, 16, 32)

@@ -14,7 +14,7 @@ from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.ledger import Ledger
 from lacunet.paper.published import TABLE1, TABLE2
 from lacunet.paper.reproduce import reproduce
-from lacunet.paper.run import Experimenter
+from lacunet.paper.experiments import Experimenter
 
 TINY = Design(
     figures={

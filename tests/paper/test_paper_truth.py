@@ -6,8 +6,8 @@ import pytest
 from test_paper_run import TINY
 
 from lacunet.errors import OptionError
-from lacunet.paper.truth import tables
-from lacunet.paper.truth.reproduce import study
+from lacunet.paper.truth import comparison_tables as tables
+from lacunet.paper.truth.study import study
 
 HOW = {"datasets": 1, "starts": 4, "threads": 1, "design": TINY, "target": 0.3, "budget": 5.0}
 

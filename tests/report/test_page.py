@@ -14,10 +14,12 @@ import pytest
 from report_cases import EVIL, EVIL_STATES, FAILURE, LONG
 
 from lacunet import OptionError, OutputError, Table, api, write_report
+from lacunet.charts.series import Series
+from lacunet.charts.style import Look
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.report.page import render as writing
 from lacunet.report.page.advice import MEANINGS, meaning
-from lacunet.report.page.chart import Series, near, whole
+from lacunet.report.page.chart import near, whole
 from lacunet.search.grids import answer
 
 VOID = {"meta", "input", "br", "hr", "img", "link"}
@@ -254,13 +256,13 @@ def test_flags_of_smaller_models_are_understood():
 
 
 def test_chart_ranges():
-    main = Series("a", (-540.0, -360.0, -356.0, -369.0), (None,) * 4, 2, main=True)
-    far = Series("b", (-900.0, -800.0, -790.0, math.nan), (None,) * 4, 2)
+    main = Series("a", (-540.0, -360.0, -356.0, -369.0), (None,) * 4, 2, Look(0), main=True)
+    far = Series("b", (-900.0, -800.0, -790.0, math.nan), (None,) * 4, 2, Look(1))
     everything, close = whole([main, far]), near([main, far])
     assert everything.low < -900 < -356 < everything.high
     assert -380 < close.low < -360 < -356 < close.high < -340
     assert close.beyond(-540.0) == -1
     assert close.beyond(-356.0) == 0
-    assert whole([Series("c", (math.nan,), (None,), None, main=True)]) is None
-    narrow = Series("d", (-10.0, -9.0), (None, None), 1, main=True)
+    assert whole([Series("c", (math.nan,), (None,), None, Look(0), main=True)]) is None
+    narrow = Series("d", (-10.0, -9.0), (None, None), 1, Look(0), main=True)
     assert near([narrow]) is None  # there is nothing to zoom in on

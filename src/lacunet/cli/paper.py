@@ -10,7 +10,7 @@ import typer
 from lacunet.cli import options as o
 from lacunet.cli.console import command, progress, say, show
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
-from lacunet.paper.truth.reproduce import STUDY, study
+from lacunet.paper.truth.study import STUDY, study
 
 
 @command

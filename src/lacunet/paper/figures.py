@@ -1,134 +1,115 @@
-"""The paper's figures: five approximate log marginal likelihoods against the number of root states.
-
-matplotlib is an extra; this file is its one door.
-"""
+"""The paper's figures: five scores against the number of root states, four experiments each."""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+from lacunet.charts.series import Series
+from lacunet.charts.style import Look
 from lacunet.files import atomic_path, write_text
-from lacunet.optional import require
 from lacunet.paper.design import Panel
+from lacunet.paper.experiments import PAPER_SCORES
 from lacunet.paper.tables import Record, fits
+from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
+from lacunet.plots.score_curves import draw_curves
 from lacunet.scores import SCORES
 
-Curves: TypeAlias = dict[str, dict[int, float]]  # by name and number of states
-Style: TypeAlias = tuple[str, str, str]  # colour, marker, line
-
-# Distinct in hue, lightness and marker, so that they can be told apart in print and when
-# colours look alike.
-STYLE: dict[str, Style] = {
-    "laplace": ("#000000", "o", "-"),
-    "cs": ("#0072b2", "s", "-"),
-    "mled": ("#56b4e9", "^", "--"),
-    "draper": ("#d55e00", "D", "-"),
-    "bic": ("#009e73", "v", "-"),
-}
+SIZE = (7.2, 5.4)  # inches: the width of a page
 TITLES = {s.name: s.title for s in SCORES}
 
 
-def load_matplotlib() -> Any:
-    """Give matplotlib, drawing to files only."""
-    mpl = require("matplotlib", extra="paper", what="a figure")
-    mpl.use("Agg")
-    return mpl
+@dataclass(frozen=True)
+class Experiment:
+    """Curves over the numbers of root states, for one data set."""
+
+    panel: Panel
+    states: tuple[int, ...]
+    curves: tuple[Series, ...]
 
 
-def curves(records: Sequence[Record], panel: Panel) -> Curves:
-    """Scores of the first data set of the first model, by name and number of states."""
-    found: dict[str, dict[int, float]] = {name: {} for name in STYLE}
-    for r in fits(records):
-        if (r["n"], r["c"], r["N"]) == panel and r["model"] == 0 and r["dataset"] == 0:
-            for name, value in r["scores"].items():
-                if value is not None:
-                    found[name][r["states"]] = value
-    return {name: dict(sorted(curve.items())) for name, curve in found.items()}
+def curve(
+    title: str, states: Sequence[int], values: Mapping[int, float | None], look: Look, **more: Any
+) -> Series:
+    """Give the curve of a score from its values by number of states; its largest one is marked."""
+    known = {k: v for k in states if (v := values.get(k)) is not None}
+    top = max(known, key=lambda k: known[k]) if known else None
+    return Series(
+        title,
+        tuple(known.get(k, math.nan) for k in states),
+        more.pop("errors", (None,) * len(states)),
+        None if top is None else list(states).index(top),
+        look,
+        **more,
+    )
+
+
+def first_dataset(records: Sequence[Record], panel: Panel) -> list[Record]:
+    """Give what there is of an experiment's first data set, by number of states."""
+    place = (*panel, 0, 0)
+    mine = [r for r in records if (r["n"], r["c"], r["N"], r["model"], r["dataset"]) == place]
+    return sorted(mine, key=lambda r: int(r["states"]))
 
 
 def write_figure(
-    number: int, panels_of: Sequence[Panel], records: Sequence[Record], folder: Path
+    number: int, panels: Sequence[Panel], records: Sequence[Record], folder: Path
 ) -> str:
     """Write figureN.svg, .png and .csv; return the <svg> element."""
-    panels = [(panel, curves(records, panel)) for panel in panels_of]
-    write_text(folder / f"figure{number}.csv", _data(panels))
-    return draw_panels(f"figure{number}", panels, STYLE, folder)
+    experiments = [_experiment(fits(records), panel) for panel in panels]
+    write_text(folder / f"figure{number}.csv", _data(experiments))
+    return draw_experiments(f"figure{number}", experiments, folder)
 
 
-def draw_panels(
-    stem: str,
-    panels: Sequence[tuple[Panel, Curves]],
-    style: Mapping[str, Style],
-    folder: Path,
-    errors: Mapping[Panel, Mapping[int, float]] | None = None,
-    ylabel: str = "log marginal likelihood",
-) -> str:
-    """Draw curves of four experiments to .svg and .png; return the <svg> element.
+def _experiment(records: Sequence[Record], panel: Panel) -> Experiment:
+    mine = first_dataset(records, panel)
+    states = tuple(r["states"] for r in mine)
+    return Experiment(
+        panel,
+        states,
+        tuple(
+            curve(TITLES[name], states, {r["states"]: r["scores"].get(name) for r in mine}, Look(i))
+            for i, name in enumerate(PAPER_SCORES)
+        ),
+    )
 
-    `errors` are standard errors of the first curve of the style, by experiment.
-    """
-    mpl = load_matplotlib()
-    import matplotlib.pyplot as plt
 
-    look = {
-        "font.size": 9,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "lacunet",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-    with mpl.rc_context(look):
-        figure, axes = plt.subplots(2, 2, figsize=(9, 6.4), layout="constrained")
-        for axis, (panel, found) in zip(axes.flat, panels, strict=True):
-            _draw(axis, panel, found, style, ylabel)
-            if errors and panel in errors:
-                first = next(iter(style))
-                bars = [errors[panel][k] for k in found[first]]
-                colour = style[first][0]
-                states, values = list(found[first]), list(found[first].values())
-                axis.errorbar(states, values, bars, fmt="none", ecolor=colour, capsize=2)
-        handles, labels = axes.flat[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
-        for ending, more in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 160})):
+def draw_experiments(stem: str, experiments: Sequence[Experiment], folder: Path) -> str:
+    """Draw four experiments to .svg and .png; return the <svg> element."""
+    with paper_style():
+        figure = load("figure").Figure(figsize=SIZE, layout="constrained")
+        for ax, experiment in zip(figure.subplots(2, 2).flat, experiments, strict=True):
+            _draw(axes(ax), experiment)
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        below: dict[str, Any] = {"loc": "outside lower center", "frameon": False}
+        figure.legend(handles, labels, ncols=5, handlelength=2.6, **below)
+        for ending, more in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 200})):
             with atomic_path(folder / f"{stem}.{ending}") as path:
                 figure.savefig(path, format=ending, **more)
-        plt.close(figure)
     text = (folder / f"{stem}.svg").read_text(encoding="utf-8")
     return text[text.index("<svg") :]  # what stands before it has no place inside a page
 
 
-def _draw(axis: Any, panel: Panel, found: Curves, style: Mapping[str, Style], ylabel: str) -> None:
-    n, c, N = panel
-    for name, (colour, marker, line) in style.items():
-        if curve := found.get(name):
-            states, values = list(curve), list(curve.values())
-            axis.plot(
-                states,
-                values,
-                line,
-                color=colour,
-                marker=marker,
-                markersize=3.5,
-                label=TITLES.get(name, name),
-            )
-            top = max(curve, key=lambda k: curve[k])
-            axis.plot(top, curve[top], marker, color=colour, markersize=8, fillstyle="none")
-    axis.axvline(c, color="#999999", linewidth=0.8, linestyle=":")
-    axis.set_title(f"n = {n}, c = {c}, N = {N}", fontsize=10, loc="left")
-    axis.set_xlabel("states of the root")
-    axis.set_ylabel(ylabel)
-    axis.xaxis.get_major_locator().set_params(integer=True)
+def _draw(ax: Any, experiment: Experiment) -> None:
+    n, c, N = experiment.panel
+    draw_curves(ax, experiment.states, experiment.curves)
+    ax.axvline(c, color=GREY, linewidth=THIN, linestyle=":")
+    ax.set_title(f"n = {n}, c = {c}, N = {N}", fontsize=SMALL, loc="left")
+    ax.set_xlabel("states of the root", fontsize=SMALLER)
+    ax.set_ylabel("log marginal likelihood", fontsize=SMALLER)
+    round_numbers(ax.xaxis, whole=True)
 
 
-def _data(panels: Sequence[tuple[Panel, Curves]]) -> str:
+def _data(experiments: Sequence[Experiment]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["n", "c", "N", "states", *STYLE])
-    for panel, found in panels:
-        for k in sorted({k for curve in found.values() for k in curve}):
-            writer.writerow([*panel, k, *(found[name].get(k, "") for name in STYLE)])
+    writer.writerow(["n", "c", "N", "states", *PAPER_SCORES])
+    for e in experiments:
+        for i, k in enumerate(e.states):
+            values = [s.values[i] for s in e.curves]
+            writer.writerow([*e.panel, k, *("" if math.isnan(v) else v for v in values)])
     return buffer.getvalue()

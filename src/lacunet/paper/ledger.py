@@ -11,11 +11,27 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lacunet.errors import OutputError
+from lacunet.errors import OptionError, OutputError
+from lacunet.files import check_folder
+from lacunet.learn.fit import Options
 from lacunet.paper.design import Task
+from lacunet.plots.door import load
 
 FORMAT = "lacunet-paper/1"
 TASK = ("kind", "n", "c", "N", "model", "dataset", "states", "epsilon")
+
+
+def begin(
+    out: str | Path, name: str, *, models: int, datasets: int, seed: int, starts: int
+) -> Ledger:
+    """Check all that can be checked before the work, and open the results file of a folder."""
+    for what, value in (("models", models), ("datasets", datasets)):
+        if value < 1:
+            raise OptionError(f"{value} {what}: there must be at least 1.")
+    Options(starts=starts, seed=seed)
+    check_folder(out)
+    load(extra="paper", what="a figure")
+    return Ledger(Path(out) / name, {"seed": seed, "starts": starts})
 
 
 class Ledger:

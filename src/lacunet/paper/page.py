@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from lacunet.charts.style import style_sheet
 from lacunet.optional import require
 from lacunet.paper.tables import OTHERS, Record
 from lacunet.scores import SCORES
@@ -69,7 +70,7 @@ def _differ(x: Record) -> bool:
     """Whether a mean is further from the published one than chance explains."""
     ours = x["stderr"] if x["stderr"] is not None else x["sd"] / max(x["count"], 1) ** 0.5
     theirs = x["published_sd"] / 5**0.5
-    # A spread of 0 over a few data sets does not mean certainty.
+    # No variation over a few data sets does not mean certainty.
     chance = FAR * (ours**2 + theirs**2) ** 0.5
     return bool(abs(x["mean"] - x["published_mean"]) > max(chance, NEAR))
 
@@ -97,7 +98,9 @@ def render(template: str, content: dict[str, Any], **more: Any) -> str:
         "times": lambda x: "–" if x is None else f"{x:,.0f}×",
         "small": lambda x: "–" if x is None else f"{x:.2g}",
     }
-    text: str = environment.get_template(template).render(titles=TITLES, **content, **more)
+    text: str = environment.get_template(template).render(
+        titles=TITLES, colours=style_sheet(), **content, **more
+    )
     return text
 
 

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacunet.errors import OptionError
 from lacunet.executor import on_threads
-from lacunet.files import check_folder, write_text
-from lacunet.learn.fit import DEFAULT_STARTS, Options
+from lacunet.files import write_text
+from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.paper import tables
 from lacunet.paper.design import PAPER, Design
-from lacunet.paper.figures import load_matplotlib, write_figure
-from lacunet.paper.ledger import Ledger
+from lacunet.paper.experiments import Experimenter, run_all
+from lacunet.paper.figures import write_figure
+from lacunet.paper.ledger import begin
 from lacunet.paper.page import findings, versions, write_page
-from lacunet.paper.run import Experimenter, run_all
 from lacunet.progress import Listener, ignore
 from lacunet.tabular import Grid, Printable
 
@@ -65,31 +64,18 @@ def reproduce(
     listener: Listener = ignore,
 ) -> Reproduction:
     """Repeat CH96's experiments into a folder; what the folder has already is not done again."""
-    for name, value in (("models", models), ("datasets", datasets)):
-        if value < 1:
-            raise OptionError(f"{value} {name}: there must be at least 1.")
-    Options(starts=starts, seed=seed)
-    check_folder(out)
-    load_matplotlib()
-    folder = Path(out)
-    ledger = Ledger(folder / "results.jsonl", {"seed": seed, "starts": starts})
+    asked = {"models": models, "datasets": datasets, "seed": seed, "starts": starts}
+    ledger = begin(out, "results.jsonl", **asked)
     todo = list(design.tasks(models, datasets))
     with on_threads(threads, listener) as executor:
         run_all(todo, Experimenter(design, seed, starts), ledger, executor)
     # In the order of the design, and only what was asked for: a longer earlier run changes nothing.
     records = [ledger.records[task.key] for task in todo]
-    return _write(records, design, folder, command, models, datasets, seed, starts)
+    return _write(records, design, Path(out), {**asked, "command": command})
 
 
 def _write(
-    records: list[dict[str, Any]],
-    design: Design,
-    folder: Path,
-    command: str,
-    models: int,
-    datasets: int,
-    seed: int,
-    starts: int,
+    records: list[dict[str, Any]], design: Design, folder: Path, asked: dict[str, Any]
 ) -> Reproduction:
     table1, table2 = tables.table1(records, design), tables.table2(records, design)
     reality, convergence = tables.reality(records, design), tables.convergence(records)
@@ -106,8 +92,10 @@ def _write(
     lines = findings(table1, reality)
     scale = (
         "one random model and five data sets for each experiment, as in the paper"
-        if (models, datasets) == (1, 5)
-        else f"{models} random models and {datasets} data sets of each, for each experiment"
+        if (asked["models"], asked["datasets"]) == (1, 5)
+        else "{models} random models and {datasets} data sets of each, for each experiment".format(
+            **asked
+        )
     )
     page = write_page(
         {
@@ -121,12 +109,8 @@ def _write(
             "epsilons_range": list(design.epsilons),
             "findings": lines,
             "settings": {
+                **asked,
                 "scale": scale,
-                "models": models,
-                "datasets": datasets,
-                "seed": seed,
-                "starts": starts,
-                "command": command,
                 "versions": versions(),
                 "fits": len(tables.fits(records)),
                 "seconds": sum(sum(r["seconds"].values()) for r in records),

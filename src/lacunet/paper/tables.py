@@ -37,7 +37,7 @@ def chosen(records: Sequence[Record]) -> dict[tuple[int, ...], dict[str, int]]:
     }
 
 
-def spread(values: Sequence[float]) -> dict[str, float | int | None]:
+def summary(values: Sequence[float]) -> dict[str, float | int | None]:
     """Mean, standard deviation (over single values) and standard error of the mean."""
     if not values:
         return {"mean": None, "sd": None, "stderr": None, "count": 0}
@@ -66,7 +66,7 @@ def table1(
             continue
         row: Record = {"n": n, "c": c, "N": N, "datasets": len(mine)}
         row["models"] = len({p[3] for p in mine})
-        row["laplace_states"] = spread([x["laplace"] for x in mine.values()])
+        row["laplace_states"] = summary([x["laplace"] for x in mine.values()])
         row["scores"] = {}
         for name in OTHERS:
             differences = {p: x[name] - x["laplace"] for p, x in mine.items() if name in x}
@@ -76,8 +76,8 @@ def table1(
             means = [statistics.fmean(v) for v in by_model.values()]
             printed = published.TABLE1.get((n, c, N), {}).get(name, (None, None))
             row["scores"][name] = {
-                **spread(list(differences.values())),
-                "stderr": spread(means)["stderr"] if len(means) > 1 else None,
+                **summary(list(differences.values())),
+                "stderr": summary(means)["stderr"] if len(means) > 1 else None,
                 "published_mean": printed[0],
                 "published_sd": printed[1],
             }
@@ -130,7 +130,7 @@ def reality(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
     for n, c, N in design.reality:
         mine = [r for r in found if (r["n"], r["c"], r["N"]) == (n, c, N)]
         if mine:
-            row: Record = {"n": n, "c": c, "N": N, **spread([r["difference"] for r in mine])}
+            row: Record = {"n": n, "c": c, "N": N, **summary([r["difference"] for r in mine])}
             row["hidden_states"] = [r["hidden_states"] for r in mine]
             row["differences"] = [r["difference"] for r in mine]
             if design is PAPER and (n, c, N) == design.reality[0]:

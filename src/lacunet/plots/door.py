@@ -1,4 +1,4 @@
-"""Matplotlib's door, and how figures look."""
+"""Matplotlib's door: Axes and curves in the style of `lacunet.charts`, for print."""
 
 from __future__ import annotations
 
@@ -6,43 +6,83 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lacunet.charts.style import (
+    LINE,
+    MAIN_LINE,
+    MAIN_MARK,
+    MARK,
+    MOST_TICKS,
+    PRINT,
+    STEPS,
+    TEXT,
+    Look,
+)
 from lacunet.optional import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 ONE_COLUMN = (3.4, 2.5)  # inches: one column of a paper
 SMALL, SMALLER = 8.0, 7.0  # points
-# Okabe & Ito's colours, which people of every colour vision tell apart, less yellow: too faint.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#777777")
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES = ("-", "--", ":", "-.")
+POINTS = SMALLER / TEXT  # in a figure, for each pixel on a page
+THIN = 0.6  # points
+GREY = PRINT.curves[-1]
+SETTINGS = {
+    "font.size": SMALL,
+    "axes.labelsize": SMALL,
+    "legend.fontsize": SMALLER,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "lacunet",
+    "pdf.fonttype": 42,  # TrueType: what journals ask for
+    "savefig.bbox": "tight",
+}
 
 
-def load() -> Any:
-    """Give pyplot."""
-    return require("matplotlib.pyplot", extra="plots", what="a plot")
+def load(module: str = "pyplot", *, extra: str = "plots", what: str = "a plot") -> Any:
+    """Give one of matplotlib's modules."""
+    return require(f"matplotlib.{module}", extra=extra, what=what)
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = ONE_COLUMN) -> Axes:
     """Give the Axes to draw on, tidied; a new figure, if none is given."""
     if ax is None:
         ax = load().subplots(figsize=size, layout="constrained")[1]
-    ax.tick_params(labelsize=SMALLER, width=0.6, length=2.5)
+    ax.tick_params(labelsize=SMALLER, width=THIN, length=2.5)
     for side, spine in ax.spines.items():
-        spine.set_linewidth(0.6)
+        spine.set_linewidth(THIN)
         spine.set_visible(side in ("left", "bottom"))
     return ax
 
 
-def look(i: int) -> dict[str, Any]:
-    """How the i-th curve is drawn: no two alike, even without colours."""
+def level_lines(ax: Axes) -> None:
+    """Put round numbers on the upright axis, a line at each."""
+    ax.grid(axis="y", color=PRINT.page["line"], linewidth=0.8 * THIN)
+    ax.set_axisbelow(True)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    round_numbers(ax.yaxis)
+
+
+def round_numbers(axis: Axis, *, whole: bool = False) -> None:
+    """Put round numbers on an axis, written out."""
+    ticker = load("ticker")
+    axis.set_major_locator(ticker.MaxNLocator(MOST_TICKS, steps=STEPS, integer=whole))
+    axis.set_major_formatter(ticker.ScalarFormatter(useOffset=False))
+
+
+def curve(look: Look, *, main: bool = False) -> dict[str, Any]:
+    """How matplotlib draws a curve."""
+    corners = [(x, -y) for x, y in (*look.corners, *look.corners[:1])]
+    reach = max((abs(v) for corner in corners for v in corner), default=1.0)
     return {
-        "color": COLOURS[i % len(COLOURS)],
-        "marker": MARKS[i % len(MARKS)],
-        "linestyle": DASHES[i // len(COLOURS) % len(DASHES)],
-        "markersize": 3.2,
-        "linewidth": 0.9,
+        "color": PRINT.curves[look.colour],
+        "linestyle": (0, look.dash) if look.dash and not main else "-",
+        "linewidth": POINTS * (MAIN_LINE if main else LINE),
+        "marker": corners or "o",
+        "markersize": 2 * reach * POINTS * (MAIN_MARK if main else MARK),
+        "markeredgewidth": 0.0,
+        "zorder": 3.0 if main else 2.0,
     }
 
 
@@ -55,14 +95,5 @@ def paper_style() -> Iterator[None]:
     ...     matplotlib.rcParams["svg.fonttype"]
     'none'
     """
-    settings = {
-        "font.size": SMALL,
-        "axes.labelsize": SMALL,
-        "legend.fontsize": SMALLER,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "lacunet",
-        "pdf.fonttype": 42,  # TrueType: what journals ask for
-        "savefig.bbox": "tight",
-    }
-    with load().rc_context(settings):
+    with load().rc_context(SETTINGS):
         yield

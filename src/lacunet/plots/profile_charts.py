@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lacunet.charts.style import PRINT
 from lacunet.data.audit import shorten
 from lacunet.describe.profiles import Answers, Profiles, profile
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
-from lacunet.plots.door import SMALLER, axes
+from lacunet.plots.door import SMALLER, axes, load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAME = 34  # characters of the name of an answer
 ROW, WIDE, EDGES = 0.17, 3.4, 0.7  # inches
-LIGHT = 0.55  # probability from which the number on a cell is white
 
 
 def plot_profiles(
@@ -46,18 +46,21 @@ def plot_profiles(
     numbers
         Whether to write the probabilities on the cells.
     """
-    found = _profiles(fit.model if isinstance(fit, Fit) else fit, hidden)
-    rows = [row for a in found.answers[:most] for row in _rows(a)]
+    profiles = _profiles(fit.model if isinstance(fit, Fit) else fit, hidden)
+    rows = [row for a in profiles.answers[:most] for row in _rows(a)]
     names, cells = [name for name, _ in rows], np.array([p for _, p in rows])
     ax = axes(ax, (WIDE, EDGES + ROW * len(rows)))
-    mesh = ax.pcolormesh(cells, cmap="Blues", vmin=0.0, vmax=1.0, edgecolors="white", linewidth=0.8)
-    mesh.set_rasterized(False)
+    blend = load("colors").LinearSegmentedColormap.from_list
+    heat = blend("heat", [PRINT.page["faint"], PRINT.page["heat"]])
+    ax.pcolormesh(cells, cmap=heat, vmin=0.0, vmax=1.0, edgecolors="white", linewidth=1.2)
     if numbers:
         for (y, x), p in np.ndenumerate(cells):
-            ink = "white" if p >= LIGHT else "black"
             middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLER - 1.0}
-            ax.text(x + 0.5, y + 0.5, f"{p:.2f}", color=ink, **middle)
-    sizes = [f"{found.name} {s}\n{p:.0%}" for s, p in zip(found.states, found.sizes, strict=True)]
+            ax.text(x + 0.5, y + 0.5, f"{p:.2f}", color=PRINT.page["low"], **middle)
+    sizes = [
+        f"{profiles.name} {s}\n{p:.0%}"
+        for s, p in zip(profiles.states, profiles.sizes, strict=True)
+    ]
     ax.set_xticks(np.arange(len(sizes)) + 0.5, sizes, fontsize=SMALLER)
     ax.set_yticks(np.arange(len(names)) + 0.5, names, fontsize=SMALLER)
     ax.tick_params(length=0)

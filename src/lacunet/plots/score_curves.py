@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from lacunet.charts.series import PLAIN, Series, by_number, posteriors, score_series
+from lacunet.charts.style import AXIS, CAP, ERROR_LINE, LINE, PRINT, RING, STATES
 from lacunet.data.audit import shorten
 from lacunet.errors import OptionError
-from lacunet.plots.door import COLOURS, SMALL, SMALLER, axes, look
-from lacunet.search.average import Labellings
+from lacunet.plots.door import POINTS, SMALL, SMALLER, axes, curve, level_lines
 from lacunet.search.candidates import Selection
 from lacunet.search.grids import TITLES
 
@@ -47,37 +48,44 @@ def plot_evidence(
     """
     alone, ax = ax is None, axes(ax, WITH_LEGEND)
     known = [s.name for s in selection.scores]
-    places = range(len(selection.candidates))
     names = known if scores is None else list(scores)
-    for i, name in enumerate(names):
+    for name in names:
         if name not in known:
             raise OptionError(f"'{name}' is no score of this selection: it has {known}.")
-        each = [c.scores[name] for c in selection.candidates]
-        values = [e.value for e in each]
-        style = look(i)
-        ax.plot(places, values, label=TITLES[name], **style)
-        if any(e.stderr for e in each):
-            errors = [e.stderr or 0.0 for e in each]
-            colour = style["color"]
-            ax.errorbar(places, values, errors, fmt="none", ecolor=colour, capsize=2, lw=0.8)
-        chosen = [
-            j for j, c in enumerate(selection.candidates) if c.label == selection.chosen[name]
-        ]
-        if chosen:
-            ring: dict[str, Any] = {"marker": "o", "markersize": 7, "fillstyle": "none"}
-            ax.plot(chosen, [values[chosen[0]]], color=style["color"], markeredgewidth=0.8, **ring)
+    curves = score_series(selection, names)
+    draw_curves(ax, range(len(selection.candidates)), curves)
     if span is not None:
-        top = max(v for name in names for v in selection.values(name).values() if v == v)
+        top = max(v for curve in curves for v in curve.known)
         ax.set_ylim(top - span, top + 0.05 * span)
     _name_candidates(selection, ax)
-    ax.set_ylabel("log evidence (nats)", fontsize=SMALL)
+    ax.set_ylabel(AXIS, fontsize=SMALL)
     if legend:
-        how: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 2.2}
+        how: dict[str, Any] = {"fontsize": SMALLER, "frameon": False, "handlelength": 2.6}
         if alone:  # the figure is ours: there is room below for as many names as it takes
             ax.figure.legend(loc="outside lower center", ncols=2, **how)
         else:
             ax.legend(**how)
     return ax
+
+
+def draw_curves(ax: Axes, places: Sequence[float], curves: Sequence[Series]) -> None:
+    """Draw scores over places; an open ring is a score's choice."""
+    level_lines(ax)
+    for s in curves:
+        look = curve(s.look, main=s.main)
+        ax.plot(places, s.values, label=s.title, **look)
+        same = {"color": look["color"], "zorder": look["zorder"]}
+        if any(s.errors):
+            errors = [e or 0.0 for e in s.errors]
+            width: dict[str, Any] = {"capsize": POINTS * CAP, "linewidth": POINTS * ERROR_LINE}
+            ax.errorbar(places, s.values, errors, fmt="none", **width, **same)
+        if s.chosen is not None:
+            ring: dict[str, Any] = {
+                "markersize": 2 * POINTS * RING,
+                "markeredgewidth": POINTS * LINE,
+            }
+            x, y = places[s.chosen], s.values[s.chosen]
+            ax.plot([x], [y], marker="o", fillstyle="none", **ring, **same)
 
 
 def plot_posterior(
@@ -104,17 +112,17 @@ def plot_posterior(
         Whether to name the bars.
     """
     ax = axes(ax)
-    bars = {"plain": selection.posterior(score)}
-    other = selection.posterior(score, Labellings.ALL)
-    if labellings and other != bars["plain"]:
-        bars["with log k!"] = other
+    bars = posteriors(selection, score)
+    if not labellings:
+        bars = {PLAIN: bars[PLAIN]}
     width = BAR if len(bars) > 1 else 2 * BAR
+    colours = (PRINT.page["shade"], PRINT.page["hole"])
     for i, (name, chances) in enumerate(bars.items()):
         left = [j + (i - (len(bars) - 1) / 2) * width for j in range(len(chances))]
         heights = [0.0 if math.isnan(p) else p for p in chances.values()]
-        ax.bar(
-            left, heights, width, color=COLOURS[i], label=name, hatch=("", "////")[i], ec="white"
-        )
+        how: dict[str, Any] = {"color": colours[i], "hatch": ("", "////")[i], "edgecolor": "white"}
+        ax.bar(left, heights, width, label=name, **how)
+    level_lines(ax)
     _name_candidates(selection, ax)
     ax.set_ylim(0.0, 1.0)
     ax.set_ylabel(f"probability by {TITLES[score or selection.headline]}", fontsize=SMALL)
@@ -125,10 +133,10 @@ def plot_posterior(
 
 def _name_candidates(selection: Selection, ax: Axes) -> None:
     labels = [shorten(str(c.label), NAME) for c in selection.candidates]
-    numbers = all(isinstance(c.label, int) for c in selection.candidates)
+    numbers = by_number(selection)
     ax.set_xticks(range(len(labels)), labels, rotation=0 if numbers else 30)
     if numbers:
-        ax.set_xlabel("hidden states", fontsize=SMALL)
+        ax.set_xlabel(STATES, fontsize=SMALL)
     else:
         for text in ax.get_xticklabels():
             text.set(horizontalalignment="right", rotation_mode="anchor")

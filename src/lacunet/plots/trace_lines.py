@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lacunet.charts.style import PRINT
 from lacunet.describe.em_traces import Traces
-from lacunet.plots.door import COLOURS, SMALL, axes
+from lacunet.plots.door import GREY, SMALL, axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +39,9 @@ def plot_trace(traces: Traces, ax: Axes | None = None, *, below: bool = True) ->
         ax.plot(
             np.arange(len(values)),
             values,
-            color=COLOURS[0] if trace.climbed else "#b0b0b0",
+            color=PRINT.curves[0] if trace.climbed else GREY,
             linewidth=1.6 if winner else 0.7,
-            alpha=1.0 if winner or not trace.climbed else 0.6,
+            alpha=1.0 if winner else 0.6,
             zorder=3 if winner else 2 if trace.climbed else 1,
         )
     if below:

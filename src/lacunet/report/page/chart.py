@@ -1,4 +1,4 @@
-"""What a chart of the evidence shows, and how its curves look.
+"""A chart of the evidence as SVG: what it shows, and the marks of its scores.
 
 Each is drawn twice, for a wide screen and for a narrow one: a picture that is only scaled cannot be
 read on a phone.
@@ -7,73 +7,19 @@ read on a phone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lacunet.report.page.svg import MARKS, mark, tag, text
-from lacunet.tabular import number
+from lacunet.charts.series import Series
+from lacunet.charts.style import CAP, MAIN_MARK, MARK, RING, Look
+from lacunet.report.page.svg import mark, tag
 
-SHAPES = ("circle", *MARKS)
-COLOURS = 8  # that the style sheet has
-DASHES = ("", "7 3", "2 3", "8 3 2 3")
 LEAST_REACH = 10.0  # nats below the answer that the near view shows at least,
 BEST = 4  # or as many as these candidates need, or half of them if that is less,
 FURTHER = 2.0  # and so many times that for the choices of other scores
 PADDING = 0.06  # of the span, above and below
 WORTH_ZOOMING = 2.0  # the near view is drawn where the whole one is so many times as high
 ROOMY = 500.0  # width from which a chart is for a wide screen, in pixels
-AXIS = "log evidence (nats)"
-
-
-@dataclass(frozen=True)
-class Series:
-    """One score of every candidate."""
-
-    title: str
-    values: tuple[float, ...]  # NaN where the score failed
-    errors: tuple[float | None, ...]  # standard errors
-    chosen: int | None  # index of the candidate that it chooses
-    main: bool = False  # whether the answer goes by it
-
-    @property
-    def known(self) -> list[float]:
-        """The values that exist."""
-        return [v for v in self.values if math.isfinite(v)]
-
-
-@dataclass(frozen=True)
-class Look:
-    """How the i-th curve is drawn: no two alike, even where colours cannot be told apart."""
-
-    index: int
-
-    @property
-    def shape(self) -> str:
-        """Its mark."""
-        return SHAPES[self.index % len(SHAPES)]
-
-    @property
-    def colour(self) -> str:
-        """Its class in the style sheet."""
-        return f"s{self.index % COLOURS}"
-
-    @property
-    def dash(self) -> str | None:
-        """Its line."""
-        return DASHES[self.index // COLOURS % len(DASHES)] or None
-
-    def key(self) -> str:
-        """Draw it small, for the legend."""
-        return tag(
-            "svg",
-            tag("line", x1=0, y1=7, x2=26, y2=7, class_="curve", stroke_dasharray=self.dash),
-            mark(self.shape, 13.0, 7.0, 3.6, class_="mark"),
-            class_=f"key {self.colour}",
-            viewBox="0 0 26 14",
-            width=26,
-            height=14,
-            aria_hidden="true",
-        )
 
 
 @dataclass(frozen=True)
@@ -90,6 +36,10 @@ class Frame:
     def beyond(self, value: float) -> int:
         """Whether a value is below (−1) or above (1) the range."""
         return (value > self.high) - (value < self.low)
+
+    def nearest(self, value: float) -> float:
+        """The value in the range that is nearest to another."""
+        return min(max(value, self.low), self.high)
 
 
 def whole(series: Sequence[Series]) -> Frame | None:
@@ -123,6 +73,73 @@ def _padded(low: float, high: float) -> Frame:
 
 
 @dataclass(frozen=True)
+class Axis:
+    """The axis of the values: from which pixel to which it runs, and whether it stands upright."""
+
+    frame: Frame
+    start: float
+    end: float
+    upright: bool
+
+    def at(self, value: float) -> float:
+        """Where a value is."""
+        return self.start + self.frame.share(value) * (self.end - self.start)
+
+    def xy(self, along: float, across: float) -> tuple[float, float]:
+        """The point that is so far along the axis, and so far across."""
+        return (across, along) if self.upright else (along, across)
+
+    def path(self, *points: tuple[float, float]) -> str:
+        """Join points, each along and across, as SVG writes it."""
+        return "M" + "L".join("{:.1f} {:.1f}".format(*self.xy(*point)) for point in points)
+
+
+def marks(series: Series, axis: Axis, place: Callable[[int], float]) -> list[str]:
+    """Draw the values of a score, each across the axis where its candidate has its place."""
+    parts = []
+    for c, (value, error) in enumerate(zip(series.values, series.errors, strict=True)):
+        if math.isnan(value):
+            continue
+        along, across = axis.at(axis.frame.nearest(value)), place(c)
+        if side := axis.frame.beyond(value):  # a small triangle that points there
+            out = math.copysign(side, side * (axis.end - axis.start))
+            base, tip = along - 8 * out, along - 2 * out
+            corners = ((base, across - 4), (base, across + 4), (tip, across))
+            parts.append(tag("path", d=axis.path(*corners) + "z"))
+            continue
+        if error:
+            ends = [axis.at(axis.frame.nearest(value + e)) for e in (-error, error)]
+            caps = [axis.path((end, across - CAP), (end, across + CAP)) for end in ends]
+            line = axis.path(*((end, across) for end in ends))
+            parts.append(tag("path", d="".join([line, *caps]), class_="error"))
+        x, y = axis.xy(along, across)
+        size = MAIN_MARK if series.main else MARK
+        parts.append(mark(series.look.corners, x, y, size, class_="mark"))
+        if c == series.chosen:
+            parts.append(tag("circle", cx=x, cy=y, r=RING, class_="choice"))
+    return parts
+
+
+def dash(look: Look) -> str | None:
+    """Give the dashes of a line, as SVG writes them."""
+    return " ".join(map(str, look.dash)) or None
+
+
+def key(look: Look) -> str:
+    """Draw a curve small, for the legend."""
+    return tag(
+        "svg",
+        tag("line", x1=0, y1=7, x2=26, y2=7, class_="curve", stroke_dasharray=dash(look)),
+        mark(look.corners, 13.0, 7.0, MARK, class_="mark"),
+        class_=f"key s{look.colour}",
+        viewBox="0 0 26 14",
+        width=26,
+        height=14,
+        aria_hidden="true",
+    )
+
+
+@dataclass(frozen=True)
 class Chart:
     """What is drawn, and how wide."""
 
@@ -142,22 +159,22 @@ class Chart:
         """How many scores have no value for a candidate."""
         return sum(math.isnan(s.values[candidate]) for s in self.series)
 
-    def group(self, i: int, parts: Sequence[str]) -> str:
-        """Put all that belongs to one series together, so that it can be switched off."""
-        kind = " main" if self.series[i].main else ""
-        return tag("g", *parts, class_=f"series {Look(i).colour}{kind}", data_series=i)
+    def groups(self, draw: Callable[[Series], Sequence[str]]) -> list[str]:
+        """Draw each series, all that belongs to it together, so that it can be switched off."""
+        return [
+            tag(
+                "g",
+                *draw(s),
+                class_=f"series s{s.look.colour}{' main' if s.main else ''}",
+                data_series=i,
+            )
+            for i, s in enumerate(self.series)
+        ]
 
     def band(self, candidate: int, x: float, y: float, width: float, height: float) -> str:
         """What the pointer touches to be told of a candidate; it lies in front of everything."""
-        return tag(
-            "rect",
-            x=x,
-            y=y,
-            width=width,
-            height=height,
-            class_="band",
-            data_tip=self.tips[candidate],
-        )
+        box = {"x": x, "y": y, "width": width, "height": height}
+        return tag("rect", **box, class_="band", data_tip=self.tips[candidate])
 
     def svg(self, parts: Sequence[str], height: float) -> str:
         """Put everything together."""
@@ -169,18 +186,3 @@ class Chart:
             role="img",
             aria_label=self.description,
         )
-
-
-def label(content: str, x: float, y: float, anchor: str = "middle", **more: object) -> str:
-    """Write a text."""
-    return tag("text", text(content), x=x, y=y, text_anchor=anchor, **more)
-
-
-def tick_labels(values: Sequence[float]) -> list[str]:
-    """Write the numbers of an axis, all with as many digits as they need.
-
-    >>> tick_labels([-1.0, -0.5, 0.0]), tick_labels([-360.0, -350.0])
-    (['−1.0', '−0.5', '0.0'], ['−360', '−350'])
-    """
-    digits = next((d for d in range(3) if all(abs(v - round(v, d)) < 1e-9 for v in values)), 3)
-    return [number(v, digits).replace("-", "−") for v in values]

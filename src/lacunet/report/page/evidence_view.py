@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lacunet.report.page.chart import Chart, Frame, Look, Series, near, whole
-from lacunet.report.page.curves import draw_curves
-from lacunet.report.page.rows import draw_rows
+from lacunet.charts.series import PLAIN, Series, by_number, posteriors, score_series
+from lacunet.report.page.chart import Chart, Frame, key, near, whole
+from lacunet.report.page.line_chart import draw_lines
+from lacunet.report.page.row_chart import draw_rows
 from lacunet.report.page.words import count, hundredths, listed, nats
 from lacunet.scores import Evidence
-from lacunet.search.average import Labellings
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.grids import TITLES
 from lacunet.tabular import probability
@@ -70,29 +70,14 @@ class Bar:
     share: str
 
 
-def by_number(selection: Selection) -> bool:
-    """Whether candidates are numbers of states, so that a curve means something."""
-    return all(isinstance(c.label, int) for c in selection.candidates)
-
-
 def series(selection: Selection) -> tuple[Series, ...]:
     """One curve for each score that every candidate has; that of the answer first."""
-    labels = [c.label for c in selection.candidates]
-    ordered = sorted(selection.scores, key=lambda s: s.name != selection.headline)
-    found = []
-    for score in ordered:
-        each = [c.scores[score.name] for c in selection.candidates]
-        chosen = selection.chosen[score.name]
-        found.append(
-            Series(
-                _marked(selection, score.name),
-                tuple(e.value if math.isfinite(e.value) else math.nan for e in each),
-                tuple(e.stderr for e in each),
-                None if chosen is None else labels.index(chosen),
-                score.name == selection.headline,
-            )
-        )
-    return tuple(found)
+    names = sorted((s.name for s in selection.scores), key=lambda n: n != selection.headline)
+    curves = score_series(selection, names)
+    return tuple(
+        replace(curve, title=_marked(selection, name))
+        for curve, name in zip(curves, names, strict=True)
+    )
 
 
 def mixed(selection: Selection) -> bool:
@@ -127,7 +112,7 @@ def _draw(
 ) -> str:
     labels = tuple(str(c.label) for c in selection.candidates)
     chart = Chart(labels, tips, tuple(curves), frame, width, _description(selection, curves))
-    return draw_curves(chart) if by_number(selection) else draw_rows(chart)
+    return draw_lines(chart) if by_number(selection) else draw_rows(chart)
 
 
 def _description(selection: Selection, curves: Sequence[Series]) -> str:
@@ -158,7 +143,7 @@ def _with_error(value: float, error: float | None) -> str:
 
 def legend(curves: Sequence[Series]) -> list[Key]:
     """What each curve is."""
-    return [Key(i, s.title, Look(i).key()) for i, s in enumerate(curves)]
+    return [Key(i, s.title, key(s.look)) for i, s in enumerate(curves)]
 
 
 def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
@@ -213,10 +198,9 @@ def _value(found: Evidence | None, best: bool) -> Cell:
 
 def posterior_bars(selection: Selection) -> tuple[list[str], list[tuple[Line, list[Bar]]]]:
     """Heads, and for each candidate its probability by every way to count labellings."""
-    ways = {"plain": Labellings.PLAIN, "with log k!": Labellings.ALL}
-    chances = {head: selection.posterior(labellings=way) for head, way in ways.items()}
-    if chances["plain"] == chances["with log k!"]:
-        chances = {"probability": chances["plain"]}
+    chances = posteriors(selection)
+    if len(chances) == 1:
+        chances = {"probability": chances[PLAIN]}
     rows = []
     for c in selection.candidates:
         bars = [_bar(p[c.label], selection) for p in chances.values()]

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lacunet import api
+from lacunet.charts.series import by_number
+from lacunet.charts.style import style_sheet
 from lacunet.errors import OutputError
 from lacunet.files import check_file, write_text
 from lacunet.model.latent_class import is_latent_class
@@ -78,7 +80,7 @@ def render(selection: Selection, *, command: str | None = None) -> str:
     script = _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page: str = template.render(
-        style=_asset("page.css"),
+        style=f"{style_sheet()}\n{_asset('page.css')}",
         script=script,
         digest=digest,
         **_content(selection),
@@ -118,7 +120,7 @@ def _content(selection: Selection) -> dict[str, Any]:
         "views": evidence_view.views(selection, curves),
         "legend": evidence_view.legend(curves),
         "chart_notes": evidence_view.chart_notes(selection, curves),
-        "first": "states" if evidence_view.by_number(selection) else "network",
+        "first": "states" if by_number(selection) else "network",
         "score_heads": [TITLES[n] for n in names],
         "numbers": evidence_view.number_lines(selection),
         "labels": [str(c.label) for c in selection.candidates],
@@ -167,7 +169,7 @@ def _of_best(selection: Selection) -> dict[str, Any]:
         "separations": separation_view.separations(criteria, selection),
         "grids": separation_view.fit_grids(criteria, selection),
         "structure": []
-        if evidence_view.by_number(selection) and is_latent_class(network)
+        if by_number(selection) and is_latent_class(network)
         else [
             (v.name, v.hidden, len(v.states), [names[p] for p in parents])
             for v, parents in zip(network.variables, network.parents, strict=True)

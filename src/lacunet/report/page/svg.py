@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from html import escape
 
-# Corners of the marks of a chart around (0, 0), so that curves differ in more than their colour.
-MARKS = {
-    "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
-    "triangle": ((0, -1.3), (1.2, 0.9), (-1.2, 0.9)),
-    "diamond": ((0, -1.4), (1.4, 0), (0, 1.4), (-1.4, 0)),
-    "down": ((0, 1.3), (1.2, -0.9), (-1.2, -0.9)),
-}
+from lacunet.charts.style import Corners
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
@@ -33,25 +26,17 @@ def text(content: str) -> str:
     return escape(content)
 
 
-def mark(shape: str, x: float, y: float, size: float, **attributes: object) -> str:
-    """Draw the mark of a curve around a point."""
-    if shape == "circle":
+def label(content: str, x: float, y: float, anchor: str = "middle", **more: object) -> str:
+    """Write a text at a place."""
+    return tag("text", text(content), x=x, y=y, text_anchor=anchor, **more)
+
+
+def mark(corners: Corners, x: float, y: float, size: float, **attributes: object) -> str:
+    """Draw the mark of a curve around a point; without corners it is a circle."""
+    if not corners:
         return tag("circle", cx=x, cy=y, r=size, **attributes)
-    corners = " ".join(f"{_plain(x + size * a)},{_plain(y + size * b)}" for a, b in MARKS[shape])
-    return tag("polygon", points=corners, **attributes)
-
-
-def ticks(low: float, high: float, most: int) -> list[float]:
-    """Give round numbers between two others, about as many as asked for at most.
-
-    >>> ticks(-360.2, -349.0, 4)
-    [-360.0, -355.0, -350.0]
-    """
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 5, 10, 20) if m * power >= rough)
-    first, last = math.ceil(low / step), math.floor(high / step)
-    return [i * step for i in range(first, last + 1)]
+    points = " ".join(f"{_plain(x + size * a)},{_plain(y + size * b)}" for a, b in corners)
+    return tag("polygon", points=points, **attributes)
 
 
 def _plain(value: object) -> str:

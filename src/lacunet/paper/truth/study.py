@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import Executor, on_threads
-from lacunet.files import check_folder, write_text
-from lacunet.learn.fit import DEFAULT_STARTS, Options
+from lacunet.files import write_text
+from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.paper.design import PAPER, Design, Task
-from lacunet.paper.figures import load_matplotlib
-from lacunet.paper.ledger import Ledger
+from lacunet.paper.ledger import Ledger, begin
 from lacunet.paper.page import render, versions
-from lacunet.paper.truth import tables
-from lacunet.paper.truth.figures import write_figure
-from lacunet.paper.truth.run import Measurer, weight
+from lacunet.paper.truth import comparison_tables as tables
+from lacunet.paper.truth.measurements import Measurer, weight
+from lacunet.paper.truth.truth_curves import write_figure
 from lacunet.progress import Listener, ignore
 from lacunet.tabular import Grid, Printable
 
@@ -87,32 +85,17 @@ def study(
     listener: Listener = ignore,
 ) -> TruthStudy:
     """Hold every score against the measured evidence; what the folder has is not done again."""
-    for name, value in (("models", models), ("datasets", datasets)):
-        if value < 1:
-            raise OptionError(f"{value} {name}: there must be at least 1.")
-    Options(starts=starts, seed=seed)
     goal = Goal(target, budget)
-    check_folder(out)
-    load_matplotlib()
-    folder = Path(out)
-    ledger = Ledger(folder / "truth.jsonl", {"seed": seed, "starts": starts})
+    asked = {"models": models, "datasets": datasets, "seed": seed, "starts": starts}
+    ledger = begin(out, "truth.jsonl", **asked)
     todo = list(design.truth_tasks(models, datasets))
     with on_threads(threads, listener) as executor:
         prepare_sampling(executor)
         measurer = Measurer(design, seed, starts, goal, executor.silent())
         _measure_all(todo, measurer, ledger, executor)
     records = [ledger.records[task.key] for task in todo]
-    settings = {
-        "models": models,
-        "datasets": datasets,
-        "seed": seed,
-        "starts": starts,
-        "target": target,
-        "budget": budget,
-        "command": command,
-        "versions": versions(),
-    }
-    return write(records, design, folder, settings)
+    settings = {**asked, "target": target, "budget": budget, "command": command}
+    return _write(records, design, Path(out), {**settings, "versions": versions()})
 
 
 def _measure_all(
@@ -129,7 +112,7 @@ def _measure_all(
     executor.say("evidence measured", 1.0)
 
 
-def write(
+def _write(
     records: list[dict[str, Any]], design: Design, folder: Path, settings: dict[str, Any]
 ) -> TruthStudy:
     """Write tables, figures and the page."""

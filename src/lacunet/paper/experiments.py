@@ -74,7 +74,7 @@ class Experimenter:
         onward = learn(problem, executor=executor, start=fit.model)
         return {
             "dimension": problem.network.dimension,
-            "scores": {name: _number(e) for name, e in found.items()},
+            "scores": {name: finite(e) for name, e in found.items()},
             "log_posterior": fit.log_posterior,
             "converged": fit.status.value,
             "scaled_gradient": fit.gradient,
@@ -105,7 +105,8 @@ class Experimenter:
         }
 
 
-def _number(evidence: Evidence) -> float | None:
+def finite(evidence: Evidence) -> float | None:
+    """Give the value of a score, if it has one."""
     return evidence.value if math.isfinite(evidence.value) else None
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from lacunet.evidence.estimate import Verdict
 from lacunet.paper.design import Design, Panel
-from lacunet.paper.tables import Record, spread
-from lacunet.paper.truth.run import KIND
+from lacunet.paper.tables import Record, summary
+from lacunet.paper.truth.measurements import KIND
 from lacunet.scores import SCORES
 
 ALL_LABELLINGS = {s.name for s in SCORES if s.every_labelling}
@@ -82,11 +82,11 @@ def choices_table(records: Sequence[Record], design: Design) -> list[Record]:
         if panel not in choices:
             continue
         row: Record = dict(zip(("n", "c", "N"), panel, strict=True))
-        row["truth"] = spread([x["truth"] for x in choices[panel]])
-        row["one_labelling"] = spread([x["one_labelling"] for x in choices[panel]])
+        row["truth"] = summary([x["truth"] for x in choices[panel]])
+        row["one_labelling"] = summary([x["one_labelling"] for x in choices[panel]])
         names = [*NAMES, "cs (paper starts)", "laplace (paper starts)"]
         row["scores"] = {
-            name: spread([x[name] - x["truth"] for x in choices[panel] if name in x])
+            name: summary([x[name] - x["truth"] for x in choices[panel] if name in x])
             for name in names
         }
         rows.append(row)

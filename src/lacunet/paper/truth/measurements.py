@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +14,7 @@ from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.schedules import Schedule
 from lacunet.model.network import Model
 from lacunet.paper.design import Design, Task
-from lacunet.paper.run import Experimenter
+from lacunet.paper.experiments import Experimenter, finite
 from lacunet.scores import SCORES, Evidence, Score, ScoreInput
 from lacunet.scoring.once import Once
 from lacunet.scoring.score_input import fitted
@@ -59,7 +58,7 @@ class Measurer:
         return {
             **asdict(task),
             "dimension": problem.network.dimension,
-            "scores": {name: _finite(e) for name, e in scores.items()},
+            "scores": {name: finite(e) for name, e in scores.items()},
             "log_posterior": done.fit.log_posterior,
             "truth": {
                 "value": truth.value,
@@ -90,7 +89,7 @@ class Measurer:
         return {
             name: {
                 "log_posterior": fit.log_posterior,
-                "scores": {n: _finite(e) for n, e in _two_scores(problem, fit).items()},
+                "scores": {n: finite(e) for n, e in _two_scores(problem, fit).items()},
                 "seconds": fit.seconds,
             }
             for name, fit in ways.items()
@@ -105,10 +104,6 @@ def _two_scores(problem: Problem, fit: Fit) -> dict[str, Evidence]:
 def _wanted(score: Score, problem: Problem) -> bool:
     small = score.name != "wbic" or problem.network.dimension <= LARGEST_WBIC
     return score.applies(problem) and small
-
-
-def _finite(evidence: Evidence) -> float | None:
-    return evidence.value if math.isfinite(evidence.value) else None
 
 
 def weight(task: Task) -> float:

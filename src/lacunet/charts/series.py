@@ -1,0 +1,67 @@
+"""What the charts of a selection show: a curve for each score, a bar for each candidate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lacunet.charts.style import Look
+from lacunet.search.average import Label, Labellings
+from lacunet.search.candidates import Selection
+from lacunet.search.grids import TITLES
+
+PLAIN, EVERY_LABELLING = "plain", "with log k!"
+
+
+@dataclass(frozen=True)
+class Series:
+    """One score of every candidate."""
+
+    title: str
+    values: tuple[float, ...]  # NaN where the score failed
+    errors: tuple[float | None, ...]  # standard errors
+    chosen: int | None  # index of the candidate that it chooses
+    look: Look
+    main: bool = False  # whether the answer goes by it
+
+    @property
+    def known(self) -> list[float]:
+        """The values that exist."""
+        return [v for v in self.values if math.isfinite(v)]
+
+
+def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ...]:
+    """Give a curve for each of some scores that every candidate has.
+
+    The score of the answer has the first look, so that it is the same in every chart.
+    """
+    ranked = sorted((s.name for s in selection.scores), key=lambda n: n != selection.headline)
+    labels = [c.label for c in selection.candidates]
+    curves = []
+    for name in names:
+        each = [c.scores[name] for c in selection.candidates]
+        chosen = selection.chosen[name]
+        curves.append(
+            Series(
+                TITLES[name],
+                tuple(e.value if math.isfinite(e.value) else math.nan for e in each),
+                tuple(e.stderr for e in each),
+                None if chosen is None else labels.index(chosen),
+                Look(ranked.index(name)),
+                name == selection.headline,
+            )
+        )
+    return tuple(curves)
+
+
+def posteriors(selection: Selection, score: str | None = None) -> dict[str, dict[Label, float]]:
+    """Give the probability of every candidate by each way to count labellings that differs."""
+    plain = selection.posterior(score)
+    labelled = selection.posterior(score, Labellings.ALL)
+    return {PLAIN: plain} if plain == labelled else {PLAIN: plain, EVERY_LABELLING: labelled}
+
+
+def by_number(selection: Selection) -> bool:
+    """Whether candidates are numbers of states, so that a curve means something."""
+    return all(isinstance(c.label, int) for c in selection.candidates)

@@ -1,0 +1,133 @@
+"""How charts look: colours on a screen, in the dark and on paper; sizes, marks, dashes, ticks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lacunet.tabular import number
+
+Corners = tuple[tuple[float, float], ...]
+
+TEXT = 12.0  # pixels, as all sizes here
+LINE, MAIN_LINE, ERROR_LINE = 1.4, 2.8, 1.3  # the main curve is that of the answer
+MARK, MAIN_MARK, RING = 3.4, 4.2, 8.0  # radii
+CAP = 4.0  # half the width of the ends of an error bar
+MOST_TICKS = 7
+STEPS = (1, 2, 5, 10)  # round numbers, times a power of ten
+AXIS, STATES = "log evidence (nats)", "hidden states"
+
+# Corners of the marks around (0, 0), y down, so that curves differ in more than their colour.
+MARKS: dict[str, Corners] = {
+    "circle": (),  # it has none
+    "square": ((-1, -1), (1, -1), (1, 1), (-1, 1)),
+    "triangle": ((0, -1.3), (1.2, 0.9), (-1.2, 0.9)),
+    "diamond": ((0, -1.4), (1.4, 0), (0, 1.4), (-1.4, 0)),
+    "down": ((0, 1.3), (1.2, -0.9), (-1.2, -0.9)),
+}
+DASHES = ((), (7, 3), (2, 3), (8, 3, 2, 3))
+
+
+@dataclass(frozen=True)
+class Palette:
+    """The colours of one scheme."""
+
+    page: Mapping[str, str]  # by what they are for
+    curves: tuple[str, ...]
+
+    def css(self) -> str:
+        """Give the variables of a style sheet."""
+        curves = {f"s{i}": colour for i, colour in enumerate(self.curves)}
+        return " ".join(f"--{name}: {value};" for name, value in {**self.page, **curves}.items())
+
+
+# The hues of Okabe & Ito, which people of every colour vision tell apart, less yellow: too faint.
+LIGHT = Palette(
+    {
+        "paper": "#f7f8f8", "card": "#ffffff", "ink": "#1d242c", "soft": "#56616d",
+        "line": "#dfe3e7", "faint": "#eef1f3", "accent": "#1b5e94", "tint": "#e7f0f7",
+        "heat": "#559bd3", "shade": "#1f5f97", "hole": "#a4672b",
+        # Text on light and on dark shades, and where it changes: 4.5 to 1 at least.
+        "low": "#000", "high": "#fff", "flip": ".83",
+        "alert": "#8c2f1d", "alert-tint": "#fbeeea", "care": "#75500a", "care-tint": "#faf3e2",
+        "fine": "#22633f", "fine-tint": "#e9f4ed",
+    },
+    ("#1b5e94", "#c4510a", "#1c7a57", "#9a3f84", "#9a6a00", "#128f9c", "#2b3138", "#737b84"),
+)  # fmt: skip
+DARK = Palette(
+    {
+        "paper": "#11151a", "card": "#181d23", "ink": "#e6eaee", "soft": "#a5b0bb",
+        "line": "#303841", "faint": "#222930", "accent": "#82bbee", "tint": "#1b2a38",
+        "heat": "#2d6ca3", "shade": "#8cc0ee", "hole": "#d79a5b",
+        "low": "#fff", "high": "#000", "flip": ".595",
+        "alert": "#ffab98", "alert-tint": "#35201b", "care": "#ecc46f", "care-tint": "#2e2717",
+        "fine": "#8fd3ac", "fine-tint": "#1a2b21",
+    },
+    ("#82bbee", "#ff9a56", "#4fc79a", "#e59bd1", "#ebbd4b", "#45cfd3", "#eef1f3", "#98a2ac"),
+)  # fmt: skip
+PRINT = Palette(
+    {
+        **LIGHT.page,
+        "paper": "#ffffff", "ink": "#111111", "soft": "#444444", "line": "#cccccc",
+        "faint": "#f2f2f2", "accent": "#174f7c", "tint": "#eef3f8",
+    },
+    LIGHT.curves,
+)  # fmt: skip
+
+
+def style_sheet() -> str:
+    """Give the variables of every scheme, for the style sheet of a page."""
+    sizes = f"--curve: {LINE}; --main-curve: {MAIN_LINE}; --error: {ERROR_LINE};"
+    return "\n".join(
+        [
+            f":root {{ color-scheme: light dark; {LIGHT.css()} {sizes} }}",
+            f"@media (prefers-color-scheme: dark) {{ :root {{ {DARK.css()} }} }}",
+            f"@media print {{ :root {{ color-scheme: light; {PRINT.css()} }} }}",
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the i-th curve is drawn: no two of twenty alike, even without colours."""
+
+    index: int
+
+    @property
+    def colour(self) -> int:
+        """The place of its colour in a palette."""
+        return self.index % len(LIGHT.curves)
+
+    @property
+    def corners(self) -> Corners:
+        """Those of its mark; none for a circle."""
+        return tuple(MARKS.values())[self.index % len(MARKS)]
+
+    @property
+    def dash(self) -> tuple[int, ...]:
+        """Lengths of dashes and gaps; none for a line without gaps."""
+        return DASHES[self.index // len(MARKS) % len(DASHES)]
+
+
+def ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]:
+    """Give round numbers between two others, about as many as asked for at most.
+
+    >>> ticks(-360.2, -349.0, 4)
+    [-360.0, -355.0, -350.0]
+    """
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (*STEPS, 2 * STEPS[-1]) if m * power >= rough)
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [i * step for i in range(first, last + 1)]
+
+
+def tick_labels(values: Sequence[float]) -> list[str]:
+    """Write the numbers of an axis, all with as many digits as they need.
+
+    >>> tick_labels([-1.0, -0.5, 0.0]), tick_labels([-360.0, -350.0])
+    (['−1.0', '−0.5', '0.0'], ['−360', '−350'])
+    """
+    digits = next((d for d in range(3) if all(abs(v - round(v, d)) < 1e-9 for v in values)), 3)
+    return [number(v, digits).replace("-", "−") for v in values]
