@@ -35,13 +35,12 @@ def matched_fit(fit: Fit, like: Model) -> Fit:
     model = _moved(fit.model, moves)
     counts = _moved(replace(fit.model, theta=fit.point.N), moves).theta
     shape = _Shape(model.network)
-    before = set(diagnose(shape, fit.point.theta, fit.point.N))  # they name states by number
-    flags = [flag for flag in fit.flags if flag not in before]
+    kept = [flag for flag in fit.flags if not flag.where]  # the others name states by number
     return replace(
         fit,
         model=model,
         point=replace(fit.point, theta=model.theta, N=counts),
-        flags=(*flags, *diagnose(shape, model.theta, counts)),
+        flags=(*kept, *diagnose(shape, model.theta, counts)),
     )
 
 
