@@ -30,7 +30,7 @@ def described(estimator, X, rows: int = 200) -> dict:
                 "log_likelihood_": estimator.log_likelihood_,
                 "n_iter_": estimator.n_iter_,
                 "converged_": estimator.converged_,
-                "flags_": estimator.flags_,
+                "flags_": [str(flag) for flag in estimator.flags_],
                 "categories_": {k: [str(s) for s in v] for k, v in estimator.categories_.items()},
                 "n_features_in_": estimator.n_features_in_,
             },

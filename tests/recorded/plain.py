@@ -109,7 +109,7 @@ def fit(found):
         "finalists": found.finalists,
         "reached": found.reached,
         "gradient": found.gradient,
-        "flags": list(found.flags),
+        "flags": [str(flag) for flag in found.flags],
     }
 
 
@@ -119,7 +119,7 @@ def evidence(found):
             "value": found.value,
             "stderr": found.stderr,
             "terms": found.terms,
-            "flags": found.flags,
+            "flags": [str(flag) for flag in found.flags],
         }
     )
 
@@ -139,7 +139,7 @@ def measurement(found):
             "method": found.method,
             "used": found.used,
             "details": found.details,
-            "notes": found.notes,
+            "notes": [str(note) for note in found.notes],
         }
     )
 
@@ -187,7 +187,7 @@ def scores(found):
         "dimension": found.dimension,
         "log_likelihood": number(found.log_likelihood),
         "log_prior": number(found.log_prior),
-        "flags": list(found.flags),
+        "flags": [str(flag) for flag in found.flags],
         "evidence": evidences(found.evidence),
         "refit": found.fit and fit(found.fit),
     }
@@ -198,7 +198,7 @@ def intervals(found):
     return {
         "level": found.level,
         "method": found.method,
-        "flags": list(found.flags),
+        "flags": [str(flag) for flag in found.flags],
         "tables": {v.name: plain(found.table(v.name)._asdict()) for v in network.variables},
     }
 
@@ -249,7 +249,7 @@ def ratio_test(found):
             "p_value": found.p_value,
             "exceeding": found.exceeding,
             "replicates": found.replicates,
-            "flags": found.flags,
+            "flags": [str(flag) for flag in found.flags],
             "small": fit(found.small),
             "large": fit(found.large),
         }
