@@ -11,10 +11,10 @@ from lacunet.errors import LacunetError, OptionError, OutputError
 from lacunet.executor import SERIAL
 from lacunet.paper import tables
 from lacunet.paper.design import PAPER, Design, Task
+from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import Ledger
 from lacunet.paper.published import TABLE1, TABLE2
 from lacunet.paper.reproduce import reproduce
-from lacunet.paper.experiments import Experimenter
 
 TINY = Design(
     figures={
