@@ -22,11 +22,11 @@ from lacunet.evidence.smc import ParticleRounds
 from lacunet.evidence.used_classes import among, used, without
 from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.classes import with_classes
-from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.counts import log_bd
-from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from network_problems import build, engine, make
 from problems import make_case, problem_for
@@ -153,9 +153,9 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
     """E[1/w] = 1/Z when chains start from the posterior: averaged over many exact samples."""
     problem = make_case([2, 2, 2], 2, 8, seed=4, alpha=1.0).problem
     truth = exact_evidence(problem).value
-    labels = Labels(problem)
+    symmetries = symmetries_of(problem)
     reference = Reference.around(problem, run_particles(problem, 64, (0,)).exponents.mean(axis=0))
-    annealing = Annealing(Path(problem, reference), Regions(labels, [reference.exponents]))
+    annealing = Annealing(Path(problem, reference), Regions(symmetries, [reference.exponents]))
     rng = np.random.default_rng(0)
     path = Path(problem, Reference.prior(problem))
     # Long Gibbs chains from particles: as good as exact samples of so small a posterior.
@@ -165,16 +165,14 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
         N = path.move(1.0, N, draws)
     inverse = []
     for i, x in enumerate(expected(path, N, draws)):
-        counts = Model(problem.network, N[i], problem.alpha)
-        for h, order in annealing.regions.renumbering(x).items():
-            counts = counts.permuted(h, order)
-        inverse.append(-annealing.backwards(counts.theta, 20, [i], (0,), SERIAL))
+        counts = annealing.regions.bring_home(x).apply(N[i])
+        inverse.append(-annealing.backwards(counts, 20, [i], (0,), SERIAL))
     found = log_mean(np.array([log_mean(w).value for w in inverse]))
     # Forward chains may end outside the region, backward chains always start inside.
     ended = annealing.forwards(20, range(100), (1,), SERIAL)
     home = np.isfinite(ended).mean()
     error = math.hypot(found.stderr, math.sqrt((1 - home) / home / len(ended)))
-    upper = -found.value + math.log(home) + labels.log_count
+    upper = -found.value + math.log(home) + symmetries.log_count
     assert abs(upper - truth) < 4 * error
     assert error < 0.05
 

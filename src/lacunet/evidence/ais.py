@@ -24,9 +24,10 @@ from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.used_classes import AllUsed, used, without
 from lacunet.executor import Executor
 from lacunet.inference.classes import exchangeable, with_classes
-from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
+from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import case_counts
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.occupancy import log_factors
 
@@ -89,14 +90,14 @@ def legs_of(
     executor: Executor,
 ) -> list[Leg]:
     """Find the modes that samples (hidden counts) belong to, and a reference for each."""
-    labels = Labels(problem)
+    symmetries = symmetries_of(problem)
     modes = find_modes(problem, samples, executor)
-    modes = modes if labels.free else modes[:1]
+    modes = modes if symmetries.blocks else modes[:1]
     widen = partial(_reference, problem, modes, allowed, seed)
     references = executor.map(widen, range(len(modes)))
-    regions = Regions(labels, [r.exponents for r in references])
+    regions = Regions(symmetries, [r.exponents for r in references])
     return [
-        Leg(Annealing(Path(problem, r), regions, own, allowed), labels.log_count, (*seed, own))
+        Leg(Annealing(Path(problem, r), regions, own, allowed), symmetries.log_count, (*seed, own))
         for own, r in enumerate(references)
     ]
 

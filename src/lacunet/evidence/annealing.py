@@ -17,7 +17,7 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.path import Path
 from lacunet.executor import Executor
-from lacunet.inference.labels import Regions
+from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 
 GROUP = 16  # chains that move together: enough to share the price of a call

@@ -21,9 +21,9 @@ from lacunet.evidence.used_classes import fewer_classes
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
-from lacunet.inference.labels import Labels
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import check_whole, touched
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.tabular import Grid, Printable
@@ -110,7 +110,6 @@ class _Measuring:
     ) -> None:
         self.problem, self.goal, self.seed = problem, goal, seed
         self.executor, self.shared = executor, shared
-        self.labels = Labels(problem)
 
     def by(self, method: Method) -> Measurement:
         if self.problem.exact:
@@ -247,5 +246,5 @@ class _Measuring:
         return replace(found, stderr=e.stderr, ess=e.size, verdict=e.verdict)
 
     def _told(self, value: float, method: Method, ran: dict[str, int]) -> Measurement:
-        one = value - self.labels.log_count
+        one = value - symmetries_of(self.problem).log_count
         return Measurement(value, one, 0.0, None, Verdict.EXACT, method, 0.0, {}, ran)

@@ -24,10 +24,10 @@ from lacunet.evidence.modes import at_parameters, find_modes, widened
 from lacunet.evidence.path import Path
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.executor import SERIAL, Executor
-from lacunet.inference.labels import Labels, Regions
 from lacunet.inference.problem import Problem
+from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws, check_whole
-from lacunet.model.network import Model
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.tabular import Grid, Printable
 
 VALID = (
@@ -97,9 +97,9 @@ def sandwich(
     particles = ParticleRounds(problem, seed, executor, goal)
     mode = find_modes(problem, particles.samples(1), executor)[0]
     reference = widened(problem, mode, anything, (seed, STREAM))
-    labels = Labels(problem)
-    annealing = Annealing(Path(problem, reference), Regions(labels, [reference.exponents]))
-    start = _renumbered(problem, annealing, theta, seed)
+    symmetries = symmetries_of(problem)
+    annealing = Annealing(Path(problem, reference), Regions(symmetries, [reference.exponents]))
+    start = _relabelled(problem, annealing, theta, seed)
     steps, groups = STEPS, GROUPS
     while True:
         began = time.perf_counter()
@@ -113,9 +113,9 @@ def sandwich(
             break
         steps *= 2
     return Sandwich(
-        lower.value + labels.log_count,
+        lower.value + symmetries.log_count,
         lower.stderr,
-        upper.value + labels.log_count,
+        upper.value + symmetries.log_count,
         upper.stderr,
         steps,
         len(up),
@@ -137,13 +137,10 @@ def _upper(down: FloatArray, up: FloatArray) -> LogMean:
     return replace(inverse, value=math.log(home) - inverse.value, stderr=stderr)
 
 
-def _renumbered(problem: Problem, annealing: Annealing, theta: FloatArray, seed: int) -> FloatArray:
-    """Hidden counts drawn at the perfect parameters, with states in the reference's order."""
+def _relabelled(problem: Problem, annealing: Annealing, theta: FloatArray, seed: int) -> FloatArray:
+    """Hidden counts drawn at the perfect parameters, labelled as the reference is."""
     N = at_parameters(problem, theta, (seed, STREAM))
     draws = Draws(problem, np.random.default_rng([seed, STREAM]))
     # The order is judged as annealing judges it: by parameters drawn for the counts.
     (drawn,) = expected(annealing.path, N[None, :], draws)
-    counts = Model(problem.network, N, problem.alpha)
-    for h, order in annealing.regions.renumbering(drawn).items():
-        counts = counts.permuted(h, order)
-    return counts.theta
+    return annealing.regions.bring_home(drawn).apply(N)

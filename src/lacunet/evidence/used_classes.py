@@ -11,6 +11,7 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
+from lacunet.inference.symmetry import log_orders
 from lacunet.learn.variational import at_weights, mean_log
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.occupancy import log_factors
@@ -71,7 +72,7 @@ def fewer_classes(
             at_weights(fewer, mean_log(fewer, fewer.alpha + fewer.components.seen + N)).bound
             for N in samples
         ]
-        mass = max(masses, default=-math.inf) + math.lgamma(m + 1) + float(factors[m - 1])
+        mass = max(masses, default=-math.inf) + log_orders(m) + float(factors[m - 1])
         hopeless = hopeless + 1 if mass < best - NO_MASS else 0
         if hopeless == 2:
             break

@@ -1,27 +1,13 @@
-"""Hidden states that are all alike, and latent class models with more or fewer of them."""
+"""Latent classes that are all alike, and models with more or fewer of them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.inference.symmetry import interchangeable
 from lacunet.model.latent_class import classes_of, find_classes
 from lacunet.model.network import with_hidden
-
-
-def interchangeable(problem: Problem) -> tuple[int, ...]:
-    """Hidden variables whose states the prior does not tell apart: any numbering is as good."""
-    return tuple(h for h in problem.network.hidden if _alike(problem, h))
-
-
-def _alike(problem: Problem, h: int) -> bool:
-    layout = problem.layout
-    tables = (
-        np.moveaxis(layout.table(problem.alpha, i), family.index(h), 0)
-        for i, family in enumerate(layout.families)
-        if h in family
-    )
-    return all((table == table[0]).all() for table in tables)
 
 
 def exchangeable(problem: Problem) -> bool:

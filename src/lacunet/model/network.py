@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
-import numpy as np
-
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.layout import Layout
+from lacunet.model.relabelling import Relabelling
 from lacunet.state import State, label
 
 LARGEST_TABLE = 1 << 26  # numbers of one family: half a GiB
@@ -165,19 +164,8 @@ class Model:
 
         The names of the states stay where they are, so for a hidden variable this is a relabelling.
         """
-        layout = self.network.layout
-
-        def permute(x: FloatArray) -> FloatArray:
-            return layout.flat(
-                [
-                    np.take(layout.table(x, i), order, axis=family.index(variable))
-                    if variable in family
-                    else layout.table(x, i)
-                    for i, family in enumerate(layout.families)
-                ]
-            )
-
-        return Model(self.network, permute(self.theta), permute(self.alpha))
+        renumbering = Relabelling(self.network.layout, orders={variable: order})
+        return Model(self.network, renumbering.apply(self.theta), renumbering.apply(self.alpha))
 
 
 def hide(model: Model, names: Sequence[str]) -> Model:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from lacunet.inference.labels import Labels
-from lacunet.inference.problem import Problem
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
-
-
-def log_labellings(problem: Problem) -> float:
-    """Log of the number of equal modes, Π k! over hidden variables with interchangeable states."""
-    return Labels(problem).log_count
 
 
 def with_all_labellings(score: Score) -> Score:
@@ -21,7 +15,7 @@ def with_all_labellings(score: Score) -> Score:
         one = at.evidence(score)
         if not one.terms:
             return Evidence(name, {}, one.flags)
-        terms = {**one.terms, "log of equal labellings": log_labellings(at.problem)}
+        terms = {**one.terms, "log of equal labellings": symmetries_of(at.problem).log_count}
         return Evidence(name, terms, one.flags, one.stderr)
 
     return Score(

@@ -10,7 +10,6 @@ A score at one mode sees one of the m! equal labellings of E_m, and nothing of t
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from lacunet.flags import Flag, Sizes
 from lacunet.inference.classes import with_classes
 from lacunet.inference.expectation import pattern_posteriors, safe_log
 from lacunet.inference.problem import Problem
+from lacunet.inference.symmetry import log_orders
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.score import EXCHANGEABLE, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -138,7 +138,7 @@ def _all_used(
     found, m = at.evidence(score), classes_of(at.problem.network).number
     terms = {
         f"{score.name}, {m} classes": found.value,
-        f"log {m}!": math.lgamma(m + 1),
+        f"log {m}!": log_orders(m),
         "log p(no class empty)": log_all_used(at.problem, log_weights(at)),
     }
     if (overlap := log_own(at)) < 0.0:

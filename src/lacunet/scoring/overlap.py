@@ -14,8 +14,9 @@ from scipy.linalg import solve_triangular
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.curvature.coordinates import FreeCoordinates
-from lacunet.inference.labels import JITTER, Labels, Regions
 from lacunet.inference.problem import Problem
+from lacunet.inference.regions import JITTER, Regions
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.objective import Point
 from lacunet.model.latent_class import classes_of
 
@@ -45,7 +46,7 @@ def log_own_labels(problem: Problem, mode: Point, free: IntArray, L: FloatArray)
     phi = np.tile(np.log(mode.theta), (DRAWS, 1))
     phi[:, free] += moves.T
     samples = np.stack([_expected(problem, x) for x in phi])
-    regions = Regions(Labels(problem), [mode.N + problem.alpha], noise)
+    regions = Regions(symmetries_of(problem), [mode.N + problem.alpha], noise)
     own = int(regions.at_home(0, samples).sum())
     return math.log(max(own, 0.5) / DRAWS)
 

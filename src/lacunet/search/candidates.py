@@ -15,11 +15,11 @@ from lacunet.evidence.measure import Measurement
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.problem import build_problem
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Fit, Options
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
-from lacunet.scoring.labellings import log_labellings
 from lacunet.scoring.once import Once
 from lacunet.scoring.score_input import fitted
 from lacunet.search.average import Label, Labellings, check_prior, choose, posterior
@@ -177,7 +177,7 @@ def candidate(
     shared = Once() if shared is None else shared
     done = fitted(problem, options, rank=rank, shared=shared, executor=executor)
     found = {s.name: done.at.evidence(s) for s in usable}
-    return Candidate(proposal, done.fit, done.at.dimension, found, log_labellings(problem))
+    return Candidate(proposal, done.fit, done.at.dimension, found, symmetries_of(problem).log_count)
 
 
 def evaluate(

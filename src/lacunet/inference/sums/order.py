@@ -18,6 +18,7 @@ import numpy as np
 from lacunet.arrays import BoolArray, IntArray
 from lacunet.inference.sums.blocks import Block, Part
 from lacunet.inference.sums.packing import differences, independent, symmetric_states
+from lacunet.inference.symmetry import log_orders
 
 WAYS_AT_ONCE = 256  # ways to complete a component, beyond which its cases are taken in halves
 LARGEST_LOG = 700.0  # of a float
@@ -130,6 +131,6 @@ def _symmetric_vectors(parts: Sequence[Part], states: IntArray) -> float:
     rows = np.array([part.cells[0, states[0]] for part in parts])
     counts = np.array([part.count for part in parts])
     chosen = list(independent(rows, counts @ rows))
-    log_points = (K - 1) * _log_points(rows[:, chosen], counts) - len(chosen) * math.lgamma(K)
-    log_vectors = min(log_points, sum(p.log_ways for p in parts)) - math.lgamma(K + 1)
+    log_points = (K - 1) * _log_points(rows[:, chosen], counts) - len(chosen) * log_orders(K - 1)
+    log_vectors = min(log_points, sum(p.log_ways for p in parts)) - log_orders(K)
     return math.exp(min(LARGEST_LOG, max(0.0, log_vectors)))

@@ -1,0 +1,77 @@
+"""Hidden variables that can change places: annealing counts all such labellings, as sums do."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.sandwich import sandwich
+from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.symmetry import symmetries_of
+from lacunet.model.network import Model, Network, Variable
+from lacunet.model.prior import dirichlet
+from lacunet.model.sampling import random_theta, sample_codes
+
+LEAVES = 8
+ROWS = np.array([[0] * 8, [1] * 8, [0] * 4 + [1] * 4, [0, 1] * 4], dtype=np.int8)
+
+
+def parents_of_all(hidden, *, apart=0):
+    """Binary hidden roots, all of them parents of all leaves but the last `apart`."""
+    variables = [
+        *(Variable(f"h{i}", (0, 1), hidden=True) for i in range(hidden)),
+        *(Variable(f"x{i}", (0, 1)) for i in range(LEAVES)),
+    ]
+    leaves = [tuple(range(hidden))] * (LEAVES - apart) + [(0,)] * apart
+    return Network.build(variables, [()] * hidden + leaves)
+
+
+def weighed(network, weights, alpha=1.0):
+    codes = ROWS[: len(weights)]
+    return problem_of_codes(codes, np.array(weights, float), network, dirichlet(network, alpha))
+
+
+def agree(problem, labellings, *, target=0.1):
+    """Annealing finds what the exact sum does, and knows how many labellings are equal."""
+    truth = measure(problem, Method.EXACT)
+    found = measure(problem, Method.AIS, Goal(target, 30.0))
+    assert truth.value - truth.one_labelling == pytest.approx(math.log(labellings))
+    assert found.value - found.one_labelling == pytest.approx(math.log(labellings))
+    assert found.verdict is Verdict.RELIABLE
+    assert found.stderr < 0.17  # a quarter of log 2
+    assert abs(found.value - truth.value) < 4 * found.stderr + 0.01
+
+
+def test_two_hidden_variables_change_places():
+    agree(weighed(parents_of_all(2), [7, 5, 4, 3]), 2 * 2 * 2)
+
+
+def test_three_hidden_variables_change_places():
+    agree(weighed(parents_of_all(3), [4, 3]), 2**3 * 6, target=0.15)
+
+
+def test_a_prior_that_tells_them_apart_leaves_their_states():
+    alpha = {"h0": 1.0, "h1": 2.0, **{f"x{i}": 1.0 for i in range(LEAVES)}}
+    agree(weighed(parents_of_all(2), [9, 6], alpha), 2 * 2)
+
+
+def test_a_graph_that_tells_them_apart_leaves_their_states():
+    agree(weighed(parents_of_all(2, apart=4), [9, 6]), 2 * 2)
+
+
+def test_bounds_from_both_sides_meet_around_the_exact_evidence():
+    network = parents_of_all(2)
+    rng = np.random.default_rng(5)
+    theta, alpha = random_theta(network.layout, rng), np.ones(network.layout.size)
+    codes = sample_codes(Model(network, theta, alpha), 6, rng).astype(np.int8)
+    problem = problem_of_codes(codes, np.ones(6), network, alpha)
+    assert math.exp(symmetries_of(problem).log_count) == pytest.approx(8)
+    truth = exact_evidence(problem).value
+    found = sandwich(problem, theta, Goal(0.3, 5.0))
+    # Each bound fails by t nats with probability at most exp(−t).
+    assert found.lower - 4 * found.lower_stderr < truth < found.upper + 4 * found.upper_stderr + 3
+    assert truth - found.lower < 4 * found.lower_stderr + 0.3
