@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from lacunet.learn.diagnose import diagnose
 from lacunet.learn.fit import Fit
 from lacunet.model.layout import Layout
 from lacunet.model.network import Model, Network
+from lacunet.model.relabelling import Relabelling
 
 ROUNDS = 10  # over several hidden variables, whose numberings depend on each other
 
@@ -26,14 +27,13 @@ def matched(model: Model, like: Model) -> Model:
     one hidden variable, and one variable at a time for several. Where the numbers of states differ,
     states that resemble none come last.
     """
-    return _moved(model, _moves(model, like))
+    return _relabelled(model, _relabelling(model, like))
 
 
 def matched_fit(fit: Fit, like: Model) -> Fit:
     """Renumber the hidden states of a fit in the same way, in its parameters, counts and flags."""
-    moves = _moves(fit.model, like)
-    model = _moved(fit.model, moves)
-    counts = _moved(replace(fit.model, theta=fit.point.N), moves).theta
+    relabelling = _relabelling(fit.model, like)
+    model, counts = _relabelled(fit.model, relabelling), relabelling.apply(fit.point.N)
     shape = _Shape(model.network)
     kept = [flag for flag in fit.flags if not flag.where]  # the others name states by number
     return replace(
@@ -55,26 +55,23 @@ class _Shape:
         return self.network.layout
 
 
-def _moved(model: Model, moves: Sequence[tuple[int, list[int]]]) -> Model:
-    for h, order in moves:
-        model = model.permuted(h, order)
-    return model
+def _relabelled(model: Model, by: Relabelling) -> Model:
+    return replace(model, theta=by.apply(model.theta), alpha=by.apply(model.alpha))
 
 
-def _moves(model: Model, like: Model) -> list[tuple[int, list[int]]]:
-    """Which hidden variables to renumber, one after the other, and how."""
+def _relabelling(model: Model, like: Model) -> Relabelling:
+    """How to renumber the hidden variables: one after the other, until nothing changes."""
     check_comparable(model, like)
-    moves: list[tuple[int, list[int]]] = []
+    layout = model.network.layout
+    orders = {h: list(range(layout.cards[h])) for h in model.network.hidden}
     for _ in range(ROUNDS):
-        before = len(moves)
-        for h in model.network.hidden:
-            order = _order(model, like, h)
-            if order != sorted(order):
-                model = model.permuted(h, order)
-                moves.append((h, order))
-        if len(moves) == before:
+        before = dict(orders)
+        for h, old in before.items():
+            now = _relabelled(model, Relabelling(layout, orders=orders))
+            orders[h] = [old[k] for k in _order(now, like, h)]
+        if orders == before:
             break
-    return moves
+    return Relabelling(layout, orders=orders)
 
 
 def check_comparable(model: Model, like: Model) -> None:

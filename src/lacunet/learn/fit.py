@@ -19,6 +19,7 @@ from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, leave_sad
 from lacunet.model.display import model_grids
 from lacunet.model.network import Model
 from lacunet.model.prior import log_prior
+from lacunet.model.relabelling import Relabelling
 from lacunet.tabular import Grid, Printable
 
 DEFAULT_STARTS = 64  # CH96 §3
@@ -128,15 +129,13 @@ def _search(objective: Objective, options: Options, start: Model | None) -> Sear
 
 def _by_size(objective: Objective, point: Point) -> Point:
     """Number hidden states by size, so that two runs that find the same optimum print the same."""
-    problem = objective.problem
-    model = Model(problem.network, point.theta, problem.alpha)
-    for h in problem.network.hidden:
-        sizes = problem.layout.table(point.N, h).reshape(-1, problem.layout.cards[h]).sum(axis=0)
-        order = np.argsort(-sizes, kind="stable").tolist()
-        renumbered = model.permuted(h, order)
-        if (renumbered.alpha == model.alpha).all():  # a prior may tell the states apart
-            model = renumbered
-    return point if (model.theta == point.theta).all() else objective.at(model.theta)
+    layout, alpha, theta = objective.problem.layout, objective.problem.alpha, point.theta
+    for h in objective.problem.network.hidden:
+        sizes = layout.table(point.N, h).reshape(-1, layout.cards[h]).sum(axis=0)
+        by_size = Relabelling(layout, orders={h: np.argsort(-sizes, kind="stable").tolist()})
+        if (by_size.apply(alpha) == alpha).all():  # a prior may tell the states apart
+            theta = by_size.apply(theta)
+    return point if (theta == point.theta).all() else objective.at(theta)
 
 
 def _flags(found: Search, options: Options) -> Iterator[Flag]:
