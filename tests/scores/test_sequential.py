@@ -102,7 +102,7 @@ def test_nothing_missing_is_bd(case):
     for rule in Rule:
         passes = run_passes(case.problem, rule, orders=2)
         assert (passes.value, passes.mean) == (pytest.approx(bd), pytest.approx(bd))
-        assert passes.spread == 0
+        assert passes.deviation == 0
     found = SEQUENTIAL(ScoreInput(case.problem, case.theta))
     assert found.value == pytest.approx(bd)
     assert not found.flags
@@ -142,8 +142,8 @@ def test_scattered_holes_are_nearly_exact(seed):
     assert all(p.drawn == 0 for rule, p in passes.items() if rule is not Rule.IMPUTATION)
     for rule in (Rule.MOMENTS, Rule.FRACTIONAL):
         assert passes[rule].value == pytest.approx(truth, abs=0.1)
-        assert passes[rule].spread < 0.1
-    assert passes[Rule.IMPUTATION].spread > passes[Rule.MOMENTS].spread
+        assert passes[rule].deviation < 0.1
+    assert passes[Rule.IMPUTATION].deviation > passes[Rule.MOMENTS].deviation
 
 
 def test_updating_alone_never_tells_symmetric_states_apart():
@@ -151,7 +151,7 @@ def test_updating_alone_never_tells_symmetric_states_apart():
     problem = problem_for(load_dataset("carcinoma"), 2, alpha=1.0).problem
     truth = -357.31  # by long sampling runs
     even = run_passes(problem, Rule.FRACTIONAL, orders=3, drawn=0)
-    assert even.spread < 1e-9
+    assert even.deviation < 1e-9
     assert even.value < truth - 100
     assert run_passes(problem, Rule.FRACTIONAL, orders=3).mean > truth - 60
 
@@ -188,7 +188,9 @@ def test_the_score_shows_how_orders_differ():
     assert found.terms["log p(seen whole)"] == 0.0
     assert found.terms["mean of Σ log p(case|earlier)"] == pytest.approx(passes.mean)
     assert found.stderr is None  # the spread between orders is no error bar of the truth
-    assert f"{passes.mean:.2f} ± {passes.spread:.2f} nats, over 256 orders" in str(found.flags[0])
+    assert f"{passes.mean:.2f} ± {passes.deviation:.2f} nats, over 256 orders" in str(
+        found.flags[0]
+    )
     assert found.flags[0].kind is Kind.ORDERS_DIFFER
     large = make_case([2] * 24, 6, 150, seed=1).problem
     at = ScoreInput(large, np.full(large.layout.size, 0.5))

@@ -32,7 +32,7 @@ _SHOWN = 8  # states that a message lists
 
 
 @dataclass(frozen=True)
-class Found:
+class RawValues:
     """The different values of a column as they stand in the source."""
 
     values: Sequence[State]  # in order of their first appearance

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from lacunet.data.discover import MISSING, Found
+from lacunet.data.discover import MISSING, RawValues
 from lacunet.errors import DataError
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class ColumnEncoder:
         self._known = pl.Enum([])  # the values so far, if they are text
 
     @property
-    def found(self) -> Found:
+    def raw(self) -> RawValues:
         """The values so far."""
-        return Found(list(self._numbers), self._rows, self._counts)
+        return RawValues(list(self._numbers), self._rows, self._counts)
 
     def encode(self, series: pl.Series, row: int, source: Source) -> NDArray[np.int16]:
         """Give the numbers of a batch that begins after `row` rows; null is -1."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from lacunet.data import checks
+from lacunet.data import column_checks as checks
 from lacunet.data.discover import MISSING, Coding, infer, is_missing, markers, match, shown
 from lacunet.data.distinct import DistinctRows, merge, smallest
 from lacunet.data.encode import ColumnEncoder, TooManyValuesError, read_weights
@@ -84,9 +84,9 @@ def read_table(
         raise DataError(
             f"weight column {weights!r} is zero in every row. Choose another column with --weights."
         )
-    found = [Column(name, c.states) for name, c in zip(names, codings, strict=True)]
+    described = [Column(name, c.states) for name, c in zip(names, codings, strict=True)]
     merged = merge(recoded(codes, codings), weight, copies)
-    return Table.from_merged(found, *merged, opened.name, weights, reading.notes(codings))
+    return Table.from_merged(described, *merged, opened.name, weights, reading.notes(codings))
 
 
 def read_rows(
@@ -136,11 +136,11 @@ class Reading:
                 except TooManyValuesError:
                     self._coding(encoder)  # says what is wrong with the column, if it can
                     raise DataError(
-                        f"column {encoder.name!r} has more than {len(encoder.found.values):,} "
+                        f"column {encoder.name!r} has more than {len(encoder.raw.values):,} "
                         f"different values. Exclude it with --exclude "
                         f"{shlex.quote(encoder.name)}."
                     ) from None
-            kind = smallest(max(len(encoder.found.values) for encoder in self.encoders))
+            kind = smallest(max(len(encoder.raw.values) for encoder in self.encoders))
             yield np.stack(coded, axis=1, dtype=kind), weight
             row += len(frame)
         if not row:
@@ -151,18 +151,16 @@ class Reading:
         return [self._coding(encoder) for encoder in self.encoders]
 
     def _coding(self, encoder: ColumnEncoder) -> Coding:
-        name, found = encoder.name, encoder.found
+        name, raw = encoder.name, encoder.raw
         if name not in self.declared:
-            coding = infer(found.values, self.missing)
-            checks.check_inferred(
-                name, found, coding, self.source, weighted=self.weights is not None
-            )
+            coding = infer(raw.values, self.missing)
+            checks.check_inferred(name, raw, coding, self.source, weighted=self.weights is not None)
             return coding
         states = self.declared[name]
         if not self.given:  # categories of a dataframe: a marker among them is still a hole
             states = [s for s in states if not is_missing(s, self.missing | MISSING)]
-        coding = match(found.values, states, self.missing)
-        checks.check_known(name, found, coding, self.source)
+        coding = match(raw.values, states, self.missing)
+        checks.check_known(name, raw, coding, self.source)
         if not self.given:
             checks.check_categories(name, states, coding)
         return coding

@@ -14,9 +14,9 @@ from sklearn.utils.validation import validate_data
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Column, Table, column_names
-from lacunet.data.checks import looks_continuous, looks_like_identifier
+from lacunet.data.coded_rows import Rows, Unseen, code_rows
+from lacunet.data.column_checks import looks_continuous, looks_like_identifier
 from lacunet.data.discover import shown
-from lacunet.data.rows import Rows, Unseen, code_rows
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State
 

@@ -73,10 +73,10 @@ def log_mean(log_weights: FloatArray) -> LogMean:
         return LogMean(-math.inf, math.inf, 0.0, 1.0, chains)
     w = np.exp(log_weights - top)
     mean = float(w.mean())
-    spread = float(w.std(ddof=1)) if chains > 1 else math.inf
+    deviation = float(w.std(ddof=1)) if chains > 1 else math.inf
     return LogMean(
         top + math.log(mean),
-        spread / mean / math.sqrt(chains),
+        deviation / mean / math.sqrt(chains),
         float(w.sum() ** 2 / (w**2).sum()),
         float(w.max() / w.sum()),
         chains,

@@ -32,8 +32,8 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
     layout = network.layout
     if isinstance(alpha, Mapping):
         return _tables(network, alpha)
-    value, spread = understand_alpha(alpha)
-    if not spread:
+    value, is_size = understand_alpha(alpha)
+    if not is_size:
         return np.full(layout.size, value)
     sizes = np.diff(layout.offsets)
     return np.repeat(value / sizes, sizes)

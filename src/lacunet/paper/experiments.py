@@ -65,7 +65,7 @@ class Experimenter:
         options = Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
         fit = learn(problem, options, executor=executor)
         # Each score starts from the parameters alone, so that its time is all its own.
-        found = {
+        scores = {
             s.name: s(ScoreInput(problem, fit.model.theta))
             for s in SCORES
             if s.name in PAPER_SCORES
@@ -74,12 +74,12 @@ class Experimenter:
         onward = learn(problem, executor=executor, start=fit.model)
         return {
             "dimension": problem.network.dimension,
-            "scores": {name: finite(e) for name, e in found.items()},
+            "scores": {name: finite(e) for name, e in scores.items()},
             "log_posterior": fit.log_posterior,
             "converged": fit.status.value,
             "scaled_gradient": fit.gradient,
             "gap": onward.log_posterior - fit.log_posterior,
-            "seconds": {"em": fit.seconds, **{name: e.seconds for name, e in found.items()}},
+            "seconds": {"em": fit.seconds, **{name: e.seconds for name, e in scores.items()}},
         }
 
     def _reality(self, task: Task, executor: Executor) -> dict[str, Any]:

@@ -23,8 +23,8 @@ FAR = 2.0  # standard deviations, of both sides together, from which means count
 
 def versions() -> str:
     """Name what computed the numbers."""
-    found = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    return ", ".join([f"Python {platform.python_version()}", *found, platform.machine()])
+    packages = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return ", ".join([f"Python {platform.python_version()}", *packages, platform.machine()])
 
 
 def findings(table1: Sequence[Record], reality: Sequence[Record]) -> list[str]:

@@ -94,11 +94,11 @@ def table2(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
         ):
             by_states[r["states"]].append(r)
     rows = []
-    for states, found in sorted(by_states.items()):
-        row: Record = {"states": states, "dimension": found[0]["dimension"], "seconds": {}}
-        for name in found[0]["seconds"]:
+    for states, runs in sorted(by_states.items()):
+        row: Record = {"states": states, "dimension": runs[0]["dimension"], "seconds": {}}
+        for name in runs[0]["seconds"]:
             # The smallest of the runs: the others waited for other work on the machine.
-            now = min(r["seconds"][name] for r in found)
+            now = min(r["seconds"][name] for r in runs)
             then = published.TABLE2[states][name] if design is PAPER else None
             ratio = None if then is None else then / now
             row["seconds"][name] = {"published": then, "measured": now, "ratio": ratio}
@@ -108,11 +108,11 @@ def table2(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
 
 def convergence(records: Iterable[Record]) -> Record:
     """How many runs met the paper's test, and how far they still were from a true maximum."""
-    found = fits(records)
-    gaps = sorted(r["gap"] for r in found)
-    met = sum(PAPER_TEST in r["converged"] for r in found)
+    runs = fits(records)
+    gaps = sorted(r["gap"] for r in runs)
+    met = sum(PAPER_TEST in r["converged"] for r in runs)
     return {
-        "runs": len(found),
+        "runs": len(runs),
         "met": met,
         "published_runs": published.CONVERGED[1],
         "published_met": published.CONVERGED[0],
@@ -125,10 +125,10 @@ def convergence(records: Iterable[Record]) -> Record:
 
 def reality(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
     """Δm of §5, for the paper's size and larger ones."""
-    found = [r for r in records if r["kind"] == "reality"]
+    comparisons = [r for r in records if r["kind"] == "reality"]
     rows = []
     for n, c, N in design.reality:
-        mine = [r for r in found if (r["n"], r["c"], r["N"]) == (n, c, N)]
+        mine = [r for r in comparisons if (r["n"], r["c"], r["N"]) == (n, c, N)]
         if mine:
             row: Record = {"n": n, "c": c, "N": N, **summary([r["difference"] for r in mine])}
             row["hidden_states"] = [r["hidden_states"] for r in mine]

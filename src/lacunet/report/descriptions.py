@@ -14,48 +14,48 @@ from lacunet.search.candidate_criteria import Criteria
 from lacunet.search.hole_readings import MissingComparison
 
 
-def intervals_document(found: Intervals) -> dict[str, Any]:
+def intervals_document(intervals: Intervals) -> dict[str, Any]:
     """Describe standard errors and intervals: a table of each for every variable."""
-    network = found.model.network
+    network = intervals.model.network
     return {
-        "estimate": found.estimate.value,
-        "level": found.level,
-        "method": found.method,
-        "bootstrap": found.replicates,
-        "flags": list(map(str, found.flags)),
+        "estimate": intervals.estimate.value,
+        "level": intervals.level,
+        "method": intervals.method,
+        "bootstrap": intervals.replicates,
+        "flags": list(map(str, intervals.flags)),
         "variables": {
             v.name: {
                 "parents": [network.variables[p].name for p in network.parents[i]],
                 "states": list(v.labels),
-                **{name: x.tolist() for name, x in found.table(v.name)._asdict().items()},
+                **{name: x.tolist() for name, x in intervals.table(v.name)._asdict().items()},
             }
             for i, v in enumerate(network.variables)
         },
     }
 
 
-def classification_document(found: Classification) -> dict[str, Any]:
+def classification_document(classification: Classification) -> dict[str, Any]:
     """Describe how well rows are told apart by one hidden variable."""
     return {
-        "states": list(found.states),
-        "entropy_r2": found.entropy_r2,
-        "classification_error": found.error,
-        "given": found.given.tolist(),
-        "expected": found.sizes.tolist(),
-        "average_posterior": found.average.tolist(),
-        "expected_cases": found.expected.tolist(),
+        "states": list(classification.states),
+        "entropy_r2": classification.entropy_r2,
+        "classification_error": classification.error,
+        "given": classification.given.tolist(),
+        "expected": classification.sizes.tolist(),
+        "average_posterior": classification.average.tolist(),
+        "expected_cases": classification.expected.tolist(),
     }
 
 
-def statistics_document(found: FitStatistics) -> dict[str, Any]:
+def statistics_document(statistics: FitStatistics) -> dict[str, Any]:
     """Describe fit statistics."""
-    fit = found.goodness
+    fit = statistics.goodness
     return {
-        "log_likelihood": found.log_lik,
-        "dimension": found.dimension,
-        "cases": found.cases,
-        "criteria": {"convention": LOWER, **found.criteria},
-        "classification": {c.name: classification_document(c) for c in found.classification},
+        "log_likelihood": statistics.log_lik,
+        "dimension": statistics.dimension,
+        "cases": statistics.cases,
+        "criteria": {"convention": LOWER, **statistics.criteria},
+        "classification": {c.name: classification_document(c) for c in statistics.classification},
         "goodness_of_fit": fit
         and {
             "g2": fit.g2,
@@ -66,55 +66,55 @@ def statistics_document(found: FitStatistics) -> dict[str, Any]:
             "cells": fit.cells,
             "patterns": fit.patterns,
         },
-        "bivariate_residuals": found.residuals
+        "bivariate_residuals": statistics.residuals
         and [
             {"columns": [r.first, r.second], "value": r.value, "x2": r.x2, "df": r.df}
-            for r in found.residuals
+            for r in statistics.residuals
         ],
     }
 
 
-def criteria_document(found: Criteria) -> dict[str, Any]:
+def criteria_document(criteria: Criteria) -> dict[str, Any]:
     """Describe the criteria of every candidate of a selection."""
     return {
         "convention": LOWER,
-        "chosen": found.chosen,
+        "chosen": criteria.chosen,
         "candidates": [
             {
                 "label": c.candidate.label,
                 **c.criteria,
                 "classification": {v.name: classification_document(v) for v in c.classification},
             }
-            for c in found.candidates
+            for c in criteria.candidates
         ],
     }
 
 
-def ratio_document(found: RatioTest) -> dict[str, Any]:
+def ratio_document(test: RatioTest) -> dict[str, Any]:
     """Describe a bootstrap likelihood-ratio test."""
     return {
-        "variable": found.variable,
-        "states": list(found.states),
-        "statistic": found.statistic,
-        "p_value": found.p_value,
-        "exceeding": found.exceeding,
-        "replicates": found.replicates.tolist(),
-        "asked": found.asked,
-        "stopped_early": found.stopped,
-        "seed": found.small.options.seed,
-        "fits": [fit_document(found.small), fit_document(found.large)],
-        "flags": list(map(str, found.flags)),
+        "variable": test.variable,
+        "states": list(test.states),
+        "statistic": test.statistic,
+        "p_value": test.p_value,
+        "exceeding": test.exceeding,
+        "replicates": test.replicates.tolist(),
+        "asked": test.asked,
+        "stopped_early": test.stopped,
+        "seed": test.small.options.seed,
+        "fits": [fit_document(test.small), fit_document(test.large)],
+        "flags": list(map(str, test.flags)),
     }
 
 
-def missing_document(found: MissingComparison) -> dict[str, Any]:
+def missing_document(comparison: MissingComparison) -> dict[str, Any]:
     """Describe the comparison of the two readings of holes."""
     return {
-        "data": table_document(found.table),
-        "hidden": found.hidden,
-        "headline": found.headline,
-        "log_bayes_factor": found.log_bayes_factor,
-        "log_bayes_factors": found.log_bayes_factors,
+        "data": table_document(comparison.table),
+        "hidden": comparison.hidden,
+        "headline": comparison.headline,
+        "log_bayes_factor": comparison.log_bayes_factor,
+        "log_bayes_factors": comparison.log_bayes_factors,
         "columns": [
             {
                 "name": c.name,
@@ -122,7 +122,7 @@ def missing_document(found: MissingComparison) -> dict[str, Any]:
                 "alone": dict(c.alone),
                 "given_others": c.given_others and dict(c.given_others),
             }
-            for c in found.columns
+            for c in comparison.columns
         ],
         "readings": {
             str(c.label): {
@@ -130,6 +130,6 @@ def missing_document(found: MissingComparison) -> dict[str, Any]:
                 **fit_document(c.fit),
                 "scores": {name: evidence_document(e) for name, e in c.scores.items()},
             }
-            for c in found.selection.candidates
+            for c in comparison.selection.candidates
         },
     }

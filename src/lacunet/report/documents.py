@@ -61,33 +61,33 @@ def evidence_document(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def measurement_document(found: Measurement) -> dict[str, Any]:
+def measurement_document(measured: Measurement) -> dict[str, Any]:
     """Describe a measured evidence."""
     return {
-        "value": found.value,
-        "one_labelling": found.one_labelling,
-        "stderr": found.stderr,
-        "ess": found.ess,
-        "verdict": found.verdict.value,
-        "method": found.method.value,
-        "seconds": found.seconds,
-        "used_classes": found.used,
-        "details": found.details,
-        "notes": list(map(str, found.notes)),
+        "value": measured.value,
+        "one_labelling": measured.one_labelling,
+        "stderr": measured.stderr,
+        "ess": measured.ess,
+        "verdict": measured.verdict.value,
+        "method": measured.method.value,
+        "seconds": measured.seconds,
+        "used_classes": measured.used,
+        "details": measured.details,
+        "notes": list(map(str, measured.notes)),
     }
 
 
-def sandwich_document(found: Sandwich) -> dict[str, Any]:
+def sandwich_document(bounds: Sandwich) -> dict[str, Any]:
     """Describe bounds from both sides."""
     return {
-        "lower": found.lower,
-        "lower_stderr": found.lower_stderr,
-        "upper": found.upper,
-        "upper_stderr": found.upper_stderr,
-        "gap": found.gap,
-        "steps": found.steps,
-        "chains": found.chains,
-        "seconds": found.seconds,
+        "lower": bounds.lower,
+        "lower_stderr": bounds.lower_stderr,
+        "upper": bounds.upper,
+        "upper_stderr": bounds.upper_stderr,
+        "gap": bounds.gap,
+        "steps": bounds.steps,
+        "chains": bounds.chains,
+        "seconds": bounds.seconds,
     }
 
 
@@ -140,7 +140,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "alpha": selection.alpha,
         "candidates": [candidate_document(c) for c in selection.candidates],
         "headline": selection.headline,
-        "states": selection.states,
+        "states": selection.label,
         "chosen": selection.chosen,
         "posterior": {name: selection.posterior(name) for name in names},
         "posterior_with_log_k_factorial": {

@@ -136,14 +136,19 @@ class Selection(Printable):
         return 0 if score.only_exact else 9
 
     @property
-    def states(self) -> Label | None:
+    def label(self) -> Label | None:
         """The answer: the label of the chosen candidate."""
         return self.chosen[self.headline]
 
     @property
+    def states(self) -> Label | None:
+        """The same, where candidates are numbers of hidden states."""
+        return self.label
+
+    @property
     def best(self) -> Candidate:
         """The candidate that the answer names."""
-        return next(c for c in self.candidates if c.label == self.states)
+        return next(c for c in self.candidates if c.label == self.label)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

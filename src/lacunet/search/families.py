@@ -24,7 +24,7 @@ class FamilyScores:
                 f"({table.missing[worst]:.1%}), and this search needs complete data. Fill them in "
                 "with `lacunet assign --impute`, or leave such columns out with --exclude."
             )
-        self.alpha, self.spread = understand_alpha(alpha)
+        self.alpha, self.is_size = understand_alpha(alpha)
         self.codes: CodeArray = table.codes
         self.counts: FloatArray = table.counts
         self.cards = [len(c.states) for c in table.columns]
@@ -50,7 +50,7 @@ class FamilyScores:
         rows = int(j.max()) + 1
         N = np.bincount(j * r + self.codes[:, child], weights=self.counts, minlength=rows * r)
         N_ij = N.reshape(rows, r).sum(axis=1)
-        a = self.alpha / (q * r) if self.spread else self.alpha
+        a = self.alpha / (q * r) if self.is_size else self.alpha
         seen = N[N > 0]
         occurs = N_ij[N_ij > 0]
         return float(

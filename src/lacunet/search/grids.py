@@ -22,7 +22,7 @@ COLUMNS = {score.name: score.column or score.title for score in KNOWN}
 
 def answer(selection: Selection) -> str:
     """Say the answer in one sentence."""
-    k = selection.states
+    k = selection.label
     if k is None:
         return "No score has a value for any candidate: nothing can be chosen."
     by = TITLES[selection.headline]
@@ -38,7 +38,7 @@ def answer(selection: Selection) -> str:
 
 
 def _what(selection: Selection) -> str:
-    k = selection.states
+    k = selection.label
     if isinstance(k, int) and is_latent_class(selection.best.fit.model.network):
         return f"{k} hidden class{'es' if k > 1 else ''}"
     if isinstance(k, int):
@@ -173,6 +173,6 @@ def selection_grids(selection: Selection) -> list[Grid]:
         grids.append(calibrated)
     if flags := remarks(selection):
         grids.append(Grid("What to know", (), (), notes=tuple(f"- {flag}" for flag in flags)))
-    if selection.states is not None:
+    if selection.label is not None:
         grids += model_grids(selection.best.fit.model)
     return grids

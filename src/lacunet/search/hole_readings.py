@@ -288,13 +288,13 @@ def mask_prior(
     layout = network.layout
     own = dirichlet(network, alpha)
     found = {v.name: layout.table(own, i) for i, v in enumerate(network.variables)}
-    value, spread = understand_alpha(alpha)
+    value, is_size = understand_alpha(alpha)
     states = {v.name: len(v.states) for v in network.variables}
     parents = dict(zip((v.name for v in masked.variables), masked.parents, strict=True))
     for name, mask in masks.items():
         shape = [len(masked.variables[p].states) for p in parents[mask]]
         r = states[name]
-        a = value / (math.prod(shape) * (r + 1)) if spread else value
+        a = value / (math.prod(shape) * (r + 1)) if is_size else value
         found[mask] = np.broadcast_to(np.array([r * a, a]), (*shape, 2))
     return found
 

@@ -59,7 +59,7 @@ class Passes:
         return self.seen + float(self.each.mean())
 
     @property
-    def spread(self) -> float:
+    def deviation(self) -> float:
         """Standard deviation between orders."""
         return float(self.each.std(ddof=1)) if len(self.each) > 1 else 0.0
 

@@ -94,11 +94,11 @@ def check_table(
     1e-6 for each state, and is then divided by its sum. Nothing else is ever changed: a row that
     sums to 1 within 1e-12 stays as it is, and one that is further off is an error.
     """
-    for found, bad in (("not a finite number", ~np.isfinite(table)), ("negative", table < 0)):
+    for wrong, bad in (("not a finite number", ~np.isfinite(table)), ("negative", table < 0)):
         if bad.any():
             at = place(tuple(int(i) for i in np.argwhere(bad)[0]))
             raise ModelError(
-                f"{where}: its table is {found} at {at}. Each entry must be a probability."
+                f"{where}: its table is {wrong} at {at}. Each entry must be a probability."
             )
     sums = table.sum(axis=-1)
     off = np.abs(sums - 1.0)

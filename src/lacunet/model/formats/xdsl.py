@@ -20,7 +20,7 @@ import numpy as np
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, connect, numbers, shapes
 from lacunet.model.formats.typed import to_properties, variable
-from lacunet.model.formats.xml_text import attribute, content, parse, tag
+from lacunet.model.formats.xml_text import attribute, content, only, parse, tag
 from lacunet.model.network import Model, Network, Variable
 
 FIRST_FASTEST = "aGrUM"  # the one program that lets the first parent vary fastest
@@ -99,7 +99,7 @@ def read(text: str) -> Model:
     first_fastest = genie is not None and genie.get("app", "").startswith(FIRST_FASTEST)
     tables = []
     for f, shape in zip(order, shapes(network), strict=True):
-        words = _numbers_text(nodes[f], families[f].where).split()
+        words = only(nodes[f], "probabilities", families[f].where).split()
         table = numbers(words, shape, families[f].where)
         if first_fastest:
             parents = len(shape) - 1
@@ -132,13 +132,6 @@ def _family(node: Element, names: Mapping[str, str]) -> Family:
     name = names[node.get("id", "")]
     ids = " ".join(content(p) for p in node.findall("parents")).split()
     return Family(name, tuple(names.get(i, i) for i in ids), f"node '{name}'")
-
-
-def _numbers_text(node: Element, where: str) -> str:
-    found = node.findall("probabilities")
-    if len(found) != 1:
-        raise ModelError(f"{where} has {len(found)} probabilities elements. It must have one.")
-    return content(found[0])
 
 
 def _kept_order(properties: Sequence[Mapping[str, str]]) -> list[int]:

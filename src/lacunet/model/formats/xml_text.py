@@ -42,6 +42,14 @@ def content(element: Element) -> str:
     return text if element.get(KEEP) == "preserve" else text.strip()
 
 
+def only(element: Element, name: str, where: str) -> str:
+    """Give the text of the one element with a name inside another."""
+    elements = element.findall(name)
+    if len(elements) != 1:
+        raise ModelError(f"{where} has {len(elements)} {name} elements. It must have one.")
+    return content(elements[0])
+
+
 def tag(name: str, text: str, **attributes: str) -> str:
     """Write an element that holds a text."""
     opened = " ".join([name, *(f"{k}={attribute(value)}" for k, value in attributes.items())])

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, connect, numbers, shapes
 from lacunet.model.formats.typed import to_properties, variable
-from lacunet.model.formats.xml_text import content, parse, tag
+from lacunet.model.formats.xml_text import content, only, parse, tag
 from lacunet.model.network import Model, Variable
 
 
@@ -43,21 +43,14 @@ def read(text: str) -> Model:
     families = [_family(element) for element in definitions]
     network, order = connect(variables, families, "DEFINITION")
     tables = [
-        numbers(_one(definitions[f], "TABLE", families[f].where).split(), shape, families[f].where)
+        numbers(only(definitions[f], "TABLE", families[f].where).split(), shape, families[f].where)
         for f, shape in zip(order, shapes(network), strict=True)
     ]
     return assemble(network, tables, [families[f].where for f in order])
 
 
-def _one(element: Element, name: str, where: str) -> str:
-    found = element.findall(name)
-    if len(found) != 1:
-        raise ModelError(f"{where} has {len(found)} {name} elements. It must have one.")
-    return content(found[0])
-
-
 def _variable(element: Element) -> Variable:
-    name = _one(element, "NAME", "a VARIABLE")
+    name = only(element, "NAME", "a VARIABLE")
     where = f"VARIABLE '{name}'"
     kind = element.get("TYPE", "nature")
     if kind != "nature":
@@ -72,6 +65,6 @@ def _variable(element: Element) -> Variable:
 
 
 def _family(element: Element) -> Family:
-    child = _one(element, "FOR", "a DEFINITION")
+    child = only(element, "FOR", "a DEFINITION")
     parents = tuple(content(given) for given in element.findall("GIVEN"))
     return Family(child, parents, f"DEFINITION '{child}'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lacunet.evidence.estimate import Verdict
@@ -15,6 +15,7 @@ from lacunet.scores import SCORES
 
 ALL_LABELLINGS = {s.name for s in SCORES if s.every_labelling}
 NAMES = [s.name for s in SCORES if not s.only_exact]
+WAYS = ("paper", "default", "thorough", "mass")  # to start EM
 
 
 def measured(records: Iterable[Record]) -> list[Record]:
@@ -33,20 +34,27 @@ def error(record: Record, score: str) -> float | None:
 
 def by_dataset(records: Sequence[Record]) -> dict[tuple[Panel, int, int], list[Record]]:
     """Lines of one data set together, by (experiment, model, data set)."""
-    found = defaultdict(list)
+    together = defaultdict(list)
     for r in records:
-        found[(r["n"], r["c"], r["N"]), r["model"], r["dataset"]].append(r)
-    return {place: sorted(mine, key=lambda r: r["states"]) for place, mine in found.items()}
+        together[(r["n"], r["c"], r["N"]), r["model"], r["dataset"]].append(r)
+    return {place: sorted(mine, key=lambda r: r["states"]) for place, mine in together.items()}
+
+
+def _by_panel(
+    records: Sequence[Record], design: Design, *, generating: bool = False
+) -> Iterator[tuple[Record, list[Record]]]:
+    """Give each experiment that there are lines of, and these; or those at k = c alone."""
+    for panel in design.panels:
+        mine = [r for r in records if (r["n"], r["c"], r["N"]) == panel]
+        mine = [r for r in mine if not generating or r["states"] == r["c"]]
+        if mine:
+            yield dict(zip(("n", "c", "N"), panel, strict=True)), mine
 
 
 def errors_table(records: Sequence[Record], design: Design) -> list[Record]:
     """Error of each score at the generating number of states, and its size over all of them."""
     rows = []
-    for panel in design.panels:
-        mine = [r for r in records if (r["n"], r["c"], r["N"]) == panel]
-        if not mine:
-            continue
-        row: Record = dict(zip(("n", "c", "N"), panel, strict=True))
+    for row, mine in _by_panel(records, design):
         row["evidences"] = len(mine)
         row["stderr"] = max(r["truth"]["stderr"] for r in mine)
         row["lower_bounds"] = sum(r["truth"]["verdict"] == Verdict.LOWER_BOUND for r in mine)
@@ -95,33 +103,25 @@ def choices_table(records: Sequence[Record], design: Design) -> list[Record]:
 
 def costs_table(records: Sequence[Record], design: Design) -> list[Record]:
     """Median seconds of each score at the generating number of states."""
-    rows = []
-    for panel in design.panels:
-        mine = [r for r in records if (r["n"], r["c"], r["N"]) == panel and r["states"] == r["c"]]
-        if not mine:
-            continue
-        row: Record = dict(zip(("n", "c", "N"), panel, strict=True))
-        row["seconds"] = {
-            name: statistics.median(r["seconds"][name] for r in mine if name in r["seconds"])
-            for name in ("em", "evidence", *NAMES)
-            if any(name in r["seconds"] for r in mine)
+    return [
+        {
+            **place,
+            "seconds": {
+                name: statistics.median(r["seconds"][name] for r in mine if name in r["seconds"])
+                for name in ("em", "evidence", *NAMES)
+                if any(name in r["seconds"] for r in mine)
+            },
         }
-        rows.append(row)
-    return rows
+        for place, mine in _by_panel(records, design, generating=True)
+    ]
 
 
 def starts_table(records: Sequence[Record], design: Design) -> list[Record]:
     """Where each way to start EM ends, against EM from the generating parameters, at k = c."""
-    rows = []
-    for panel in design.panels:
-        mine = [r for r in records if (r["n"], r["c"], r["N"]) == panel and r["states"] == r["c"]]
-        if not mine:
-            continue
-        row: Record = dict(zip(("n", "c", "N"), panel, strict=True))
-        row["datasets"] = len(mine)
-        row["ways"] = {way: _way(mine, way) for way in ("paper", "default", "thorough", "mass")}
-        rows.append(row)
-    return rows
+    return [
+        {**place, "datasets": len(mine), "ways": {way: _way(mine, way) for way in WAYS}}
+        for place, mine in _by_panel(records, design, generating=True)
+    ]
 
 
 def _way(mine: Sequence[Record], way: str) -> dict[str, Any]:

@@ -116,13 +116,13 @@ def _write(
     records: list[dict[str, Any]], design: Design, folder: Path, settings: dict[str, Any]
 ) -> TruthStudy:
     """Write tables, figures and the page."""
-    found = tables.measured(records)
-    errors, choices = tables.errors_table(found, design), tables.choices_table(found, design)
-    costs, starts = tables.costs_table(found, design), tables.starts_table(found, design)
+    measured = tables.measured(records)
+    errors, choices = tables.errors_table(measured, design), tables.choices_table(measured, design)
+    costs, starts = tables.costs_table(measured, design), tables.starts_table(measured, design)
     document = {"errors": errors, "choices": choices, "costs": costs, "starts": starts}
     write_text(folder / "truth.json", json.dumps(document, indent=1) + "\n")
     figures = [
-        {"number": number, "svg": write_figure(number, panels, found, folder)}
+        {"number": number, "svg": write_figure(number, panels, measured, folder)}
         for number, panels in design.figures.items()
     ]
     lines = findings(errors, choices, starts)
@@ -130,6 +130,7 @@ def _write(
         "truth/page.html.j2",
         {**document, "figures": figures, "findings": lines, "settings": settings},
         names=tables.NAMES,
+        ways=tables.WAYS,
     )
     write_text(folder / "truth.html", page)
     return TruthStudy(folder, tuple(errors), tuple(choices), tuple(lines))

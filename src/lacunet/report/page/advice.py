@@ -175,7 +175,7 @@ def meaning(flag: Flag) -> Meaning:
 
 def _cases(selection: Selection) -> Iterator[Case]:
     for c in selection.candidates:
-        chosen = c.label == selection.states
+        chosen = c.label == selection.label
         yield from (Case(c.title, flag, chosen) for flag in c.flags)
         for name, evidence in c.scores.items():
             where = f"{c.title}, {TITLES[name]}"

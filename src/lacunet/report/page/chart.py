@@ -19,6 +19,7 @@ BEST = 4  # or as many as these candidates need, or half of them if that is less
 FURTHER = 2.0  # and so many times that for the choices of other scores
 PADDING = 0.06  # of the span, above and below
 WORTH_ZOOMING = 2.0  # the near view is drawn where the whole one is so many times as high
+KEY = 3.6  # radius of a mark in the legend
 ROOMY = 500.0  # width from which a chart is for a wide screen, in pixels
 
 
@@ -89,9 +90,9 @@ class Axis:
         """The point that is so far along the axis, and so far across."""
         return (across, along) if self.upright else (along, across)
 
-    def path(self, *points: tuple[float, float]) -> str:
-        """Join points, each along and across, as SVG writes it."""
-        return "M" + "L".join("{:.1f} {:.1f}".format(*self.xy(*point)) for point in points)
+    def point(self, along: float, across: float) -> str:
+        """The same, as SVG writes it."""
+        return "{:.1f} {:.1f}".format(*self.xy(along, across))
 
 
 def marks(series: Series, axis: Axis, place: Callable[[int], float]) -> list[str]:
@@ -101,23 +102,32 @@ def marks(series: Series, axis: Axis, place: Callable[[int], float]) -> list[str
         if math.isnan(value):
             continue
         along, across = axis.at(axis.frame.nearest(value)), place(c)
-        if side := axis.frame.beyond(value):  # a small triangle that points there
-            out = math.copysign(side, side * (axis.end - axis.start))
-            base, tip = along - 8 * out, along - 2 * out
-            corners = ((base, across - 4), (base, across + 4), (tip, across))
-            parts.append(tag("path", d=axis.path(*corners) + "z"))
+        if side := axis.frame.beyond(value):
+            out = side if axis.end > axis.start else -side
+            parts.append(_pointer(axis, along, across, out))
             continue
         if error:
             ends = [axis.at(axis.frame.nearest(value + e)) for e in (-error, error)]
-            caps = [axis.path((end, across - CAP), (end, across + CAP)) for end in ends]
-            line = axis.path(*((end, across) for end in ends))
-            parts.append(tag("path", d="".join([line, *caps]), class_="error"))
+            parts.append(_error_bar(axis, min(ends), max(ends), across))
         x, y = axis.xy(along, across)
         size = MAIN_MARK if series.main else MARK
         parts.append(mark(series.look.corners, x, y, size, class_="mark"))
         if c == series.chosen:
             parts.append(tag("circle", cx=x, cy=y, r=RING, class_="choice"))
     return parts
+
+
+def _pointer(axis: Axis, edge: float, across: float, out: int) -> str:
+    """Draw a small triangle at the edge of the chart that points out of it."""
+    way = f"h8l-4 {6 * out}" if axis.upright else f"v8l{6 * out} -4"
+    return tag("path", d=f"M{axis.point(edge - 8 * out, across - 4)}{way}z")
+
+
+def _error_bar(axis: Axis, first: float, last: float, across: float) -> str:
+    line, cap = ("V", "h") if axis.upright else ("H", "v")
+    caps = [f"M{axis.point(end, across - CAP)}{cap}{2 * CAP:g}" for end in (first, last)]
+    whole = f"M{axis.point(first, across)}{line}{last:.1f}{''.join(caps)}"
+    return tag("path", d=whole, class_="error")
 
 
 def dash(look: Look) -> str | None:
@@ -130,7 +140,7 @@ def key(look: Look) -> str:
     return tag(
         "svg",
         tag("line", x1=0, y1=7, x2=26, y2=7, class_="curve", stroke_dasharray=dash(look)),
-        mark(look.corners, 13.0, 7.0, MARK, class_="mark"),
+        mark(look.corners, 13.0, 7.0, KEY, class_="mark"),
         class_=f"key s{look.colour}",
         viewBox="0 0 26 14",
         width=26,

@@ -181,19 +181,19 @@ def number_lines(selection: Selection) -> list[Line]:
                 Cell(nats(c.fit.log_lik)),
                 *(_value(c.scores.get(n), selection.chosen.get(n) == c.label) for n in names),
             ),
-            c.label == selection.states,
+            c.label == selection.label,
         )
         for c in selection.candidates
     ]
 
 
-def _value(found: Evidence | None, best: bool) -> Cell:
-    if found is None:
+def _value(evidence: Evidence | None, best: bool) -> Cell:
+    if evidence is None:
         return Cell("–", "not defined here")
-    if math.isnan(found.value):
-        return Cell(FAILED, "; ".join(map(str, found.flags)), failed=True)
-    terms = "\n".join(f"{name}\t{nats(x)}" for name, x in found.terms.items())
-    return Cell(_with_error(found.value, found.stderr), f"{found.name}\n{terms}", best)
+    if math.isnan(evidence.value):
+        return Cell(FAILED, "; ".join(map(str, evidence.flags)), failed=True)
+    terms = "\n".join(f"{name}\t{nats(x)}" for name, x in evidence.terms.items())
+    return Cell(_with_error(evidence.value, evidence.stderr), f"{evidence.name}\n{terms}", best)
 
 
 def posterior_bars(selection: Selection) -> tuple[list[str], list[tuple[Line, list[Bar]]]]:
@@ -204,7 +204,7 @@ def posterior_bars(selection: Selection) -> tuple[list[str], list[tuple[Line, li
     rows = []
     for c in selection.candidates:
         bars = [_bar(p[c.label], selection) for p in chances.values()]
-        rows.append((Line(c.title, (), c.label == selection.states), bars))
+        rows.append((Line(c.title, (), c.label == selection.label), bars))
     return list(chances), rows
 
 
@@ -237,22 +237,22 @@ def posterior_matrix(selection: Selection) -> list[Line]:
 def agreement(selection: Selection) -> str:
     """Say in words whether the scores agree."""
     chosen = {n: k for n, k in selection.chosen.items() if k is not None}
-    if not chosen or selection.states is None:
+    if not chosen or selection.label is None:
         return ""
     if len(chosen) == 1:
         return ""
     title = {c.label: c.title for c in selection.candidates}
     votes = Counter(chosen.values())
-    agree = votes[selection.states]
+    agree = votes[selection.label]
     if agree == len(chosen):
-        return f"All {len(chosen)} scores choose {title[selection.states]}."
+        return f"All {len(chosen)} scores choose {title[selection.label]}."
     others = [
         f"{title[k]} by {listed([TITLES[n] for n, mine in chosen.items() if mine == k], 4)}"
         for k, _ in votes.most_common()
-        if k != selection.states
+        if k != selection.label
     ]
     return (
-        f"{agree} of {len(chosen)} scores choose {title[selection.states]}; "
+        f"{agree} of {len(chosen)} scores choose {title[selection.label]}; "
         f"{'; '.join(others[:NAMED])}."
     )
 
@@ -263,9 +263,9 @@ def runner_up(selection: Selection) -> tuple[Candidate, float] | None:
     others = [
         c
         for c in selection.candidates
-        if c.label != selection.states and math.isfinite(values[c.label])
+        if c.label != selection.label and math.isfinite(values[c.label])
     ]
-    if selection.states is None or not others:
+    if selection.label is None or not others:
         return None
     second = max(others, key=lambda c: values[c.label])
-    return second, values[selection.states] - values[second.label]
+    return second, values[selection.label] - values[second.label]

@@ -20,7 +20,6 @@ class Holed:
     """A column with holes."""
 
     name: str
-    states: int
     text: str
     share: str
 
@@ -69,12 +68,7 @@ def audit(table: Table) -> Holes:
     return Holes(
         words,
         tuple(
-            Holed(
-                table.columns[j].name,
-                len(table.columns[j].states),
-                percent(float(share[j])),
-                hundredths(float(share[j])),
-            )
+            Holed(table.columns[j].name, percent(float(share[j])), hundredths(float(share[j])))
             for j in holed[:COLUMNS]
         ),
         f"No cell is missing in {listed(full, 12)}." if full else "",

@@ -74,13 +74,13 @@ class Hidden:
 
 def hidden_views(model: Model) -> tuple[list[Hidden], list[str]]:
     """Give what to show of every hidden variable, and what could not be worked out."""
-    found, notes = [], []
+    views, notes = [], []
     for h in model.network.hidden:
         try:
-            found.append(_view(model, profile(model, h)))
+            views.append(_view(model, profile(model, h)))
         except LacunetError as error:  # nothing is seen here, so cliques can be larger than in EM
             notes.append(f"no profiles of {model.network.variables[h].name}: {error}")
-    return found, notes
+    return views, notes
 
 
 def tables(model: Model) -> list[Grid]:
@@ -88,25 +88,27 @@ def tables(model: Model) -> list[Grid]:
     return [] if is_latent_class(model.network) else family_grids(model)
 
 
-def _view(model: Model, found: Profiles) -> Hidden:
+def _view(model: Model, profiles: Profiles) -> Hidden:
     simple = is_latent_class(model.network)
-    if len(found.states) == 1 and not simple:
+    if len(profiles.states) == 1 and not simple:
         one = Shade(percent(1.0), hundredths(1.0))
         note = "One state: there is nothing to compare."
-        return Hidden(found.name, (f"{found.name} {found.states[0]}",), (one,), (), note, simple)
+        return Hidden(
+            profiles.name, (f"{profiles.name} {profiles.states[0]}",), (one,), (), note, simple
+        )
     budget = CELLS // len(model.network.hidden)
-    entropy = -float(sum(p * math.log(p) for p in found.sizes if p > 0))
+    entropy = -float(sum(p * math.log(p) for p in profiles.sizes if p > 0))
     variables: list[Variable] = []
-    for a in found.answers:
-        budget -= (len(found.states) + 1) * min(len(a.states), STATES)
+    for a in profiles.answers:
+        budget -= (len(profiles.states) + 1) * min(len(a.states), STATES)
         if budget < 0 and variables:
             break
-        variables.append(_variable(_short(a), found, entropy))
-    hidden = len(found.answers) + found.left_out - len(variables)
+        variables.append(_variable(_short(a), profiles, entropy))
+    hidden = len(profiles.answers) + profiles.left_out - len(variables)
     return Hidden(
-        found.name,
-        tuple(f"{found.name} {state}" for state in found.states),
-        tuple(Shade(percent(p), hundredths(p)) for p in found.sizes),
+        profiles.name,
+        tuple(f"{profiles.name} {state}" for state in profiles.states),
+        tuple(Shade(percent(p), hundredths(p)) for p in profiles.sizes),
         tuple(variables),
         f"{count(hidden, 'more variable')} that separate less are not shown." if hidden else "",
         simple,
@@ -117,8 +119,8 @@ def _short(a: Answers) -> Answers:
     """Add up the answers that differ least between the classes, where there are very many."""
     if len(a.states) <= STATES:
         return a
-    spread = np.ptp(a.given, axis=0) if len(a.given) > 1 else a.overall
-    kept = sorted(np.argsort(-spread, kind="stable")[: STATES - 1].tolist())
+    difference = np.ptp(a.given, axis=0) if len(a.given) > 1 else a.overall
+    kept = sorted(np.argsort(-difference, kind="stable")[: STATES - 1].tolist())
     rest = [k for k in range(len(a.states)) if k not in kept]
     return Answers(
         a.name,
@@ -129,7 +131,7 @@ def _short(a: Answers) -> Answers:
     )
 
 
-def _variable(a: Answers, found: Profiles, entropy: float) -> Variable:
+def _variable(a: Answers, profiles: Profiles, entropy: float) -> Variable:
     power = min(a.information / entropy, 1.0) if entropy > 0 else 0.0
     shades = _shades(len(a.states))
     everybody = np.vstack([a.given, a.overall])
@@ -142,8 +144,8 @@ def _variable(a: Answers, found: Profiles, entropy: float) -> Variable:
         for k, label in enumerate(a.states)
     )
     bars = tuple(
-        (state, tuple(_segments(a, found.name, state, row, shades)))
-        for state, row in zip(found.states, a.given, strict=True)
+        (state, tuple(_segments(a, profiles.name, state, row, shades)))
+        for state, row in zip(profiles.states, a.given, strict=True)
     )
     return Variable(a.name, hundredths(power), percent(power), answers, bars)
 

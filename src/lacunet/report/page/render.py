@@ -97,8 +97,8 @@ def _jinja() -> Any:
 def _whole_options(words: str) -> Any:
     """Escape a text, and keep the names of options in it on one line."""
     markup = require("markupsafe", extra="report", what="the report").Markup
-    found = re.sub(r"--[a-z-]+", r'<span class="nobr">\g<0></span>', str(markup.escape(words)))
-    return markup(found)
+    whole = re.sub(r"--[a-z-]+", r'<span class="nobr">\g<0></span>', str(markup.escape(words)))
+    return markup(whole)
 
 
 def _asset(name: str) -> str:
@@ -109,7 +109,7 @@ def _content(selection: Selection) -> dict[str, Any]:
     curves = evidence_view.series(selection)
     heads, bars = evidence_view.posterior_bars(selection)
     names = evidence_view.score_names(selection)
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "answer": answer(selection),
         "agreement": evidence_view.agreement(selection),
         "question": "How many hidden states?"
@@ -135,7 +135,7 @@ def _content(selection: Selection) -> dict[str, Any]:
         ],
         "calibration": calibration_grid(selection),
         "starts": [
-            summary_view.starts(c, c.label == selection.states) for c in selection.candidates
+            summary_view.starts(c, c.label == selection.label) for c in selection.candidates
         ],
         "warnings": warnings(selection),
         "holes": holes_view.audit(selection.table),
@@ -148,10 +148,10 @@ def _content(selection: Selection) -> dict[str, Any]:
         "structure": [],
         "chosen": None,
     }
-    if selection.states is not None:
-        found |= _of_best(selection)
-    found["tiles"] = summary_view.tiles(selection, found["separations"])
-    return found
+    if selection.label is not None:
+        content |= _of_best(selection)
+    content["tiles"] = summary_view.tiles(selection, content["separations"])
+    return content
 
 
 def _of_best(selection: Selection) -> dict[str, Any]:

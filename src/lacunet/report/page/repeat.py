@@ -59,7 +59,7 @@ def python_call(selection: Selection) -> str:
     Data and networks are objects of somebody's program, so they are only named.
     """
     options = selection.options
-    network = selection.best.fit.model.network if selection.states is not None else None
+    network = selection.best.fit.model.network if selection.label is not None else None
     varied = list(selection.candidates[0].proposal.sizes)
     labels = [c.label for c in selection.candidates]
     arguments: dict[str, object] = {}

@@ -27,7 +27,6 @@ class Separation:
     words: str
     entropy: str  # R², as a text; empty for one class
     entropy_share: str
-    error: str
     heads: tuple[str, ...]
     rows: tuple[Line, ...]  # mean posterior over the rows that are given each class
 
@@ -40,7 +39,7 @@ def separations(criteria: Criteria, selection: Selection) -> list[Separation]:
 
 def _separation(c: Classification) -> Separation:
     if len(c.states) == 1:
-        return Separation(c.name, "One class: there is nothing to tell apart.", "", "", "", (), ())
+        return Separation(c.name, "One class: there is nothing to tell apart.", "", "", (), ())
     quality = (
         "well" if c.entropy_r2 >= GOOD else "fairly well" if c.entropy_r2 >= FAIR else "poorly"
     )
@@ -70,7 +69,6 @@ def _separation(c: Classification) -> Separation:
         words,
         f"{c.entropy_r2:.3f}",
         hundredths(min(max(c.entropy_r2, 0.0), 1.0)),
-        percent(c.error),
         tuple(f"{c.name} {s}" for s in c.states) if shown else (),
         (*rows, sizes) if shown else (),
     )
@@ -96,6 +94,6 @@ def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
     return grids
 
 
-def entropy_of_best(found: Sequence[Separation]) -> float:
+def entropy_of_best(separations: Sequence[Separation]) -> float:
     """Entropy R² of the first hidden variable; NaN if there is none, or one class."""
-    return float(found[0].entropy) if found and found[0].entropy else math.nan
+    return float(separations[0].entropy) if separations and separations[0].entropy else math.nan

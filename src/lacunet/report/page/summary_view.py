@@ -28,7 +28,7 @@ class Tile(NamedTuple):
 def tiles(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
     """The numbers that stand beside the answer."""
     return [
-        *(_of_answer(selection, separations) if selection.states is not None else []),
+        *(_of_answer(selection, separations) if selection.label is not None else []),
         *_of_data(selection),
     ]
 
@@ -36,19 +36,19 @@ def tiles(selection: Selection, separations: Sequence[Separation]) -> list[Tile]
 def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
     best, by = selection.best, TITLES[selection.headline]
     p = probability(selection.posterior()[best.label], exact=len(selection.candidates) == 1)
-    found = [Tile("probability", p, f"of the answer, by {by}")]
+    numbers = [Tile("probability", p, f"of the answer, by {by}")]
     second = runner_up(selection)
     if second is not None:
-        found.append(Tile("ahead by", f"{nats(second[1])} nats", f"of {second[0].title}"))
+        numbers.append(Tile("ahead by", f"{nats(second[1])} nats", f"of {second[0].title}"))
     entropy = entropy_of_best(separations)
     if not math.isnan(entropy):
-        found.append(Tile("entropy R²", f"{entropy:.2f}", "1 would be perfect separation"))
+        numbers.append(Tile("entropy R²", f"{entropy:.2f}", "1 would be perfect separation"))
     fit = best.fit
     if fit.finalists > 1:
-        found.append(
+        numbers.append(
             Tile("starts", f"{fit.reached} of {fit.finalists}", "ended at this same optimum")
         )
-    return found
+    return numbers
 
 
 def _of_data(selection: Selection) -> list[Tile]:

@@ -10,8 +10,8 @@ from lacunet.charts.style import Corners
 def tag(name: str, *children: str, **attributes: object) -> str:
     """Write an element; `_` in the name of an attribute stands for `-`, one at its end for nothing.
 
-    >>> tag("text", text("a < b"), x=1.25, class_="label")
-    '<text x="1.25" class="label">a &lt; b</text>'
+    >>> tag("text", "a", x=1.25, class_="b < c")
+    '<text x="1.25" class="b &lt; c">a</text>'
     """
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_plain(value))}"'
@@ -21,14 +21,9 @@ def tag(name: str, *children: str, **attributes: object) -> str:
     return f"<{name}{given}>{''.join(children)}</{name}>" if children else f"<{name}{given}/>"
 
 
-def text(content: str) -> str:
-    """Escape what is shown."""
-    return escape(content)
-
-
 def label(content: str, x: float, y: float, anchor: str = "middle", **more: object) -> str:
     """Write a text at a place."""
-    return tag("text", text(content), x=x, y=y, text_anchor=anchor, **more)
+    return tag("text", escape(content), x=x, y=y, text_anchor=anchor, **more)
 
 
 def mark(corners: Corners, x: float, y: float, size: float, **attributes: object) -> str:

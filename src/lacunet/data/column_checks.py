@@ -8,7 +8,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from lacunet.data.audit import shorten
-from lacunet.data.discover import UNKNOWN, Coding, Found, shown
+from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State, label
 
@@ -24,12 +24,12 @@ FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the
 
 
 def check_inferred(
-    name: str, found: Found, coding: Coding, source: Source, *, weighted: bool
+    name: str, raw: RawValues, coding: Coding, source: Source, *, weighted: bool
 ) -> None:
     """Refuse a column whose values are no categories: constant, identifier, measurement."""
     states = coding.states
     seen = [i for i, code in enumerate(coding.codes) if code >= 0]
-    observed = int(found.counts[seen].sum())
+    observed = int(raw.counts[seen].sum())
     out = f"xclude it with --exclude {shlex.quote(name)}."
     if not states:
         raise DataError(f"column {name!r} has no observed value: every cell is missing. E{out}")
@@ -38,12 +38,12 @@ def check_inferred(
             f"column {name!r} has only one state, {shown(states)}, so nothing can be learned "
             f"from it. E{out}"
         )
-    check_finite(name, found, states, source)
+    check_finite(name, raw, states, source)
     if looks_continuous(states):
-        at = next(i for i in seen if not float(found.values[i]).is_integer())
+        at = next(i for i in seen if not float(raw.values[i]).is_integer())
         raise DataError(
             f"column {name!r} holds continuous numbers: {len(states):,} different values, such as "
-            f"{label(found.values[at])} in {source.where(found.rows[at])}. Put them into a few "
+            f"{label(raw.values[at])} in {source.where(raw.rows[at])}. Put them into a few "
             f"bins first, or e{out}"
         )
     if looks_like_identifier(states, observed, weighted=weighted):
@@ -54,13 +54,13 @@ def check_inferred(
     check_number_of_states(name, states)
 
 
-def check_finite(name: str, found: Found, states: Sequence[State], source: Source) -> None:
+def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Source) -> None:
     """Refuse an infinite number among the states, which are in order."""
     for value in (states[0], states[-1]):
         if isinstance(value, float) and math.isinf(value):
-            at = found.values.index(value)
+            at = raw.values.index(value)
             raise DataError(
-                f"column {name!r}, {source.where(found.rows[at])}: {value} is not a finite number. "
+                f"column {name!r}, {source.where(raw.rows[at])}: {value} is not a finite number. "
                 f"Correct it, or declare it with --missing={value}."
             )
 
@@ -88,14 +88,14 @@ def check_categories(name: str, states: Sequence[State], coding: Coding) -> None
     check_number_of_states(name, states)
 
 
-def check_known(name: str, found: Found, coding: Coding, source: Source) -> None:
+def check_known(name: str, raw: RawValues, coding: Coding, source: Source) -> None:
     """Refuse a value that is not among the declared states."""
     if UNKNOWN not in coding.codes:
         return
     at = coding.codes.index(UNKNOWN)
-    text = label(found.values[at]).strip()
+    text = label(raw.values[at]).strip()
     raise DataError(
-        f"column {name!r}, {source.where(found.rows[at])}: {shown([_stripped(found.values[at])])} "
+        f"column {name!r}, {source.where(raw.rows[at])}: {shown([_stripped(raw.values[at])])} "
         f"is not one of its {len(coding.states)} states {shown(coding.states)}. Declare it with "
         f"--missing {shlex.quote(shorten(text, 40))}, or add it to the states."
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lacunet.data import checks
+from lacunet.data import column_checks as checks
 from lacunet.data.discover import MISSING, UNKNOWN, Coding, infer, is_missing, match
 from lacunet.data.encode import ColumnEncoder
 from lacunet.data.read import Reading, recoded
@@ -85,22 +85,22 @@ def code_rows(
         for j, (encoder, states_) in enumerate(zip(encoders, given, strict=True))
     ]
     unseen = [
-        Unseen(name, opened.where(encoder.found.rows[i]), encoder.found.values[i], coding.states)
+        Unseen(name, opened.where(encoder.raw.rows[i]), encoder.raw.values[i], coding.states)
         for name, encoder, coding in zip(names, encoders, codings, strict=True)
         for i, code in enumerate(coding.codes)
         if code == UNKNOWN
     ]
-    found = [Column(name, coding.states) for name, coding in zip(names, codings, strict=True)]
-    return Rows(tuple(found), np.maximum(recoded(codes, codings), -1), tuple(unseen))
+    described = [Column(name, coding.states) for name, coding in zip(names, codings, strict=True)]
+    return Rows(tuple(described), np.maximum(recoded(codes, codings), -1), tuple(unseen))
 
 
 def _coding(
     encoder: ColumnEncoder, codes: CodeArray, states: Sequence[State] | None, source: Source
 ) -> Coding:
     """Code the values that are left in a column; its other values get any code."""
-    name, found = encoder.name, encoder.found
+    name, raw = encoder.name, encoder.raw
     left = [int(code) for code in np.unique(codes) if code >= 0]
-    values = [found.values[i] for i in left]
+    values = [raw.values[i] for i in left]
     if states is None and name in source.categories:
         states = [s for s in source.categories[name] if not is_missing(s, MISSING)]
     if states is not None:
@@ -108,13 +108,13 @@ def _coding(
     else:
         coding = infer(values, frozenset())
         if coding.states:
-            checks.check_finite(name, found, coding.states, source)
+            checks.check_finite(name, raw, coding.states, source)
     if not coding.states:
         raise DataError(
             f"column {name!r} has no observed value: every cell is missing. Leave it out."
         )
     checks.check_number_of_states(name, coding.states)
-    every = [-1] * len(found.values)
+    every = [-1] * len(raw.values)
     for i, code in zip(left, coding.codes, strict=True):
         every[i] = code
     return Coding(coding.states, tuple(every))
