@@ -13,7 +13,7 @@ there is one reference and one region: everything.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -25,13 +25,7 @@ from lacunet.model.relabelling import Relabelling
 JITTER = 0.05  # relative noise of a reference's profiles
 
 Features: TypeAlias = Mapping[int, FloatArray]  # (k, …) of each variable that anything moves
-
-
-class Fit(NamedTuple):
-    """How well a sample fits a reference if it is relabelled."""
-
-    value: float
-    relabelling: Relabelling
+Placing: TypeAlias = tuple[float, Relabelling]  # how well a sample fits if relabelled like this
 
 
 class Regions:
@@ -68,13 +62,13 @@ class Regions:
 
     def _is_home(self, own: int, x: FloatArray) -> bool:
         exchanged = self._exchanged(x)
-        fits = [self._best(exchanged, profiles) for profiles in self.profiles]
-        best = max(range(len(fits)), key=lambda m: fits[m].value)
-        return best == own and fits[best].relabelling.trivial
+        found = [self._best(exchanged, profiles) for profiles in self.profiles]
+        best = max(range(len(found)), key=lambda m: found[m][0])
+        return best == own and found[best][1].trivial
 
     def bring_home(self, x: FloatArray) -> Relabelling:
         """The relabelling after which a sample fits the first reference best."""
-        return self._best(self._exchanged(x), self.profiles[0]).relabelling
+        return self._best(self._exchanged(x), self.profiles[0])[1]
 
     def _exchanged(self, x: FloatArray) -> list[tuple[Relabelling, Features]]:
         """A sample after each exchange of blocks."""
@@ -83,11 +77,15 @@ class Regions:
             for e in self.symmetries.exchanges
         ]
 
-    def _best(self, exchanged: Sequence[tuple[Relabelling, Features]], profiles: Features) -> Fit:
-        fits = (self._within_blocks(e, features, profiles) for e, features in exchanged)
-        return max(fits, key=lambda fit: fit.value)
+    def _best(
+        self, exchanged: Sequence[tuple[Relabelling, Features]], profiles: Features
+    ) -> Placing:
+        found = (self._within_blocks(e, features, profiles) for e, features in exchanged)
+        return max(found, key=lambda placing: placing[0])
 
-    def _within_blocks(self, exchange: Relabelling, features: Features, profiles: Features) -> Fit:
+    def _within_blocks(
+        self, exchange: Relabelling, features: Features, profiles: Features
+    ) -> Placing:
         """Assign variables of a block to those of the reference, and their states to its states."""
         total, places, orders = 0.0, dict(exchange.places), {}
         for block in self.symmetries.blocks:
@@ -100,7 +98,7 @@ class Regions:
                 total += value
                 places[block[h]] = exchange.places[block[other]]
                 orders[block[h]] = order
-        return Fit(total, Relabelling(self.symmetries.layout, places, orders))
+        return total, Relabelling(self.symmetries.layout, places, orders)
 
     def _states(self, h: int, agreement: FloatArray) -> tuple[float, list[int]]:
         """Assign states, (of the sample, of the reference); which is each of the reference."""
