@@ -12,13 +12,15 @@ from lacunet import api
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.errors import OptionError
+from lacunet.executor import SERIAL
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.expectation import safe_log
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.scores import ScoreInput, choose_scores
 from lacunet.scores.bd import BD
-from lacunet.scoring import score_input as evidence
+from lacunet.scoring import fitting
+from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.occupancy import log_all_used, log_occupancy
 from lacunet.search.average import Labellings
 from network_problems import build, make
@@ -148,7 +150,8 @@ def test_only_for_latent_classes_that_the_prior_does_not_tell_apart():
 
 def test_fewer_classes_have_the_prior_of_each_class():
     case = make_case([2, 3], 4, 40, seed=2, alpha=0.7)
-    smaller = fitted(case, estimate=Estimate.ML, starts=4).smaller(2)
+    options = Options(Estimate.ML, starts=4)
+    smaller = Fitting(case.problem, options, classes=2).fit(SERIAL)
     assert smaller.problem.layout.cards == (2, 2, 3)
     assert exchangeable(smaller.problem)
     assert set(smaller.problem.alpha) == {0.7}
@@ -164,7 +167,7 @@ def counting():
         made.append(problem.layout.cards[0])
         return learn(problem, *args, **how)
 
-    return made, patch.object(evidence, "learn", watched)
+    return made, patch.object(fitting, "learn", watched)
 
 
 def selected(scores, states=(1, 2, 3, 4), **how):

@@ -6,6 +6,7 @@ import pytest
 import lacunet
 from lacunet.data import Table
 from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.problem import build_problem
 from lacunet.model.network import Model
 from lacunet.search.mixing import class_posterior, mix
 
@@ -20,8 +21,12 @@ def table(models):
     return Table.from_codes(lacunet.api.draw(models[2], 50, seed=1, missing_rate=0.1))
 
 
+def joined(model, table):
+    return build_problem(table, model.network, model.alpha)
+
+
 def test_densities_and_classes_are_weighted_means(models, table):
-    mixture = mix(models, [0.2, 0.3, 0.5], models[1], table)
+    mixture = mix(models, [0.2, 0.3, 0.5], models[1], joined(models[1], table))
     each = np.exp([row_log_lik(model, table.codes) for model in models])
     np.testing.assert_allclose(np.exp(mixture.log_lik(table.codes)), [0.2, 0.3, 0.5] @ each)
     found = mixture.classes(table.codes)
@@ -32,7 +37,7 @@ def test_densities_and_classes_are_weighted_means(models, table):
 
 
 def test_a_model_of_weight_0_is_left_out(models, table):
-    mixture = mix(models, [0.0, 1.0, 0.0], models[1], table)
+    mixture = mix(models, [0.0, 1.0, 0.0], models[1], joined(models[1], table))
     assert mixture.models == (models[1],)
     np.testing.assert_allclose(
         mixture.classes(table.codes), class_posterior(models[1], table.codes)
@@ -44,7 +49,8 @@ def test_a_class_without_members_is_spread_as_all_rows_are(models, table):
     two = models[1]
     theta = two.theta.copy()
     theta[two.network.layout.block(0)] = [1.0, 0.0]
-    mixture = mix([chosen, Model(two.network, theta, two.alpha)], [0.5, 0.5], chosen, table)
+    empty = Model(two.network, theta, two.alpha)
+    mixture = mix([chosen, empty], [0.5, 0.5], chosen, joined(chosen, table))
     share = table.counts @ class_posterior(chosen, table.codes) / table.weight
     np.testing.assert_allclose(mixture.matches[1], [share, share])
 
@@ -55,7 +61,7 @@ def test_a_model_that_finds_a_row_impossible_has_no_say_in_it(models, table):
     theta = models[1].theta.copy()
     theta[network.layout.block(1)] = [1.0, 1.0, 0.0, 0.0]  # x1 is never 1
     strict = Model(network, theta, chosen.alpha)
-    mixture = mix([chosen, strict], [0.25, 0.75], chosen, table)
+    mixture = mix([chosen, strict], [0.25, 0.75], chosen, joined(chosen, table))
     codes = np.array([[1, 0, 0, 0], [0, 0, 0, 0]])
     assert row_log_lik(strict, codes)[0] == -np.inf
     found = mixture.classes(codes)

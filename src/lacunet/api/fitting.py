@@ -31,6 +31,7 @@ from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable, choose_scores
+from lacunet.scoring.evaluation import score_at
 
 
 def fit(
@@ -110,8 +111,9 @@ def score(
             theta,
             effective_dimension(given.network) if rank else None,
             replace(options, starts=DEFAULT_STARTS),
+            executor,
         )
-        found = {s.name: at.evidence(s) for s in usable}
+        found = score_at(at, usable)
     return Scores(
         Model(given.network, theta, given.alpha),
         at.dimension,

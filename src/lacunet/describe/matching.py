@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -12,8 +12,7 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.learn.diagnose import diagnose
 from lacunet.learn.fit import Fit
-from lacunet.model.layout import Layout
-from lacunet.model.network import Model, Network
+from lacunet.model.network import Model
 from lacunet.model.relabelling import Relabelling
 
 ROUNDS = 10  # over several hidden variables, whose numberings depend on each other
@@ -34,25 +33,15 @@ def matched_fit(fit: Fit, like: Model) -> Fit:
     """Renumber the hidden states of a fit in the same way, in its parameters, counts and flags."""
     relabelling = _relabelling(fit.model, like)
     model, counts = _relabelled(fit.model, relabelling), relabelling.apply(fit.point.N)
-    shape = _Shape(model.network)
+    problem = replace(fit.problem, alpha=model.alpha)
     kept = [flag for flag in fit.flags if not flag.where]  # the others name states by number
     return replace(
         fit,
+        problem=problem,
         model=model,
         point=replace(fit.point, theta=model.theta, N=counts),
-        flags=(*kept, *diagnose(shape, model.theta, counts)),
+        flags=(*kept, *diagnose(problem, model.theta, counts)),
     )
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """A network, as `diagnose` asks for it."""
-
-    network: Network
-
-    @property
-    def layout(self) -> Layout:
-        return self.network.layout
 
 
 def _relabelled(model: Model, by: Relabelling) -> Model:

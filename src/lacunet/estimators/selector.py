@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from lacunet import api
@@ -139,13 +138,7 @@ class LatentClassSelector(HiddenStateEstimator):
         self.class_sizes_, self.profiles_ = profiles(self.model_)
         models = [c.fit.model for c in selection.candidates]
         weights = [self.posterior_[c.label] for c in selection.candidates]
-        self._mixture: Mixture = mix(models, weights, best.fit.model, table)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what a selection has cached: it holds functions, which cannot be pickled."""
-        state: dict[str, Any] = super().__getstate__()
-        kept = {"selection_": replace(self.selection_)} if hasattr(self, "selection_") else {}
-        return {**state, **kept}
+        self._mixture: Mixture = mix(models, weights, best.fit.model, best.problem)
 
     def _criterion(self, selection: Selection) -> str:
         names = [s.name for s in selection.scores]

@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
+from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
-from lacunet.model.network import Network
 
 EMPTY = 0.5  # expected cases below which a state counts as empty
 DUPLICATE = 0.01  # classes whose probabilities differ nowhere by more than this are duplicates
 BOUNDARY = 0.01  # expected cases below which a probability has no data to hold it off 0
 
 
-class Shape(Protocol):
-    """What is asked of a problem here."""
-
-    @property
-    def network(self) -> Network:
-        """The structure."""
-
-    @property
-    def layout(self) -> Layout:
-        """Where each parameter stands."""
-
-
-def diagnose(problem: Shape, theta: FloatArray, N: FloatArray) -> Iterator[Flag]:
+def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Flag]:
     """Name empty states and, of a latent class model, duplicate and boundary classes."""
     if (classes := find_classes(problem.network)) is None:
         yield from _states(problem, N)
@@ -38,7 +25,7 @@ def diagnose(problem: Shape, theta: FloatArray, N: FloatArray) -> Iterator[Flag]
         yield from _classes(problem.layout, classes, theta, N)
 
 
-def _states(problem: Shape, N: FloatArray) -> Iterator[Flag]:
+def _states(problem: Problem, N: FloatArray) -> Iterator[Flag]:
     for h in problem.network.hidden:
         v = problem.network.variables[h]
         sizes = problem.layout.table(N, h).reshape(-1, len(v.states)).sum(axis=0)

@@ -46,6 +46,7 @@ class Options:
 class Fit(Printable):
     """The best parameters that were found, and how sure it is that they are the best."""
 
+    problem: Problem
     model: Model  # hidden states by size, largest first
     point: Point  # the model's θ with its expected counts and log-likelihood
     log_prior: float  # log p(θ)
@@ -99,6 +100,7 @@ def learn(
     point = found.climb.point if start is not None else _by_size(objective, found.climb.point)
     executor.say(TASK, 1.0)
     return Fit(
+        problem=problem,
         model=Model(problem.network, point.theta, problem.alpha),
         point=point,
         log_prior=log_prior(point.theta, problem.alpha, problem.layout),

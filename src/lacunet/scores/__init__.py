@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Sequence
 
 from lacunet.errors import OptionError
-from lacunet.inference.expectation import safe_log
 from lacunet.inference.problem import Problem
 from lacunet.scores.bd import BD
 from lacunet.scores.bic import BIC
@@ -22,16 +21,16 @@ from lacunet.scores.sequential import SEQUENTIAL
 from lacunet.scores.vb import VB
 from lacunet.scores.wbic import WBIC
 from lacunet.scoring.labellings import with_all_labellings
-from lacunet.scoring.occupancy import occupied
+from lacunet.scoring.occupancy import (
+    at_softmax_mode,
+    occupied,
+    own_labels,
+    variational_weights,
+)
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
-CSL_OCCUPIED = occupied(
-    CSL,
-    log_weights=lambda at: safe_log(at.softmax.point.theta),
-    log_own=lambda at: at.softmax.log_own,
-    usual=True,
-)
+CSL_OCCUPIED = occupied(CSL, at_softmax_mode, own_labels, usual=True)
 SCORES: tuple[Score, ...] = (
     LAPLACE,
     LAPLACE_PHI,
@@ -48,7 +47,7 @@ SCORES: tuple[Score, ...] = (
     SEQUENTIAL,
     with_all_labellings(VB),
     CSL_OCCUPIED,
-    occupied(VB, log_weights=lambda at: at.variational.log_weights),
+    occupied(VB, variational_weights),
     occupied(CS),
     occupied(LAPLACE),
 )

@@ -17,11 +17,11 @@ from scipy.special import logsumexp
 
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
-from lacunet.inference.classes import with_classes
-from lacunet.learn.fit import learn
+from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Estimate
 from lacunet.model.latent_class import classes_of
-from lacunet.scoring.score import LATENT_CLASSES, Score
+from lacunet.scoring.fitting import Fitting
+from lacunet.scoring.score import LATENT_CLASSES, Fewer, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
@@ -60,45 +60,52 @@ def singular_bic(
     return log_L
 
 
-def sbic(at: ScoreInput) -> Evidence:
-    """Solve for the candidate's number of classes, with the maximum likelihood of every smaller.
+def largest_likelihoods(own: Fitting) -> list[Fitting]:
+    """Fit 1..k classes by maximum likelihood.
+
+    It does not look at the prior: with the same one for all, candidates can share these fits.
+    """
+    flat = replace(own.problem, alpha=np.ones(own.problem.layout.size))
+    options = replace(own.options, estimate=Estimate.ML)
+    numbers = range(1, classes_of(flat.network).number + 1)
+    return [Fitting(flat, options, classes=m) for m in numbers]
+
+
+def log_likelihood(at: ScoreInput) -> Evidence:
+    """Give what sBIC wants to know of a fit."""
+    return Evidence("sbic", {"log p(D|θ̂)": at.log_lik})
+
+
+def sbic(problem: Problem, parts: Sequence[Evidence]) -> Evidence:
+    """Solve for the model's number of classes, given log-likelihoods of 1..k, and at last its own.
 
     The exponent of the class weights is that of the prior.
     """
-    problem = at.problem
     classes = classes_of(problem.network)
     cards = [problem.layout.cards[i] for i in classes.leaves]
     leaf = sum(cards) - len(cards)
     saturated = math.prod(map(float, cards)) - 1.0
     a = float(problem.layout.table(problem.alpha, classes.root).mean())
-    log_liks, flags = _largest_log_liks(at)
+    log_liks, flags = _rising([part.value for part in parts[:-1]])
     coefficients = [
         [learning_coefficient(i, j, leaf, a, saturated) for j in range(1, i + 1)]
         for i in range(1, classes.number + 1)
     ]
-    value = float(singular_bic(log_liks, coefficients, at.log_cases)[-1])
+    log_cases = float(np.log(problem.cases))
+    value = float(singular_bic(log_liks, coefficients, log_cases)[-1])
     terms = {"log p(D|θ̂)": log_liks[-1], "−λ log N": value - log_liks[-1]}
     return Evidence("sbic", terms, flags)
 
 
-def _largest_log_liks(at: ScoreInput) -> tuple[list[float], tuple[Flag, ...]]:
-    """Maximum log-likelihoods of 1..k classes; they can only rise, whatever EM finds."""
-    # ML does not look at the prior: with the same one for all, candidates can share its fits.
-    flat = replace(at.problem, alpha=np.ones(at.problem.layout.size))
-    options = replace(at.options, estimate=Estimate.ML)
-    names = tuple(v.name for v in flat.network.variables)
+def _rising(log_liks: Sequence[float]) -> tuple[list[float], tuple[Flag, ...]]:
+    """Maximum log-likelihoods of 1..k classes can only rise, whatever EM finds."""
     found: list[float] = []
     flags: list[Flag] = []
-    for m in range(1, classes_of(flat.network).number + 1):
-
-        def fit(m: int = m) -> float:
-            return learn(with_classes(flat, m), options).log_lik
-
-        log_lik: float = at.shared.get(("largest log-likelihood", names, m, options), fit)
-        if found and log_lik < found[-1]:
+    for m, log_lik in enumerate(log_liks, start=1):
+        before = found[-1] if found else -math.inf
+        if log_lik < before:
             flags.append(Flag(Kind.MORE_CLASSES_FIT_WORSE, detail={"fewer": m - 1, "more": m}))
-            log_lik = found[-1]
-        found.append(log_lik)
+        found.append(max(log_lik, before))
     return found, tuple(flags)
 
 
@@ -106,9 +113,9 @@ SBIC = Score(
     "sbic",
     "sBIC",
     "Drton & Plummer (2017)",
-    sbic,
+    log_likelihood,
     domain=LATENT_CLASSES,
     usual=False,
-    fits_fewer=True,
+    fewer=Fewer(largest_likelihoods, sbic),
     every_labelling=True,
 )

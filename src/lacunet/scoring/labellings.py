@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
-def with_all_labellings(score: Score) -> Score:
-    """Make a score that adds the equal labellings to another."""
-    name = f"{score.name}-all"
+@dataclass(frozen=True)
+class AllLabellings:
+    """Adds the equal labellings to another score."""
 
-    def evaluate(at: ScoreInput) -> Evidence:
-        one = at.evidence(score)
+    score: Score
+
+    def __call__(self, at: ScoreInput) -> Evidence:
+        """Evaluate the other, and add."""
+        one, name = self.score.here(at), f"{self.score.name}-all"
         if not one.terms:
             return Evidence(name, {}, one.flags)
         terms = {**one.terms, "log of equal labellings": symmetries_of(at.problem).log_count}
         return Evidence(name, terms, one.flags, one.stderr)
 
+
+def with_all_labellings(score: Score) -> Score:
+    """Make a score that adds the equal labellings to another."""
     return Score(
-        name,
+        f"{score.name}-all",
         f"{score.title}, all labellings",
         score.source,
-        evaluate,
+        AllLabellings(score),
         column=f"{score.column or score.title}+k!",
         domain=score.domain,
         usual=False,

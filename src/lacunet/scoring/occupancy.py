@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlog1py
@@ -23,8 +23,10 @@ from lacunet.inference.classes import with_classes
 from lacunet.inference.expectation import pattern_posteriors, safe_log
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
+from lacunet.learn.objective import Estimate
 from lacunet.model.latent_class import classes_of
-from lacunet.scoring.score import EXCHANGEABLE, Score
+from lacunet.scoring.fitting import Fitting
+from lacunet.scoring.score import EXCHANGEABLE, Fewer, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
@@ -71,79 +73,110 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
         return float(np.sum(np.log(-np.expm1(log_empty))))
 
 
-def log_weights_at_theta(at: ScoreInput) -> FloatArray:
+def at_theta(at: ScoreInput) -> FloatArray:
     """The usual weights of hidden values: the posterior given θ."""
     return safe_log(at.theta)
 
 
-def _every_label_its_own(_: ScoreInput) -> float:
+def at_softmax_mode(at: ScoreInput) -> FloatArray:
+    """The weights of scores that are taken at the softmax mode."""
+    return safe_log(at.softmax.point.theta)
+
+
+def variational_weights(at: ScoreInput) -> FloatArray:
+    """The weights of the best independent posterior."""
+    return at.variational.log_weights
+
+
+def every_label(_: ScoreInput) -> float:
+    """Take the labellings to be far apart."""
     return 0.0
+
+
+def own_labels(at: ScoreInput) -> float:
+    """Log of the part of the Gaussian at the softmax mode that has its own labels."""
+    return at.softmax.log_own
+
+
+@dataclass(frozen=True)
+class Occupied:
+    """Puts a score into the identity, for every number of used classes."""
+
+    score: Score
+    log_weights: Callable[[ScoreInput], FloatArray]
+    log_own: Callable[[ScoreInput], float]
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        return f"{self.score.name}-occupied"
+
+    def fits(self, own: Fitting) -> list[Fitting]:
+        """Fit fewer classes as candidates are; one class needs no fit."""
+        options = own.options
+        if (own.problem.alpha < 1.0).any():  # no maximum of the posterior
+            options = replace(options, estimate=Estimate.ML)
+        numbers = range(2, classes_of(own.problem.network).number)
+        return [replace(own, options=options, classes=m) for m in numbers]
+
+    def all_used(self, at: ScoreInput) -> Evidence:
+        """Log E_m: the score, its labellings, and how far they are apart and in use.
+
+        The probability that no class is empty is under the weights of hidden values that the score
+        itself uses: a fit with an empty class is one with fewer classes, and would count twice.
+        Where the score knows the posterior of the parameters, it tells how much of that has the
+        labels of its own mode: modes that overlap would count the rest again and again.
+        """
+        m = classes_of(at.problem.network).number
+        if m == 1:  # needs no approximation
+            return Evidence(self.name, {"log p(D|1 class)": at.problem.log_seen})
+        found = self.score.here(at)
+        terms = {
+            f"{self.score.name}, {m} classes": found.value,
+            f"log {m}!": log_orders(m),
+            "log p(no class empty)": log_all_used(at.problem, self.log_weights(at)),
+        }
+        if (overlap := self.log_own(at)) < 0.0:
+            terms["log p(own labels)"] = overlap
+        return Evidence(self.name, terms, found.flags)
+
+    def together(self, problem: Problem, found: Sequence[Evidence]) -> Evidence:
+        """Sum over the numbers of used classes, given log E_m for m = 2..k."""
+        parts = log_factors(problem)
+        parts[0] += with_classes(problem, 1).log_seen
+        if len(parts) == 1:
+            return Evidence(self.name, {"log p(D|1 class)": float(parts[0])})
+        parts[1:] += [used.value for used in found]
+        flags = _gathered([used.flags for used in found])
+        if np.isnan(parts).any():  # what is not known may be nearly all of it
+            return Evidence(self.name, {}, flags)
+        whole = float(logsumexp(parts))
+        if parts[-1] == -np.inf:  # some class is surely empty
+            return Evidence(self.name, {"fewer used classes": whole}, flags)
+        terms = {**found[-1].terms, "fewer used classes": whole - parts[-1]}
+        return Evidence(self.name, terms, flags)
 
 
 def occupied(
     score: Score,
-    log_weights: Callable[[ScoreInput], FloatArray] = log_weights_at_theta,
-    log_own: Callable[[ScoreInput], float] = _every_label_its_own,
+    log_weights: Callable[[ScoreInput], FloatArray] = at_theta,
+    log_own: Callable[[ScoreInput], float] = every_label,
     *,
     usual: bool = False,
 ) -> Score:
-    """Make a score that puts another one into the identity, for every number of used classes.
-
-    Models with fewer classes are fitted as candidates are. Of the functions, see `_all_used`.
-    """
-    name = f"{score.name}-occupied"
-
-    def evaluate(at: ScoreInput) -> Evidence:
-        k = classes_of(at.problem.network).number
-        parts = log_factors(at.problem)
-        parts[0] += with_classes(at.problem, 1).log_seen  # one class needs no approximation
-        if k == 1:
-            return Evidence(name, {"log p(D|1 class)": float(parts[0])})
-        found = [_all_used(at.smaller(m), score, log_weights, log_own) for m in range(2, k + 1)]
-        parts[1:] += [used.value for used in found]
-        flags = _gathered([used.flags for used in found])
-        if np.isnan(parts).any():  # what is not known may be nearly all of it
-            return Evidence(name, {}, flags)
-        whole = float(logsumexp(parts))
-        if parts[-1] == -np.inf:  # some class is surely empty
-            return Evidence(name, {"fewer used classes": whole}, flags)
-        return Evidence(name, {**found[-1].terms, "fewer used classes": whole - parts[-1]}, flags)
-
+    """Make a score that puts another one into the identity; of the functions, see `all_used`."""
+    rule = Occupied(score, log_weights, log_own)
     return Score(
-        name,
+        rule.name,
         f"{score.title}, occupancy",
         f"{score.source}; occupancy identity",
-        evaluate,
+        rule.all_used,
         column=f"{score.column or score.title} occ.",
         domain=EXCHANGEABLE,
         usual=usual,
-        fits_fewer=True,
+        fewer=Fewer(rule.fits, rule.together),
         every_labelling=True,
     )
-
-
-def _all_used(
-    at: ScoreInput,
-    score: Score,
-    log_weights: Callable[[ScoreInput], FloatArray],
-    log_own: Callable[[ScoreInput], float],
-) -> Evidence:
-    """Log E_m: the score, its labellings, and how far they are apart and in use.
-
-    The probability that no class is empty is under the weights of hidden values that the score
-    itself uses: a fit with an empty class is one with fewer classes, and would count twice. Where
-    the score knows the posterior of the parameters, it tells how much of that has the labels of its
-    own mode: modes that overlap would count the rest again and again.
-    """
-    found, m = at.evidence(score), classes_of(at.problem.network).number
-    terms = {
-        f"{score.name}, {m} classes": found.value,
-        f"log {m}!": log_orders(m),
-        "log p(no class empty)": log_all_used(at.problem, log_weights(at)),
-    }
-    if (overlap := log_own(at)) < 0.0:
-        terms["log p(own labels)"] = overlap
-    return Evidence(score.name, terms, found.flags)
 
 
 def _gathered(flags: Iterable[Sequence[Flag]]) -> tuple[Flag, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import is_latent_class
+from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
@@ -23,17 +24,34 @@ class Domain:
     words: str  # what to say of a score where it is not
 
 
-EVERYWHERE = Domain(lambda _: True, "")
-NOTHING_HIDDEN = Domain(
-    lambda problem: problem.exact, "is exact, so defined only where nothing is hidden"
-)
-LATENT_CLASSES = Domain(
-    lambda problem: is_latent_class(problem.network), "is defined only for latent class models"
-)
+def _any(_: Problem) -> bool:
+    return True
+
+
+def _exact(problem: Problem) -> bool:
+    return problem.exact
+
+
+def _of_classes(problem: Problem) -> bool:
+    return is_latent_class(problem.network)
+
+
+EVERYWHERE = Domain(_any, "")
+NOTHING_HIDDEN = Domain(_exact, "is exact, so defined only where nothing is hidden")
+LATENT_CLASSES = Domain(_of_classes, "is defined only for latent class models")
 EXCHANGEABLE = Domain(
     exchangeable,
     "is defined only for latent class models whose prior does not tell the classes apart",
 )
+
+
+@dataclass(frozen=True)
+class Fewer:
+    """How a score is made from fits with fewer classes: they are found out before any is made."""
+
+    fits: Callable[[Fitting], list[Fitting]]  # which, given that of the model itself
+    # From the problem, and the parts at those fits and, at last, at the model itself.
+    together: Callable[[Problem, Sequence[Evidence]], Evidence]
 
 
 @dataclass(frozen=True)
@@ -43,15 +61,42 @@ class Score:
     name: str  # as on the command line
     title: str  # as in sentences
     source: str  # where it is defined
-    evaluate: Callable[[ScoreInput], Evidence]
+    evaluate: Callable[[ScoreInput], Evidence]  # at one fit; with `fewer`, its part there
     column: str = ""  # as the head of a column, where the title is too long for one
     domain: Domain = EVERYWHERE
     usual: bool = True  # whether it runs without being named: cheap, and worth a column
-    fits_fewer: bool = False  # whether it needs fits with fewer classes, which candidates can share
+    fewer: Fewer | None = None  # where it needs other fits, which candidates can share
     every_labelling: bool = False  # whether all equal labellings are in its value already
 
     def __call__(self, at: ScoreInput) -> Evidence:
-        """Evaluate, and note the time."""
+        """Give its value; fits that it needs are made for it alone."""
+        own = Fitting(at.problem, at.options, at.effective_dimension is not None)
+        parts = []
+        for fitting in self.fits(own):
+            fit = fitting.fit(at.executor)
+            parts.append(self.here(fitting.input_at(fit, at.executor)))
+        return self.together(at.problem, [*parts, self.here(at)])
+
+    def fits(self, own: Fitting) -> list[Fitting]:
+        """The fits that it needs besides that of the model itself."""
+        return self.fewer.fits(own) if self.fewer else []
+
+    def here(self, at: ScoreInput) -> Evidence:
+        """Evaluate it, or its part, at one fit: once."""
+        if self.name not in at.taken:
+            at.taken[self.name] = self._timed(at)
+        return at.taken[self.name]
+
+    def together(self, problem: Problem, parts: Sequence[Evidence]) -> Evidence:
+        """Make its value from its parts; the last is that of the model itself."""
+        own = parts[-1]
+        if self.fewer is None or not own.terms:  # where nothing is known here, nothing is
+            return own
+        began = time.perf_counter()
+        found = self.fewer.together(problem, parts)
+        return replace(found, seconds=own.seconds + time.perf_counter() - began)
+
+    def _timed(self, at: ScoreInput) -> Evidence:
         began = time.perf_counter()
         if self.only_exact or np.isfinite(at.log_lik):
             found = self.evaluate(at)
@@ -66,4 +111,4 @@ class Score:
     @property
     def only_exact(self) -> bool:
         """Whether it is defined only where nothing is hidden."""
-        return self.domain is NOTHING_HIDDEN
+        return self.domain == NOTHING_HIDDEN

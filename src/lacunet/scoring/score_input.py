@@ -1,10 +1,10 @@
-"""What every score takes, and what it returns; and fits that several candidates share."""
+"""What every score takes, and what it returns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,16 +13,11 @@ from scipy.special import xlogy
 from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
-from lacunet.inference.asking.effective_dimension import effective_dimension
-from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.problem import Problem
-from lacunet.learn.fit import Fit, Options, learn
-from lacunet.learn.objective import Estimate
+from lacunet.learn.fit import Options
 from lacunet.learn.variational import Variational, at_theta, vary
-from lacunet.model.latent_class import classes_of
 from lacunet.model.prior import log_prior
-from lacunet.scoring.once import Once
 from lacunet.scoring.softmax import SoftmaxMode, softmax_mode
 
 
@@ -50,8 +45,8 @@ class ScoreInput:
     theta: FloatArray  # (size,)
     effective_dimension: int | None = None  # rank of the Jacobian, if it is to count instead of d′
     options: Options = field(default_factory=Options)  # of fits with fewer classes; seeds sampling
-    shared: Once = field(default_factory=Once)  # what candidates for the same table have in common
-    _scored: Once = field(default_factory=Once, init=False, repr=False)
+    executor: Executor = SERIAL
+    taken: dict[str, Evidence] = field(default_factory=dict, init=False, repr=False)  # by score
 
     @property
     def parameters(self) -> int:
@@ -96,88 +91,13 @@ class ScoreInput:
     @cached_property
     def softmax(self) -> SoftmaxMode:
         """The mode of the posterior of φ = log θ that is uphill from θ."""
-        return softmax_mode(self.problem, self.theta)
+        return softmax_mode(self.problem, self.theta, self.executor)
 
     @cached_property
     def variational(self) -> Variational:
         """The best independent posterior that steps from that of the hidden values at θ reach."""
         return vary(at_theta(self.problem, self.theta))
 
-    def smaller(self, classes: int) -> ScoreInput:
-        """Give the same data fewer classes, each with the prior that each has now, fitted.
-
-        It is what a candidate with so many classes gets, where that has the same prior.
-        """
-        if classes == classes_of(self.problem.network).number:
-            return self
-        options = self.options
-        if (self.problem.alpha < 1.0).any():  # no maximum of the posterior
-            options = replace(options, estimate=Estimate.ML)
-        rank = self.effective_dimension is not None
-        found: Fitted = self.shared.get(
-            _key(self.problem, classes, options, rank),
-            lambda: _fit(with_classes(self.problem, classes), options, rank, self.shared),
-        )
-        return found.at
-
-    def evidence(self, score: Callable[[ScoreInput], Evidence]) -> Evidence:
-        """Evaluate a score here, once."""
-        found: Evidence = self._scored.get(score, lambda: score(self))
-        return found
-
     @cached_property
     def _expectation(self) -> Expectation:
         return expect(self.problem, self.theta)
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A fit, and where to take its scores."""
-
-    fit: Fit
-    at: ScoreInput
-
-
-def fitted(
-    problem: Problem,
-    options: Options,
-    *,
-    rank: bool,
-    shared: Once,
-    executor: Executor = SERIAL,
-) -> Fitted:
-    """Fit a problem; a latent class model that another candidate needs too, only once.
-
-    With `rank`, scores use the effective dimension.
-    """
-
-    def make() -> Fitted:
-        return _fit(problem, options, rank, shared, executor)
-
-    if not exchangeable(problem):
-        return make()
-    classes = classes_of(problem.network).number
-    found: Fitted = shared.get(_key(problem, classes, options, rank), make)
-    return found
-
-
-def _fit(
-    problem: Problem,
-    options: Options,
-    rank: bool,
-    shared: Once,
-    executor: Executor = SERIAL,
-) -> Fitted:
-    fit = learn(problem, options, executor=executor)
-    d = effective_dimension(problem.network, options.seed) if rank else None
-    return Fitted(fit, ScoreInput(problem, fit.model.theta, d, options, shared))
-
-
-def _key(problem: Problem, classes: int, options: Options, rank: bool) -> Hashable:
-    """What makes a fit of an exchangeable latent class model the same: its prior, class by class.
-
-    A prior that depends on the number of classes (BDeu) thus shares nothing.
-    """
-    tables = [problem.layout.table(problem.alpha, i) for i in range(len(problem.layout.cards))]
-    prior = b"".join(table[0].tobytes() for table in tables)
-    return tuple(v.name for v in problem.network.variables), prior, classes, options, rank

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_complete_log_det, softmax_hessian
@@ -33,9 +34,9 @@ class SoftmaxMode:
     flags: tuple[Flag, ...]
 
 
-def softmax_mode(problem: Problem, theta: FloatArray) -> SoftmaxMode:
+def softmax_mode(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> SoftmaxMode:
     """Climb to the mode of φ that is uphill from θ."""
-    climb = _climb(Objective.softmax(problem), theta)
+    climb = _climb(Objective.softmax(problem, executor), theta)
     point = climb.point
     coordinates = free_coordinates(problem.layout, point.theta)
     A = softmax_hessian(problem, point.theta, point.N, coordinates)

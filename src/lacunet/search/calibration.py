@@ -10,8 +10,7 @@ from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method, measure
 from lacunet.executor import SERIAL, Executor
-from lacunet.inference.problem import build_problem
-from lacunet.model.prior import dirichlet, understand_alpha
+from lacunet.model.prior import understand_alpha
 from lacunet.scores import SCORES
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
@@ -34,10 +33,8 @@ def measure_candidates(
     found: dict[Label, Candidate] = {}
     for n, label in enumerate(labels):
         candidate = next(c for c in selection.candidates if c.label == label)
-        network = candidate.fit.model.network
-        problem = build_problem(selection.table, network, dirichlet(network, selection.alpha))
         measured = measure(
-            problem,
+            candidate.problem,
             Method.AUTO,
             Goal(target, budget),
             seed=selection.options.seed,

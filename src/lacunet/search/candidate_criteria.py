@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from lacunet.describe.classification import Classification, classify
 from lacunet.describe.information_criteria import FORMULAS, LOWER, criteria
-from lacunet.inference.problem import build_problem
 from lacunet.learn.objective import Estimate
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
@@ -102,8 +101,7 @@ def selection_criteria(selection: Selection) -> Criteria:
     """Work out the criteria of every candidate, at its fitted parameters."""
     found = []
     for c in selection.candidates:
-        model = c.fit.model
-        problem = build_problem(selection.table, model.network, model.alpha)
+        model, problem = c.fit.model, c.problem
         values = criteria(c.fit.log_lik, model.network.dimension, problem.cases)
         classes = tuple(
             classify(model, problem.codes, problem.counts, h) for h in model.network.hidden

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,14 +14,14 @@ from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import Measurement
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
-from lacunet.inference.problem import build_problem
+from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Fit, Options
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
-from lacunet.scoring.once import Once
-from lacunet.scoring.score_input import fitted
+from lacunet.scoring.evaluation import Asked, score_fits
+from lacunet.scoring.fitting import Fitting
 from lacunet.search.average import Label, Labellings, check_prior, choose, posterior
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Grid, Printable
@@ -54,6 +54,11 @@ class Candidate:
     scores: Mapping[str, Evidence]  # by name
     log_labellings: float  # log of the number of equal modes that its labels make
     measured: Measurement | None = None  # the evidence itself, where it was asked for
+
+    @property
+    def problem(self) -> Problem:
+        """The network joined with the data."""
+        return self.fit.problem
 
     @property
     def label(self) -> Label:
@@ -164,25 +169,24 @@ class Selection(Printable):
         return write_report(self, path)
 
 
-def candidate(
-    table: Table,
-    proposal: Proposal,
+def candidates_of(
+    proposals: Sequence[Proposal],
+    problems: Sequence[Problem],
     *,
     scores: Sequence[Score],
     options: Options,
-    alpha: Alpha = PAPER_ALPHA,
     rank: bool = False,
-    shared: Once | None = None,
     executor: Executor = SERIAL,
-) -> Candidate:
-    """Fit and score one network; `shared` is what candidates for the same table have in common."""
-    network = proposal.network
-    problem = build_problem(table, network, dirichlet(network, alpha))
-    usable = applicable(scores, problem)
-    shared = Once() if shared is None else shared
-    done = fitted(problem, options, rank=rank, shared=shared, executor=executor)
-    found = {s.name: done.at.evidence(s) for s in usable}
-    return Candidate(proposal, done.fit, done.at.dimension, found, symmetries_of(problem).log_count)
+) -> list[Candidate]:
+    """Fit and score networks, each with its problem; the data of all are the same."""
+    asked = [
+        Asked(Fitting(problem, options, rank), tuple(applicable(scores, problem)), proposal.title)
+        for proposal, problem in zip(proposals, problems, strict=True)
+    ]
+    return [
+        Candidate(proposal, s.fit, s.dimension, s.evidence, symmetries_of(s.fit.problem).log_count)
+        for proposal, s in zip(proposals, score_fits(asked, executor), strict=True)
+    ]
 
 
 def evaluate(
@@ -199,27 +203,12 @@ def evaluate(
     """Fit and score every proposal."""
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
-    # What is shared stays in memory until the last candidate is done.
-    shared = Once() if any(s.fits_fewer for s in scores) else None
+    problems = executor.map(partial(_problem, table, alpha), [p.network for p in proposals])
+    found = candidates_of(
+        proposals, problems, scores=scores, options=options, rank=rank, executor=executor
+    )
+    return Selection(table, tuple(found), options, alpha, prior)
 
-    def one(given: tuple[Proposal, Executor]) -> Candidate:
-        return candidate(
-            table,
-            given[0],
-            scores=scores,
-            options=options,
-            alpha=alpha,
-            rank=rank,
-            shared=shared,
-            executor=given[1].part(0.0, 0.9),
-        )
 
-    # The largest first: what takes longest must not be what is left over at the end.
-    largest_first = sorted(proposals, key=lambda p: -p.network.dimension)
-    times = [(1.0 + p.network.dimension) ** 1.5 for p in largest_first]
-    shown = executor.beside([p.title for p in largest_first], times)
-    found: dict[Label, Candidate] = {}
-    for place, done in executor.results(one, list(zip(largest_first, shown, strict=True))):
-        found[done.label] = done
-        shown[place].say("", 1.0)
-    return Selection(table, tuple(found[p.label] for p in proposals), options, alpha, prior)
+def _problem(table: Table, alpha: Alpha, network: Network) -> Problem:
+    return build_problem(table, network, dirichlet(network, alpha))

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -26,12 +27,13 @@ from lacunet.data.missing_state import HOLE, SEEN, with_masks
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.executor import SERIAL, Executor
+from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Options
 from lacunet.model.latent_class import HIDDEN_NAMES
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
 from lacunet.scores import HEADLINE, Score
-from lacunet.search.candidates import Candidate, Proposal, Selection, candidate
+from lacunet.search.candidates import Candidate, Proposal, Selection, candidates_of
 from lacunet.tabular import Grid, Printable, number
 
 AT_RANDOM = "missing at random"
@@ -198,7 +200,7 @@ def compare_readings(
 
     `network` is a latent class model of the table, or any network with one hidden variable.
     """
-    hidden = the_hidden(network)
+    hidden, options = the_hidden(network), options or Options()
     masked, masks = with_masks(table)
     if not masks:
         raise DataError(
@@ -212,21 +214,13 @@ def compare_readings(
         dependent |= {f"alone: {name}": [name] for name in names}
         if both_ways:
             dependent |= {f"without: {name}": [n for n in names if n != name] for name in names}
-
-    def fit(label: str) -> Candidate:
-        structure = with_mask_variables(network, hidden, masks, dependent[label])
-        return candidate(
-            masked,
-            Proposal(label, structure, {}),
-            scores=scores,
-            options=options or Options(),
-            alpha=mask_prior(network, structure, masks, alpha),
-        )
-
-    fits = executor.count(fit, list(dependent), "holes:", 0, len(dependent))
+    read = partial(
+        _reading, masked, network, masks, alpha, tuple(scores), options, executor.silent()
+    )
+    fits = executor.count(read, list(dependent.items()), "holes:", 0, len(dependent))
     found = dict(zip(dependent, fits, strict=True))
     random, answer = found[AT_RANDOM], found[AN_ANSWER]
-    selection = Selection(masked, (random, answer), options or Options(), alpha, None)
+    selection = Selection(masked, (random, answer), options, alpha, None)
     if not selection.scores:
         raise OptionError(
             f"none of these scores is defined for both readings. Use {HEADLINE.name}."
@@ -246,6 +240,31 @@ def compare_readings(
         for name in names
     )
     return MissingComparison(table, selection, columns, network.variables[hidden].name)
+
+
+def _reading(
+    masked: Table,
+    network: Network,
+    masks: Mapping[str, str],
+    alpha: Alpha,
+    scores: Sequence[Score],
+    options: Options,
+    executor: Executor,
+    reading: tuple[str, Sequence[str]],
+) -> Candidate:
+    """Fit and score the network in which the holes of some columns may go with the classes."""
+    label, dependent = reading
+    structure = with_mask_variables(network, the_hidden(network), masks, dependent)
+    prior = dirichlet(structure, mask_prior(network, structure, masks, alpha))
+    problem = build_problem(masked, structure, prior)
+    (found,) = candidates_of(
+        [Proposal(label, structure, {})],
+        [problem],
+        scores=scores,
+        options=options,
+        executor=executor,
+    )
+    return found
 
 
 def the_hidden(network: Network) -> int:

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.data.table import Table
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.expectation import safe_log
+from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 
@@ -56,26 +56,28 @@ def class_posterior(model: Model, codes: CodeArray) -> FloatArray:
     return found
 
 
-def mix(models: Sequence[Model], weights: Sequence[float], chosen: Model, table: Table) -> Mixture:
+def mix(
+    models: Sequence[Model], weights: Sequence[float], chosen: Model, problem: Problem
+) -> Mixture:
     """Match the classes of all models with those of one of them; models of weight 0 are left out.
 
-    The table has its columns in the order of the models' observed variables.
+    The problem is that of any of them: the data of all are the same.
     """
     used = [(model, w) for model, w in zip(models, weights, strict=True) if w > 0]
-    onto = class_posterior(chosen, table.codes)
+    onto = class_posterior(chosen, problem.codes)
     matches = tuple(
-        np.eye(onto.shape[1]) if model is chosen else _matched(model, onto, table)
+        np.eye(onto.shape[1]) if model is chosen else _matched(model, onto, problem)
         for model, _ in used
     )
     return Mixture(tuple(model for model, _ in used), np.array([w for _, w in used]), matches)
 
 
-def _matched(model: Model, onto: FloatArray, table: Table) -> FloatArray:
+def _matched(model: Model, onto: FloatArray, problem: Problem) -> FloatArray:
     """Share of each class's expected members in the chosen model's classes.
 
     A class without any members is spread as all rows together are.
     """
-    shared = class_posterior(model, table.codes).T @ (table.counts[:, None] * onto)
+    shared = class_posterior(model, problem.codes).T @ (problem.counts[:, None] * onto)
     members = shared.sum(axis=1, keepdims=True)
     everybody = shared.sum(axis=0) / shared.sum()
     return np.where(members > 0, shared / np.where(members > 0, members, 1.0), everybody)

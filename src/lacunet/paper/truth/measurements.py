@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lacunet.evidence.ais import UsedClasses
@@ -13,53 +14,58 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.schedules import Schedule
 from lacunet.model.network import Model
-from lacunet.paper.design import Design, Task
+from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter, finite
 from lacunet.scores import SCORES, Evidence, Score, ScoreInput
-from lacunet.scoring.once import Once
-from lacunet.scoring.score_input import fitted
+from lacunet.scoring.evaluation import Asked, Scored, score_fits
+from lacunet.scoring.fitting import Fitting
 
 KIND = "truth"
 LARGEST_WBIC = 200  # parameters beyond which the chains of WBIC are not run: minutes for each
 
 
+@dataclass(frozen=True)
 class Measurer:
-    """Runs tasks one after the other, each on all threads.
+    """Runs tasks, those of one data set together: they share fits and parts of the evidence.
 
     Everything that is measured follows from one seed, as long as the budget does not cut it short.
     """
 
-    def __init__(
-        self, design: Design, seed: int, starts: int, goal: Goal, executor: Executor
-    ) -> None:
-        self.experimenter = Experimenter(design, seed, starts)
-        self.seed, self.starts, self.goal, self.executor = seed, starts, goal, executor
-        self.dataset: tuple[int, ...] = ()
-        self.shared, self.used = Once(), UsedClasses()
+    experimenter: Experimenter
+    goal: Goal
+    executor: Executor
 
-    def run(self, task: Task) -> dict[str, Any]:
-        """Do one task; the result is a line of the ledger."""
-        dataset = (task.n, task.c, task.N, task.model, task.dataset)
-        if dataset != self.dataset:  # candidates for one data set share fits and parts
-            self.dataset, self.shared, self.used = dataset, Once(), UsedClasses()
+    def run(self, tasks: Sequence[Task]) -> Iterator[dict[str, Any]]:
+        """Score the tasks of one data set, then measure each; the results are lines of the ledger.
+
+        Each is done on all threads.
+        """
+        asked = [self._asked(task) for task in tasks]
+        used = UsedClasses()
+        for task, scored in zip(tasks, score_fits(asked, self.executor), strict=True):
+            yield self._measured(task, scored, used)
+
+    def _asked(self, task: Task) -> Asked:
         table = self.experimenter.table(task)
         problem = self.experimenter.problem(table, task.states, task.epsilon)
-        options = Options(starts=self.starts, seed=self.seed)
-        done = fitted(problem, options, rank=False, shared=self.shared, executor=self.executor)
-        scores = {s.name: done.at.evidence(s) for s in SCORES if _wanted(s, problem)}
+        options = Options(starts=self.experimenter.starts, seed=self.experimenter.seed)
+        return Asked(Fitting(problem, options), tuple(s for s in SCORES if _wanted(s, problem)))
+
+    def _measured(self, task: Task, scored: Scored, used: UsedClasses) -> dict[str, Any]:
+        fit, scores, problem = scored.fit, scored.evidence, scored.fit.problem
         truth = measure(
             problem,
             Method.AUTO,
             Goal(self.goal.target, self.goal.budget),
-            seed=self.seed,
+            seed=self.experimenter.seed,
             executor=self.executor,
-            shared=self.used,
+            shared=used,
         )
         return {
             **asdict(task),
             "dimension": problem.network.dimension,
             "scores": {name: finite(e) for name, e in scores.items()},
-            "log_posterior": done.fit.log_posterior,
+            "log_posterior": fit.log_posterior,
             "truth": {
                 "value": truth.value,
                 "one_labelling": truth.one_labelling,
@@ -68,9 +74,9 @@ class Measurer:
                 "method": truth.method.value,
                 "used": {str(m): share for m, share in truth.used.items()},
             },
-            "starts": self._starts(problem, task, done.fit),
+            "starts": self._starts(problem, task, fit),
             "seconds": {
-                "em": done.fit.seconds,
+                "em": fit.seconds,
                 "evidence": truth.seconds,
                 **{name: e.seconds for name, e in scores.items()},
             },
@@ -81,7 +87,7 @@ class Measurer:
         truth = self.experimenter.generator(task.n, task.c, task.model)
         ways: dict[str, Fit] = {"default": default}
         for schedule in (Schedule.PAPER, Schedule.THOROUGH, Schedule.MASS):
-            options = Options(schedule=schedule, starts=self.starts, seed=self.seed)
+            options = replace(default.options, schedule=schedule)
             ways[schedule.value] = learn(problem, options, executor=self.executor)
         if task.states == task.c:
             began = Model(problem.network, truth.theta, problem.alpha)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from lacunet.executor import Executor, on_threads
 from lacunet.files import write_text
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.paper.design import PAPER, Design, Task
+from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import Ledger, begin
 from lacunet.paper.page import render, versions
 from lacunet.paper.truth import comparison_tables as tables
@@ -91,7 +93,7 @@ def study(
     todo = list(design.truth_tasks(models, datasets))
     with on_threads(threads, listener) as executor:
         prepare_sampling(executor)
-        measurer = Measurer(design, seed, starts, goal, executor.silent())
+        measurer = Measurer(Experimenter(design, seed, starts), goal, executor.silent())
         _measure_all(todo, measurer, ledger, executor)
     records = [ledger.records[task.key] for task in todo]
     settings = {**asked, "target": target, "budget": budget, "command": command}
@@ -103,12 +105,16 @@ def _measure_all(
 ) -> None:
     """One after the other, each on all threads; each result is kept as soon as it is there."""
     total, done = sum(map(weight, todo)), 0.0
-    for task in todo:
-        title = f"n={task.n} c={task.c} N={task.N}, {task.states} states"
-        executor.say(title, done / total)
-        if task not in ledger:
-            ledger.add(measurer.run(task))
-        done += weight(task)
+    for _, group in groupby(todo, key=lambda task: replace(task, states=0)):
+        tasks = list(group)
+        left = [task for task in tasks if task not in ledger]
+        records = measurer.run(left)
+        for task in tasks:
+            title = f"n={task.n} c={task.c} N={task.N}, {task.states} states"
+            executor.say(title, done / total)
+            if task in left:
+                ledger.add(next(records))
+            done += weight(task)
     executor.say("evidence measured", 1.0)
 
 

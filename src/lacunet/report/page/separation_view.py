@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lacunet import api
 from lacunet.describe.classification import Classification
+from lacunet.describe.statistics import fit_statistics
 from lacunet.model.latent_class import is_latent_class
 from lacunet.report.page.evidence_view import Cell, Line
 from lacunet.report.page.words import hundredths, percent
@@ -87,8 +87,9 @@ def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
     The tables of the other results are used as they are.
     """
     grids = list(criteria.grids())
-    if is_latent_class(selection.best.fit.model.network):
-        statistics = api.fit_statistics(selection.table, selection.best.fit)
+    fit = selection.best.fit
+    if is_latent_class(fit.model.network):
+        statistics = fit_statistics(fit.problem, fit.model, fit.options.estimate)
         skip = 1 + len(statistics.classification)  # those have sections of their own
         grids += list(statistics.grids())[skip:]
     return grids

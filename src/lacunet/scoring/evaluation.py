@@ -1,0 +1,112 @@
+"""Scores of several models of the same data: whatever two of them need is made once.
+
+Which fits the scores need is found out first, and each different one is a task: fit, then take all
+that anybody wants to know there. What rests on several fits is put together at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lacunet.executor import SERIAL, Executor
+from lacunet.learn.fit import Fit
+from lacunet.scoring.fitting import Fitting
+from lacunet.scoring.score import Score
+from lacunet.scoring.score_input import Evidence, ScoreInput
+
+FITTED = 0.9  # of the likely time of a task; the rest is for the scores
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A model, and the scores that it is to have."""
+
+    fitting: Fitting
+    scores: tuple[Score, ...]  # defined for it
+    title: str = ""  # as progress calls it
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A fit, and what scores say there."""
+
+    fit: Fit
+    dimension: int  # d, as the scores used it
+    evidence: Mapping[str, Evidence]  # by name of the score
+
+
+Tasks = dict[Hashable, Asked]  # by what makes fits the same
+
+
+def score_fits(asked: Sequence[Asked], executor: Executor = SERIAL) -> list[Scored]:
+    """Fit every model and take its scores."""
+    tasks: Tasks = {}
+    for a in asked:
+        _add(tasks, a)
+    for a in asked:
+        _add_others(tasks, a)
+    found = _do_all(tasks, executor)
+    own = [found[a.fitting.key] for a in asked]
+    parts = [_parts(a, o.evidence, found) for a, o in zip(asked, own, strict=True)]
+    whole = executor.map(_together, list(zip(asked, parts, strict=True)))
+    return [replace(o, evidence=evidence) for o, evidence in zip(own, whole, strict=True)]
+
+
+def score_at(at: ScoreInput, scores: Sequence[Score]) -> dict[str, Evidence]:
+    """Take scores at given parameters; only what they need besides is fitted."""
+    tasks: Tasks = {}
+    own = Asked(Fitting(at.problem, at.options, at.effective_dimension is not None), tuple(scores))
+    _add_others(tasks, own)
+    found = _do_all(tasks, at.executor.silent())
+    here = {score.name: score.here(at) for score in scores}
+    return _together((own, _parts(own, here, found)))
+
+
+def _add(tasks: Tasks, asked: Asked) -> None:
+    """Add a task, or what is wanted there to the one that there is."""
+    key = asked.fitting.key
+    known = tasks.setdefault(key, asked)
+    tasks[key] = replace(known, scores=tuple(dict.fromkeys((*known.scores, *asked.scores))))
+
+
+def _add_others(tasks: Tasks, asked: Asked) -> None:
+    for score in asked.scores:
+        for fitting in score.fits(asked.fitting):
+            _add(tasks, Asked(fitting, (score,), asked.title))
+
+
+def _do_all(tasks: Tasks, executor: Executor) -> dict[Hashable, Scored]:
+    # The largest first: what takes longest must not be what is left over at the end.
+    keys = sorted(tasks, key=lambda key: -tasks[key].fitting.dimension)
+    todo = [tasks[key] for key in keys]
+    times = [(1.0 + task.fitting.dimension) ** 1.5 for task in todo]
+    shown = executor.beside([task.title for task in todo], times)
+    found: dict[Hashable, Scored] = {}
+    for place, scored in executor.results(_do, list(zip(todo, shown, strict=True))):
+        found[keys[place]] = scored
+        shown[place].say("", 1.0)
+    return found
+
+
+def _do(task: tuple[Asked, Executor]) -> Scored:
+    """Fit, and take the scores, or their parts, there."""
+    asked, executor = task
+    fit = asked.fitting.fit(executor.part(0.0, FITTED))
+    at = asked.fitting.input_at(fit, executor.silent())
+    return Scored(fit, at.dimension, {score.name: score.here(at) for score in asked.scores})
+
+
+def _parts(
+    asked: Asked, here: Mapping[str, Evidence], found: Mapping[Hashable, Scored]
+) -> dict[str, list[Evidence]]:
+    """Gather the parts of each score: elsewhere, and at last here."""
+    return {
+        s.name: [*(found[f.key].evidence[s.name] for f in s.fits(asked.fitting)), here[s.name]]
+        for s in asked.scores
+    }
+
+
+def _together(task: tuple[Asked, Mapping[str, Sequence[Evidence]]]) -> dict[str, Evidence]:
+    asked, parts = task
+    return {s.name: s.together(asked.fitting.problem, parts[s.name]) for s in asked.scores}

@@ -1,0 +1,222 @@
+"""Every task can be done elsewhere: through pickles the numbers are the same, digit for digit."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lacunet.data.datasets import load_dataset
+from lacunet.data.table import Table
+from lacunet.describe.bootstrap_test import ratio_test
+from lacunet.describe.intervals import bootstrap_intervals
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.sandwich import sandwich
+from lacunet.executor import SERIAL, Executor
+from lacunet.inference.classes import with_classes
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Estimate
+from lacunet.learn.schedules import Schedule
+from lacunet.paper.design import PAPER, Task
+from lacunet.paper.experiments import Experimenter, run_all
+from lacunet.paper.ledger import Ledger
+from lacunet.scores import SCORES, ScoreInput, choose_scores
+from lacunet.scoring.evaluation import score_at
+from lacunet.search.calibration import measure_candidates
+from lacunet.search.candidates import Proposal, evaluate
+from lacunet.search.hole_readings import compare_readings
+from lacunet.search.proposals import latent_classes
+from network_problems import build, make
+from problems import make_case, problem_for
+
+QUICK = Options(starts=6)
+
+
+class Travelling(Executor):
+    """Sends every function, argument and result through a pickle; so do tasks within tasks."""
+
+    def __init__(self):
+        self.tasks = 0
+
+    def results(self, function, items):
+        for place, item in enumerate(items):
+            self.tasks += 1
+            there, given = pickle.loads(pickle.dumps((function, item)))
+            yield place, pickle.loads(pickle.dumps(there(given)))
+
+    def say(self, task, done):
+        pass
+
+    def part(self, first, last, title=""):
+        return self
+
+    def silent(self):
+        return self
+
+    def beside(self, titles, weights):
+        return [self] * len(weights)
+
+    def __reduce__(self):
+        return Travelling, ()
+
+
+class Plain(Travelling):
+    """The same, but what is inside a task stays there, as with processes."""
+
+    def __reduce__(self):
+        return Executor.__reduce__(self)
+
+
+def both(work):
+    """Give what the plain executor gives, and what pickles give; something must have travelled."""
+    found = []
+    for executor in (SERIAL, Travelling(), Plain()):
+        found.append(work(executor))
+        assert executor is SERIAL or executor.tasks
+    return found
+
+
+def same_fit(one, other):
+    np.testing.assert_array_equal(one.model.theta, other.model.theta)
+    return (one.log_lik, one.flags, one.iterations, one.reached) == (
+        other.log_lik,
+        other.flags,
+        other.iterations,
+        other.reached,
+    )
+
+
+def holes():
+    return make_case([2, 3, 2, 2], 2, 60, missing=0.2, seed=4)
+
+
+def network_case():
+    return make(build("G>H H>a H>b G>c a>d", {**dict.fromkeys("GHabcd", 2)}, "GH"), 60)
+
+
+@pytest.mark.parametrize("schedule", Schedule)
+@pytest.mark.parametrize("case", [holes, network_case])
+def test_fits(schedule, case):
+    problem, options = case().problem, Options(schedule=schedule, starts=6)
+    one, *others = both(lambda executor: learn(problem, options, executor=executor))
+    assert all(same_fit(one, other) for other in others)
+
+
+@pytest.mark.parametrize("scores", ["usual", "cs,vb-all,cs-occupied,laplace-occupied,sbic"])
+def test_selections(scores):
+    table = load_dataset("carcinoma")
+    how = {"scores": choose_scores(scores), "options": QUICK}
+    proposals = latent_classes(table, [1, 3, 4])
+    one, *others = both(lambda executor: evaluate(table, proposals, executor=executor, **how))
+    for other in others:
+        for a, b in zip(one.candidates, other.candidates, strict=True):
+            assert same_fit(a.fit, b.fit)
+            assert a.scores == b.scores
+            assert list(a.scores) == list(b.scores)
+
+
+def test_comparisons_of_networks():
+    table = network_case().table
+    sizes = dict.fromkeys("GHabcd", 2)
+    graphs = {"one": "G>a G>b G>c G>d", "two": "G>H H>a H>b G>c a>d"}
+    networks = {
+        n: build(g, {v: sizes[v] for v in sizes if v in g}, "GH") for n, g in graphs.items()
+    }
+    proposals = [Proposal(name, network, {}) for name, network in networks.items()]
+    one, *others = both(lambda e: evaluate(table, proposals, options=QUICK, rank=True, executor=e))
+    for other in others:
+        assert [c.scores for c in one.candidates] == [c.scores for c in other.candidates]
+
+
+def test_scores_of_given_parameters():
+    case = problem_for(load_dataset("carcinoma"), 4, alpha=1.2)
+    cheap = [s for s in SCORES if s.name not in ("wbic", "sequential") and s.applies(case.problem)]
+
+    def work(executor):
+        at = ScoreInput(case.problem, case.theta, options=QUICK, executor=executor)
+        return score_at(at, cheap)
+
+    one, *others = both(work)
+    assert all(one == other for other in others)
+    alone = ScoreInput(case.problem, case.theta, options=QUICK)
+    assert {s.name: s(alone) for s in cheap} == one
+
+
+@pytest.mark.parametrize("method", [Method.SMC, Method.AIS])
+@pytest.mark.parametrize("case", [holes, network_case])
+def test_evidence(method, case):
+    problem = replace(case().problem, alpha=np.ones(case().problem.layout.size))
+    goal = {"target": 0.3, "budget": 600.0}
+    one, *others = both(lambda e: measure(problem, method, Goal(**goal), seed=1, executor=e))
+    assert all(one == other for other in others)
+
+
+def test_bounds_from_both_sides():
+    case = holes()
+    problem, goal = replace(case.problem, alpha=np.ones(case.problem.layout.size)), (2.0, 600.0)
+    one, *others = both(lambda e: sandwich(problem, case.theta, Goal(*goal), executor=e))
+    assert all(one == other for other in others)
+
+
+def test_measured_selections():
+    table = load_dataset("myocardial")
+    found = evaluate(table, latent_classes(table, [1, 2]), options=QUICK, alpha=1.0)
+    one, *others = both(lambda e: measure_candidates(found, [1, 2], target=0.3, executor=e))
+    for other in others:
+        assert [c.measured for c in one.candidates] == [c.measured for c in other.candidates]
+
+
+def test_bootstrap_intervals():
+    problem = holes().problem
+    model = learn(problem, QUICK).model
+    one, *others = both(lambda e: bootstrap_intervals(problem, model, QUICK, 6, executor=e))
+    for other in others:
+        np.testing.assert_array_equal(one.stderr, other.stderr)
+
+
+def test_ratio_tests():
+    problem = problem_for(load_dataset("values"), 1).problem
+    wider, options = with_classes(problem, 2), Options(Estimate.ML, starts=3)
+    one, *others = both(lambda e: ratio_test(problem, wider, 0, options, 5, executor=e))
+    for other in others:
+        np.testing.assert_array_equal(one.replicates, other.replicates)
+        assert one.statistic == other.statistic
+
+
+def test_readings_of_holes():
+    case = holes()
+    one, *others = both(
+        lambda e: compare_readings(case.table, case.problem.network, options=QUICK, executor=e)
+    )
+    for other in others:
+        assert one.log_bayes_factors == other.log_bayes_factors
+        assert [c.alone for c in one.columns] == [c.alone for c in other.columns]
+
+
+def test_the_papers_experiments(tmp_path):
+    tasks = [Task("fit", 4, 2, 50, 0, 0, k, 0.01) for k in (1, 2)]
+    tasks.append(Task("reality", 4, 2, 50, 0, 0, 0, 0.01))
+    design = replace(PAPER, reality_states=(1, 2))
+
+    def work(executor):
+        ledger = Ledger(tmp_path / f"{type(executor).__name__}.jsonl", {})
+        run_all(tasks, Experimenter(design, 0, 4), ledger, executor)
+        return [
+            {name: x for name, x in record.items() if name != "seconds"}
+            for record in (ledger.records[task.key] for task in tasks)
+        ]
+
+    one, *others = both(work)
+    assert all(one == other for other in others)
+
+
+def test_what_tasks_are_made_of_travels_with_everything_that_it_has_cached():
+    case = network_case()
+    problem = case.problem
+    assert problem.filled
+    assert problem.cases
+    assert case.network.layout.size
+    table = Table.from_codes(np.zeros((3, 2), dtype=int))
+    for thing in (problem, case.network, case.network.layout, table, *SCORES):
+        assert type(pickle.loads(pickle.dumps(thing))) is type(thing)
