@@ -20,14 +20,14 @@ from lacunet.paper.design import EPSILON, PAPER
 from lacunet.paper.experiments import Experimenter, run_all
 from lacunet.paper.ledger import Ledger
 from lacunet.search.families import FamilyScores
-from lacunet.search.greedy import Settings, learn_structure
+from lacunet.search.greedy import GreedySearch, learn_structure
 
 FITS_AT_MOST = 180.0  # seconds, on two cores
 SEARCH_AT_MOST = 1.0
 WANTED = 10  # times as fast as pgmpy
 ALARM_ROWS = 10_000
 PGMPY_AT_MOST = 200.0  # seconds
-ALPHA, SETTINGS = "bdeu:10", Settings(max_parents=4, tabu=10)  # it has a tabu list too
+ALPHA, SETTINGS = "bdeu:10", GreedySearch(max_parents=4, tabu=10)  # it has a tabu list too
 
 
 def run(peers: Peers, quick: bool) -> Iterator[Line]:

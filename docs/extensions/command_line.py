@@ -48,10 +48,10 @@ def all_commands() -> Iterator[str]:
         usage = " ".join([title, *(p.metavar or p.name.upper() for p in arguments), "[OPTIONS]"])
         yield from ("```text", usage, "```", "")
         yield from (*marked(inspect.cleandoc(command.help or "")).splitlines(), "")
-        types = typing.get_type_hints(inspect.unwrap(command.callback))
+        types = inspect.signature(command.callback).parameters
         for p in command.params:
             if p.name != "help":
-                yield from option(p, types[p.name])
+                yield from option(p, types[p.name].annotation)
 
 
 def option(p: Any, kind: Any) -> Iterator[str]:
@@ -76,6 +76,7 @@ def value_of(p: Any, kind: Any) -> str:
     """Say what a value looks like: its name, or the choices."""
     if p.metavar:
         return str(p.metavar)
+    kind = typing.get_args(kind)[0]  # what the option is annotated with comes second
     union = typing.get_origin(kind) in (typing.Union, UnionType)
     first = next(k for k in (typing.get_args(kind) if union else [kind]) if k is not NoneType)
     if first is bool:

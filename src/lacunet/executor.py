@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from lacunet.errors import OptionError
 from lacunet.progress import Listener, Progress, ignore
 
 TICK = 0.1  # seconds between looks for Ctrl-C: a thread that waits without end may not notice it
@@ -124,12 +123,6 @@ def _serial() -> Executor:
     return SERIAL
 
 
-def check_threads(threads: int | None) -> None:
-    """Refuse no threads at all."""
-    if threads is not None and threads < 1:
-        raise OptionError(f"{threads} threads: there must be at least 1.")
-
-
 @contextlib.contextmanager
 def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Executor]:
     """Give an executor on that many threads (default: one per core), for the time of a block.
@@ -137,7 +130,6 @@ def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Exe
     Meanwhile BLAS runs with one thread of its own: two layers of threads on few cores make small
     products ten times slower, and BLAS sums in another order with another number of threads.
     """
-    check_threads(threads)
     count = threads or os.cpu_count() or 1
     import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
     from threadpoolctl import threadpool_limits

@@ -15,6 +15,7 @@ from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import Ledger
 from lacunet.paper.published import TABLE1, TABLE2
 from lacunet.paper.reproduce import reproduce
+from lacunet.settings import Settings
 
 TINY = Design(
     figures={
@@ -32,9 +33,9 @@ TINY = Design(
 )
 
 
-def run(folder, **more):
-    settings = {"models": 2, "datasets": 2, "starts": 4, "threads": 1, "design": TINY, **more}
-    return reproduce(folder, **settings)
+def run(folder, *, models=2, datasets=2, **options):
+    settings = Settings(**{"starts": 4, "threads": 1, **options})
+    return reproduce(folder, models=models, datasets=datasets, settings=settings, design=TINY)
 
 
 def timeless(records):

@@ -8,8 +8,10 @@ from test_paper_run import TINY
 from lacunet.errors import OptionError
 from lacunet.paper.truth import comparison_tables as tables
 from lacunet.paper.truth.study import study
+from lacunet.settings import Settings
 
-HOW = {"datasets": 1, "starts": 4, "threads": 1, "design": TINY, "target": 0.3, "budget": 5.0}
+QUICK = Settings(starts=4, threads=1, target=0.3, budget=5.0)
+HOW = {"datasets": 1, "design": TINY, "settings": QUICK}
 
 
 @pytest.fixture(scope="module")
@@ -76,4 +78,4 @@ def test_settings_that_cannot_be(tmp_path):
     with pytest.raises(OptionError, match="at least 1"):
         study(tmp_path / "x", datasets=0, design=TINY)
     with pytest.raises(OptionError, match="must be above 0"):
-        study(tmp_path / "x", target=0.0, design=TINY)
+        study(tmp_path / "x", settings=Settings(target=0.0), design=TINY)

@@ -17,7 +17,7 @@ from lacunet.model.sampling import random_theta, sample_codes
 from lacunet.scores import ScoreInput
 from lacunet.scores.bd import BD
 from lacunet.search.families import FamilyScores
-from lacunet.search.greedy import Graph, Settings
+from lacunet.search.greedy import Graph, GreedySearch
 
 
 def sampled(cards, parents, rows, seed):
@@ -121,7 +121,7 @@ def test_what_the_search_refuses():
         learn_structure(Table.from_codes([[0, 1], [1, -1]]))
     for bad in ({"max_parents": -1}, {"restarts": -1}, {"tabu": -1}, {"seed": -1}):
         with pytest.raises(OptionError, match="is not allowed: give 0 or more"):
-            Settings(**bad)
+            GreedySearch(**bad)
 
 
 def test_it_prints(capsys):

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from lacunet.api.asking import assign, query
-from lacunet.api.checks import check_dimension, check_scores, check_search
 from lacunet.api.describe import fit_statistics, information_criteria, intervals, match_classes
 from lacunet.api.drawing import draw, random_model, simulate
 from lacunet.api.fitting import fit, score
@@ -37,9 +36,6 @@ __all__ = [
     "as_network",
     "as_table",
     "assign",
-    "check_dimension",
-    "check_scores",
-    "check_search",
     "compare",
     "compare_missing",
     "draw",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from lacunet.api.inputs import (
     observed_columns,
     observed_states,
 )
+from lacunet.api.options import AssignOptions, RowOptions, divide, with_options
 from lacunet.api.results import Assigned, Assignment
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table, read_rows
@@ -21,17 +22,19 @@ from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.inference.asking.query import posterior
 from lacunet.model.network import Model, Network
+from lacunet.settings import DEFAULTS, Settings
 from lacunet.state import label
 
 
+@with_options
 def assign(
     data: object,
     model: ModelLike,
     *,
     hidden: Sequence[str] = (),
     impute: bool = False,
-    missing: Sequence[str] = (),
-    missing_as_state: bool = False,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[AssignOptions],
 ) -> Assignment:
     """Give every row, in the order of the input, the posterior of what it does not show.
 
@@ -45,10 +48,7 @@ def assign(
         Variables that no column shows, besides those that are hidden in the model.
     impute
         Not only hidden variables, but also every variable that has a hole somewhere.
-    missing
-        More markers of a hole, as for `read_table`.
-    missing_as_state
-        Whether the model was fitted with it.
+    **options
 
     Examples
     --------
@@ -58,6 +58,7 @@ def assign(
     >>> lacunet.assign(path, model).best[:4].tolist()  # numbers of the states, from 0
     [1, 1, 1, 1]
     """
+    settings, reading = divide(settings, options)
     given = as_model(model, hidden)
     network = given.network
     if isinstance(data, Table):
@@ -66,8 +67,8 @@ def assign(
             "Give the file or dataframe itself."
         )
     check_columns(data, network)
-    codes = read_rows(data, observed_states(network), missing=missing)
-    if missing_as_state:
+    codes = read_rows(data, observed_states(network), missing=reading.get("missing", ()))
+    if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
     column = {v: codes[:, j] for j, v in enumerate(network.observed)}
     wanted = list(network.hidden)
@@ -95,8 +96,12 @@ def assign(
     return Assignment(tuple(found))
 
 
+@with_options
 def query(
-    model: ModelLike, variables: str | Sequence[str], evidence: object = None, **reading: Any
+    model: ModelLike,
+    variables: str | Sequence[str],
+    evidence: object = None,
+    **options: Unpack[RowOptions],
 ) -> FloatArray:
     """Give p(variables | evidence): their joint distribution, one axis each in the order given.
 
@@ -111,8 +116,7 @@ def query(
     evidence
         What is seen: a mapping {name: state} (or nothing) for one row, or a table with one row for
         each question; then the first axis of the answer is the rows.
-    **reading
-        `missing`, as for `read_table`.
+    **options
 
     Examples
     --------
@@ -134,7 +138,7 @@ def query(
     if evidence is None or isinstance(evidence, Mapping):
         answer: FloatArray = _asked(given, _one_row(network, evidence or {}), group)[0]
         return answer
-    return _asked(given, read_rows(evidence, observed_states(network), **reading), group)
+    return _asked(given, read_rows(evidence, observed_states(network), **options), group)
 
 
 def _asked(model: Model, codes: CodeArray, group: tuple[int, ...]) -> FloatArray:

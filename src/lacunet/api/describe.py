@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, overload
+from typing import Unpack, overload
 
-from lacunet.api.checks import check_search
 from lacunet.api.inputs import ModelLike, as_model
 from lacunet.api.missing import table_with_model
-from lacunet.describe.intervals import (
-    LEVEL,
-    Intervals,
-    bootstrap_intervals,
-    check_level,
-    hessian_intervals,
-)
+from lacunet.api.options import IntervalOptions, ModelOptions, ReadOptions, divide, with_options
+from lacunet.describe.intervals import Intervals, bootstrap_intervals, hessian_intervals
 from lacunet.describe.matching import matched, matched_fit
 from lacunet.describe.statistics import FitStatistics
 from lacunet.describe.statistics import fit_statistics as statistics_of
 from lacunet.executor import on_threads
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.learn.fit import Fit, Options
-from lacunet.learn.objective import Estimate
+from lacunet.learn.fit import Fit
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model
 from lacunet.progress import Listener, ignore
 from lacunet.search.candidate_criteria import Criteria, selection_criteria
 from lacunet.search.candidates import Selection
+from lacunet.settings import DEFAULTS, Settings
 
 
+@with_options
 def intervals(
     data: object,
     fit: Fit | ModelLike,
     *,
-    level: float = LEVEL,
-    bootstrap: int = 0,
     estimate: str | None = None,
-    seed: int = 0,
-    threads: int | None = None,
+    settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    missing_as_state: bool = False,
-    **reading: Any,
+    **options: Unpack[IntervalOptions],
 ) -> Intervals:
     """Give every probability of a fit its standard error and its confidence interval.
 
@@ -50,18 +41,9 @@ def intervals(
         The data that it was fitted to: a table, or anything that `read_table` reads.
     fit
         A fit, or a model (or its path) at its maximum for these data.
-    level
-        Of confidence.
-    bootstrap
-        Replicates of the parametric bootstrap; 0: from the observed information (Hessian).
     estimate
         What the parameters maximise, 'map' or 'ml'; known of a fit.
-    seed, threads, listener
-        Of the bootstrap; the numbers do not depend on the threads.
-    missing_as_state
-        Whether it was fitted with `missing_as_state`.
-    **reading
-        `missing`, `weights`, as for `read_table`.
+    **options
 
     Examples
     --------
@@ -71,30 +53,44 @@ def intervals(
     >>> found.table("class").low.round(2).tolist()
     [0.41, 0.41]
     """
-    check_level(level)
-    options = _options(fit, estimate, seed, threads)
+    known = fit.options.estimate if isinstance(fit, Fit) else settings.estimate
+    settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
+    settings, reading = divide(settings, options)
     model = _model(fit)
-    problem = _problem(data, model, missing_as_state, **reading)
-    with on_threads(threads, listener) as executor:
+    problem = _problem(data, model, settings, reading)
+    level = settings.level
+    with on_threads(settings.threads, listener) as executor:
         prepare(executor, model.network)
-        if not bootstrap:
-            return hessian_intervals(problem, model, options.estimate, level)
-        return bootstrap_intervals(problem, model, options, bootstrap, level, executor=executor)
+        if not settings.bootstrap:
+            return hessian_intervals(problem, model, settings.options.estimate, level)
+        replicates = settings.bootstrap
+        return bootstrap_intervals(
+            problem, model, settings.options, replicates, level, executor=executor
+        )
 
 
+@with_options
 def fit_statistics(
     data: object,
     fit: Fit | ModelLike,
     *,
-    missing_as_state: bool = False,
-    **reading: Any,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[ModelOptions],
 ) -> FitStatistics:
     """Give what other programs print: AIC and its kin, entropy R², G², bivariate residuals.
 
-    The criteria follow their convention: lower is better. Parameters as for `intervals`.
+    The criteria follow their convention: lower is better.
+
+    Parameters
+    ----------
+    data
+        The data that it was fitted to: a table, or anything that `read_table` reads.
+    fit
+        A fit, or a model (or its path) at its maximum for these data.
+    **options
     """
     model = _model(fit)
-    problem = _problem(data, model, missing_as_state, **reading)
+    problem = _problem(data, model, *divide(settings, options))
     return statistics_of(problem, model, fit.options.estimate if isinstance(fit, Fit) else None)
 
 
@@ -130,11 +126,6 @@ def _model(fit: Fit | ModelLike) -> Model:
     return fit.model if isinstance(fit, Fit) else as_model(fit)
 
 
-def _options(fit: Fit | ModelLike, estimate: str | None, seed: int, threads: int | None) -> Options:
-    known = fit.options.estimate if isinstance(fit, Fit) else Estimate.MAP
-    return replace(check_search(estimate or known, seed=seed, threads=threads), starts=1)
-
-
-def _problem(data: object, model: Model, missing_as_state: bool, **reading: Any) -> Problem:
-    table = table_with_model(data, model.network, missing_as_state=missing_as_state, **reading)
+def _problem(data: object, model: Model, settings: Settings, reading: ReadOptions) -> Problem:
+    table = table_with_model(data, model.network, settings, reading)
     return build_problem(table, model.network, model.alpha)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.inputs import (
-    ModelLike,
-    as_model,
-    observed_columns,
-)
+from lacunet.api.inputs import ModelLike, as_model, observed_columns
+from lacunet.api.options import DrawOptions, SeedOptions, divide, with_options
 from lacunet.arrays import CodeArray
 from lacunet.errors import OptionError
-from lacunet.learn.fit import Options
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
-from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
+from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.settings import DEFAULTS, Settings
 
 
-def simulate(model: ModelLike, rows: int, *, seed: int = 0, missing_rate: float = 0.0) -> Any:
+@with_options
+def simulate(
+    model: ModelLike,
+    rows: int,
+    *,
+    missing_rate: float = 0.0,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[SeedOptions],
+) -> Any:
     """Draw rows from a model, as a Polars dataframe of labels; holes completely at random.
 
     Parameters
@@ -29,35 +34,48 @@ def simulate(model: ModelLike, rows: int, *, seed: int = 0, missing_rate: float 
         A model, or the path of its file. Its hidden variables are left out.
     rows
         How many.
-    seed
-        The same seed draws the same rows.
     missing_rate
         Share of the cells to leave empty.
+    **options
     """
     from lacunet.data.write import labelled_frame
 
     given = as_model(model)
-    return labelled_frame(observed_columns(given.network), draw(given, rows, seed, missing_rate))
+    settings, _ = divide(settings, options)
+    codes = draw(given, rows, settings.seed, missing_rate)
+    return labelled_frame(observed_columns(given.network), codes)
 
 
 def draw(model: Model, rows: int, seed: int, missing_rate: float) -> CodeArray:
     """Draw the codes of rows: (rows, observed variables), -1 = missing."""
-    return sample_codes(model, rows, _generator(seed), missing_rate)
+    return sample_codes(model, rows, np.random.default_rng(seed), missing_rate)
 
 
+@with_options
 def random_model(
-    classes: int, leaves: int, *, leaf_states: int = 2, seed: int = 0, alpha: Alpha = PAPER_ALPHA
+    classes: int,
+    leaves: int,
+    *,
+    leaf_states: int = 2,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[DrawOptions],
 ) -> Model:
-    """Draw a naive-Bayes model as in the paper: every parameter set from a uniform Dirichlet."""
+    """Draw a naive-Bayes model as in the paper: every parameter set from a uniform Dirichlet.
+
+    Parameters
+    ----------
+    classes
+        States of the hidden root.
+    leaves, leaf_states
+        Observed variables, and the states of each.
+    **options
+    """
+    settings, _ = divide(settings, options)
     if leaves < 1:
         raise OptionError(f"{leaves} leaves: there must be at least 1.")
     if leaf_states < 2:
         raise OptionError(f"{leaf_states} states of each leaf: there must be at least 2.")
     columns = [(f"x{i}", tuple(range(leaf_states))) for i in range(1, leaves + 1)]
     network = latent_class(columns, classes)
-    theta = random_theta(network.layout, _generator(seed))
-    return Model(network, theta, dirichlet(network, alpha))
-
-
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng(Options(seed=seed).seed)
+    theta = random_theta(network.layout, np.random.default_rng(settings.seed))
+    return Model(network, theta, dirichlet(network, settings.alpha))

@@ -4,76 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
-from lacunet.api.checks import (
-    check_dimension,
-    check_search,
-)
-from lacunet.api.inputs import (
-    Hidden,
-    ModelLike,
-    NetworkLike,
-    as_model,
-)
-from lacunet.api.missing import (
-    table_with_model,
-    with_answers,
-)
+from lacunet.api.inputs import Hidden, ModelLike, NetworkLike, as_model
+from lacunet.api.missing import table_with_model, with_answers
+from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
 from lacunet.api.results import Scores
 from lacunet.api.structure import table_and_structure
 from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.problem import build_problem
-from lacunet.learn.fit import DEFAULT_STARTS, Fit, learn
+from lacunet.learn.fit import Fit, learn
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model
-from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
+from lacunet.model.prior import dirichlet
 from lacunet.progress import Listener, ignore
-from lacunet.scores import ScoreInput, applicable, choose_scores
+from lacunet.scores import ScoreInput, applicable
 from lacunet.scoring.evaluation import score_at
+from lacunet.settings import DEFAULTS, Settings
 
 
+@with_options
 def fit(
     data: object,
     states: int | None = None,
     *,
     network: NetworkLike | None = None,
     hidden: Hidden = (),
-    estimate: str = "map",
-    alpha: Alpha = PAPER_ALPHA,
-    starts: int = DEFAULT_STARTS,
-    schedule: str = "default",
-    seed: int = 0,
-    threads: int | None = None,
-    missing_as_state: bool = False,
+    settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **reading: Any,
+    **options: Unpack[FitOptions],
 ) -> Fit:
-    """Fit a latent class model with `states` classes, or a network. Parameters as for `select`."""
-    options = check_search(estimate, alpha, starts, schedule, seed, threads)
-    table, structure = table_and_structure(data, states, network, hidden, **reading)
-    if missing_as_state:
+    """Fit a latent class model with `states` classes, or a network.
+
+    Parameters
+    ----------
+    data
+        A table, or anything that `read_table` reads.
+    states
+        Number of classes of a latent class model.
+    network, hidden
+        Instead: a network (or the path of its file), and its hidden variables.
+    **options
+    """
+    settings, reading = divide(settings, options)
+    table, structure = table_and_structure(data, states, network, hidden, reading)
+    if settings.missing_as_state:
         table, (structure,) = with_answers(table, structure)
-    problem = build_problem(table, structure, dirichlet(structure, alpha))
-    with on_threads(threads, listener) as executor:
+    problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
+    with on_threads(settings.threads, listener) as executor:
         prepare(executor, structure)
-        return learn(problem, options, executor=executor)
+        return learn(problem, settings.options, executor=executor)
 
 
+@with_options
 def score(
     data: object,
     model: ModelLike,
     *,
     hidden: Sequence[str] = (),
-    scores: str | Sequence[str] = "usual",
     refit: bool = False,
-    estimate: str = "map",
-    dimension: str = "parameters",
-    threads: int | None = None,
-    missing_as_state: bool = False,
+    settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **reading: Any,
+    **options: Unpack[ScoreOptions],
 ) -> Scores:
     """Score a model at exactly its parameters; with `refit`, after EM started from them.
 
@@ -88,29 +81,25 @@ def score(
         A model, or the path of its file.
     hidden
         Variables that no column shows, besides those that are hidden in the model.
-    refit, estimate
-        Whether to climb to a maximum first, and of what: 'map' or 'ml'.
-    missing_as_state
-        Whether the model was fitted with it.
-    scores, dimension, threads, listener, **reading
-        As for `select`.
+    refit
+        Whether to climb to a maximum first.
+    **options
     """
-    chosen = choose_scores(scores)
-    rank = check_dimension(dimension)
-    options = check_search(estimate, starts=1, threads=threads)
+    settings, reading = divide(settings, options)
     given = as_model(model, hidden)
-    table = table_with_model(data, given.network, missing_as_state=missing_as_state, **reading)
+    table = table_with_model(data, given.network, settings, reading)
     problem = build_problem(table, given.network, given.alpha)
-    usable = applicable(chosen, problem)
-    with on_threads(threads, listener) as executor:
+    usable = applicable(settings.chosen_scores, problem)
+    with on_threads(settings.threads, listener) as executor:
         prepare(executor, given.network)
-        refitted = learn(problem, options, start=given, executor=executor) if refit else None
+        one = replace(settings.options, starts=1)  # which is the model
+        refitted = learn(problem, one, start=given, executor=executor) if refit else None
         theta = refitted.model.theta if refitted else given.theta
         at = ScoreInput(
             problem,
             theta,
-            effective_dimension(given.network) if rank else None,
-            replace(options, starts=DEFAULT_STARTS),
+            effective_dimension(given.network) if settings.rank else None,
+            settings.options,
             executor,
         )
         found = score_at(at, usable)

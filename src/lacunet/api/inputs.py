@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from lacunet.api.options import ReadOptions
 from lacunet.data import Column, Table, column_names, read_table
 from lacunet.data.audit import COUNTS
 from lacunet.errors import DataError, OptionError
@@ -17,6 +18,7 @@ from lacunet.model.network import Model, Network, hide, with_hidden
 ModelLike: TypeAlias = Model | str | os.PathLike[str]
 NetworkLike: TypeAlias = Network | Model | str | os.PathLike[str]
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
+NOTHING = ReadOptions()
 
 
 def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
@@ -45,8 +47,8 @@ def as_sizes(hidden: Hidden) -> dict[str, int | None]:
     return dict(hidden) if isinstance(hidden, Mapping) else dict.fromkeys(hidden)
 
 
-def as_table(data: object, **reading: Any) -> Table:
-    """Give a table as it is, or read it; `reading` goes to `read_table`."""
+def as_table(data: object, reading: ReadOptions = NOTHING) -> Table:
+    """Give a table as it is, or read it."""
     if not isinstance(data, Table):
         return read_table(data, **reading)
     given = [name for name, value in reading.items() if value]
@@ -57,12 +59,12 @@ def as_table(data: object, **reading: Any) -> Table:
     return data
 
 
-def table_for(data: object, network: Network, **reading: Any) -> Table:
+def table_for(data: object, network: Network, reading: ReadOptions = NOTHING) -> Table:
     """Read the columns that a network asks for, with its states."""
     if isinstance(data, Table):
-        return as_table(data, **reading)
+        return as_table(data, reading)
     names = check_columns(data, network)
-    table = read_table(data, **{**reading, "states": observed_states(network)})
+    table = read_table(data, **reading, states=observed_states(network))
     return replace(table, notes=(*table.notes, *_unused(network, names, reading.get("weights"))))
 
 

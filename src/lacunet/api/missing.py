@@ -4,30 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
-from lacunet.api.checks import check_search
 from lacunet.api.inputs import Hidden, NetworkLike, as_table, table_for
+from lacunet.api.options import HoleOptions, ReadOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
 from lacunet.data import Table
 from lacunet.data.missing_state import has_missing_state, with_missing_states
 from lacunet.data.missing_state import missing_as_state as as_state
 from lacunet.executor import on_threads
-from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Network, with_observed_states
-from lacunet.model.prior import PAPER_ALPHA, Alpha
 from lacunet.progress import Listener, ignore
-from lacunet.scores import HEADLINE, choose_scores
+from lacunet.scores import HEADLINE
 from lacunet.search.candidates import Proposal
 from lacunet.search.hole_readings import MissingComparison, compare_readings
+from lacunet.settings import Settings
+
+ONE_SCORE = Settings(scores=HEADLINE.name)  # many candidates, and one question
 
 
-def missing_as_state(data: object, **reading: Any) -> Table:
+@with_options
+def missing_as_state(data: object, **options: Unpack[ReadOptions]) -> Table:
     """Give a table in which a hole is a state of its own, '(missing)', of every column with holes.
 
     Its evidence cannot be compared with that of the table with holes: it is about more data, for
     it says which cells are missing. `compare_missing` compares the two.
+
+    Parameters
+    ----------
+    data
+        Anything that `read_table` reads, or a table.
+    **options
 
     Examples
     --------
@@ -36,25 +44,20 @@ def missing_as_state(data: object, **reading: Any) -> Table:
     >>> [column.states for column in table.columns]
     [(0, 1, '(missing)'), (0, 1, '(missing)')]
     """
-    return as_state(as_table(data, **reading))
+    return as_state(as_table(data, options))
 
 
+@with_options
 def compare_missing(
     data: object,
     states: int | None = None,
     *,
     network: NetworkLike | None = None,
     hidden: Hidden = (),
-    scores: str | Sequence[str] = HEADLINE.name,
-    estimate: str = "map",
-    alpha: Alpha = PAPER_ALPHA,
-    starts: int = DEFAULT_STARTS,
-    schedule: str = "default",
-    seed: int = 0,
-    threads: int | None = None,
     both_ways: bool = False,
+    settings: Settings = ONE_SCORE,
     listener: Listener = ignore,
-    **reading: Any,
+    **options: Unpack[HoleOptions],
 ) -> MissingComparison:
     """Missing at random, or missing as an answer? The Bayes factor, overall and by column.
 
@@ -69,24 +72,20 @@ def compare_missing(
         Number of classes of a latent class model, at least 2.
     network, hidden
         Instead: a network with one hidden variable.
-    scores
-        Names of scores (default: the headline's).
     both_ways
         Also compare, for each column, whether its holes go with the classes when all others do.
-    estimate, alpha, starts, schedule, seed, threads, listener, **reading
-        As for `select`.
+    **options
     """
-    options = check_search(estimate, alpha, starts, schedule, seed, threads)
-    chosen = choose_scores(scores)
-    table, structure = table_and_structure(data, states, network, hidden, **reading)
-    with on_threads(threads, listener) as executor:
+    settings, reading = divide(settings, options)
+    table, structure = table_and_structure(data, states, network, hidden, reading)
+    with on_threads(settings.threads, listener) as executor:
         prepare(executor, structure)
         return compare_readings(
             table,
             structure,
-            scores=chosen,
-            options=options,
-            alpha=alpha,
+            scores=settings.chosen_scores,
+            options=settings.options,
+            alpha=settings.alpha,
             both_ways=both_ways,
             executor=executor,
         )
@@ -109,13 +108,13 @@ def proposals_with_answers(
 
 
 def table_with_model(
-    data: object, network: Network, *, missing_as_state: bool = False, **reading: Any
+    data: object, network: Network, settings: Settings, reading: ReadOptions
 ) -> Table:
-    """Read a table for a fitted network; `missing_as_state` as when it was fitted."""
-    if not missing_as_state:
-        return table_for(data, network, **reading)
+    """Read a table for a fitted network; holes are what they were when it was fitted."""
+    if not settings.missing_as_state:
+        return table_for(data, network, reading)
     if isinstance(data, Table):
-        table = as_table(data, **reading)
+        table = as_table(data, reading)
         known = any(has_missing_state(column) for column in table.columns)
         return with_missing_states(table) if known else as_state(table)
-    return with_missing_states(table_for(data, network, **reading))
+    return with_missing_states(table_for(data, network, reading))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Unpack
 
-from lacunet.api.checks import check_search, whole_numbers
 from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_for, to_vary
+from lacunet.api.options import RatioOptions, divide, with_options
+from lacunet.api.structure import whole_numbers
 from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
@@ -15,8 +17,13 @@ from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
 from lacunet.progress import Listener, ignore
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
+from lacunet.settings import Settings
+
+# Every fit, of real and of drawn data alike, has few starts; ML fits have no prior.
+BOOTSTRAP = Settings(estimate="ml", starts=STARTS)
 
 
+@with_options
 def likelihood_ratio_test(
     data: object,
     states: int,
@@ -25,11 +32,9 @@ def likelihood_ratio_test(
     hidden: Hidden = (),
     replicates: int = REPLICATES,
     stop_after: int | None = None,
-    starts: int = STARTS,
-    seed: int = 0,
-    threads: int | None = None,
+    settings: Settings = BOOTSTRAP,
     listener: Listener = ignore,
-    **reading: Any,
+    **options: Unpack[RatioOptions],
 ) -> RatioTest:
     """Test `states` hidden states against one more, by the parametric bootstrap of ML fits.
 
@@ -46,12 +51,7 @@ def likelihood_ratio_test(
         Data sets to draw from the fit with k states, with the holes of the real data.
     stop_after
         Stop as soon as so many of them reach the statistic of the real data.
-    starts
-        Random starts of every fit, of real and of drawn data alike.
-    seed, threads, listener
-        The seed; threads to use (the numbers do not depend on it); gets progress events.
-    **reading
-        `missing`, `weights`, `columns`, `exclude`, as for `read_table`.
+    **options
 
     Examples
     --------
@@ -63,25 +63,25 @@ def likelihood_ratio_test(
     (k,) = whole_numbers(states)
     if k < 1:
         raise OptionError(f"{k} hidden states: there must be at least 1.")
-    options = check_search("ml", starts=starts, seed=seed, threads=threads)
+    settings, reading = divide(replace(settings, estimate="ml"), options)
     if network is None:
-        table = as_table(data, **reading)
+        table = as_table(data, reading)
         small, large = (p.network for p in latent_classes(table, [k, k + 1]))
     else:
         structure = as_network(network, hidden)
         name = the_one(structure, hidden)
-        table = table_for(data, structure, **reading)
+        table = table_for(data, structure, reading)
         small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
     variable = next(i for i in small.hidden if small.variables[i] != large.variables[i])
     # The prior has no part in ML fits.
     null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
-    with on_threads(threads, listener) as executor:
+    with on_threads(settings.threads, listener) as executor:
         prepare(executor, small)
         return ratio_test(
             null,
             wider,
             variable,
-            options,
+            settings.options,
             replicates,
             stop_after=stop_after,
             executor=executor,

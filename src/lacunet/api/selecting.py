@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
-from lacunet.api.checks import (
-    check_dimension,
-    check_scores,
-    check_search,
-    whole_numbers,
-)
 from lacunet.api.inputs import (
     Hidden,
     NetworkLike,
@@ -23,47 +17,35 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
-from lacunet.api.measuring import Measuring
-from lacunet.api.missing import (
-    proposals_with_answers,
-)
+from lacunet.api.missing import proposals_with_answers
+from lacunet.api.options import SelectOptions, divide, with_options
+from lacunet.api.structure import whole_numbers
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import on_threads
-from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model, Network
-from lacunet.model.prior import PAPER_ALPHA, Alpha
 from lacunet.progress import Listener, ignore
-from lacunet.scores import choose_scores
+from lacunet.scores import not_defined
 from lacunet.search.average import Label
+from lacunet.search.calibration import best_few, measure_candidates
 from lacunet.search.candidates import Proposal, Selection, evaluate
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
+from lacunet.settings import DEFAULTS, Settings
 
 
+@with_options
 def select(
     data: object,
     states: int | Iterable[int] = range(1, 9),
     *,
     network: NetworkLike | None = None,
     hidden: Hidden = (),
-    scores: str | Sequence[str] = "usual",
-    estimate: str = "map",
-    alpha: Alpha = PAPER_ALPHA,
-    starts: int = DEFAULT_STARTS,
-    schedule: str = "default",
-    seed: int = 0,
-    threads: int | None = None,
-    dimension: str = "parameters",
     prior: Mapping[Label, float] | None = None,
-    missing_as_state: bool = False,
-    evidence: bool = False,
-    calibrate: bool = False,
-    target: float = Goal.target,
-    budget: float = Goal.budget,
+    settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **reading: Any,
+    **options: Unpack[SelectOptions],
 ) -> Selection:
     """Find the most probable number of hidden states: of a latent class model, or of a network.
 
@@ -78,92 +60,58 @@ def select(
     hidden
         Hidden variables of the network. Those without a number of states are tried with all of
         `states`, several of them in every combination. If none is named, those of the network.
-    scores
-        Names of scores; 'usual', or 'all' (some of which fit more models, or sample).
-    estimate
-        Parameters at which the scores are taken: 'map' (as the paper) or 'ml'.
-    alpha
-        Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
-    starts, schedule, seed
-        How to search: random starts; 'default', 'thorough', 'mass' (all to a true maximum) or
-        'paper' (as CH96 did); the seed.
-    threads
-        Threads to use (default: one per core). The numbers do not depend on it.
-    dimension
-        What counts as d: 'parameters', or the 'rank' of the observable distribution's Jacobian.
     prior
         Weights of the candidates (default: all the same).
-    missing_as_state
-        Treat a hole as a state of its own, '(missing)'. Its evidence is about other data than that
-        of the table with holes: see `compare_missing`.
-    evidence, calibrate
-        Measure the evidence itself, with error bars: of every candidate, which then decides; or of
-        the best few, to see how far each score is from it.
-    target, budget
-        Standard error to reach (nats) and seconds to spend, for each evidence that is measured.
-    listener
-        Gets progress events.
-    **reading
-        `missing`, `weights`, `columns`, `exclude`, as for `read_table`.
+    **options
     """
-    measuring = Measuring(evidence, calibrate, target, budget)
+    settings, reading = divide(settings, options)
     numbers = whole_numbers(states)
-    chosen = check_scores(scores, numbers)
-    rank = check_dimension(dimension)
-    options = check_search(estimate, alpha, starts, schedule, seed, threads)
+    if all(s.only_exact for s in settings.chosen_scores) and any(k > 1 for k in numbers):
+        raise not_defined(settings.chosen_scores)
     if network is None:
         if as_sizes(hidden):
             raise OptionError("hidden variables are named, but no network. Give the network too.")
-        table = as_table(data, **reading)
+        table = as_table(data, reading)
         proposals = latent_classes(table, numbers)
     else:
         structure = as_network(network, hidden)
-        table = table_for(data, structure, **reading)
+        table = table_for(data, structure, reading)
         varied = dict.fromkeys(to_vary(structure, hidden), numbers)
         proposals = sizes_of_hidden(structure, varied, table)
-    if missing_as_state:
-        table, proposals = proposals_with_answers(table, proposals)
-    how = {"scores": chosen, "options": options, "alpha": alpha, "prior": prior, "rank": rank}
-    return _evaluate(table, proposals, threads, listener, measuring, **how)
+    return _evaluate(table, proposals, prior, settings, listener)
 
 
+@with_options
 def compare(
     data: object,
     networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
     *,
     hidden: Hidden = (),
-    scores: str | Sequence[str] = "usual",
-    estimate: str = "map",
-    alpha: Alpha = PAPER_ALPHA,
-    starts: int = DEFAULT_STARTS,
-    schedule: str = "default",
-    seed: int = 0,
-    threads: int | None = None,
-    dimension: str = "parameters",
     prior: Mapping[Label, float] | None = None,
-    missing_as_state: bool = False,
-    evidence: bool = False,
-    calibrate: bool = False,
-    target: float = Goal.target,
-    budget: float = Goal.budget,
+    settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **reading: Any,
+    **options: Unpack[SelectOptions],
 ) -> Selection:
-    """Rank whole structures by each score. Parameters as for `select`; all learn anew.
+    """Rank whole structures by each score; all learn anew.
 
-    Variables of `hidden` that a network does not have are left alone. Every network must have the
-    same observed variables: evidence of different data cannot be compared.
+    Parameters
+    ----------
+    data
+        A table, or anything that `read_table` reads.
+    networks
+        Networks or the paths of their files, perhaps by name. All must have the same observed
+        variables: evidence of different data cannot be compared.
+    hidden
+        Hidden variables, perhaps with numbers of states; those that a network does not have are
+        left alone.
+    prior
+        Weights of the candidates (default: all the same).
+    **options
     """
-    measuring = Measuring(evidence, calibrate, target, budget)
-    options = check_search(estimate, alpha, starts, schedule, seed, threads)
-    chosen = choose_scores(scores)
-    rank = check_dimension(dimension)
+    settings, reading = divide(settings, options)
     proposals = structures(networks, hidden)
-    table = table_for(data, proposals[0].network, **reading)
-    if missing_as_state:
-        table, proposals = proposals_with_answers(table, proposals)
-    how = {"scores": chosen, "options": options, "alpha": alpha, "prior": prior, "rank": rank}
-    return _evaluate(table, proposals, threads, listener, measuring, **how)
+    table = table_for(data, proposals[0].network, reading)
+    return _evaluate(table, proposals, prior, settings, listener)
 
 
 def structures(
@@ -209,12 +157,33 @@ def structures(
 def _evaluate(
     table: Table,
     proposals: Sequence[Proposal],
-    threads: int | None,
+    prior: Mapping[Label, float] | None,
+    settings: Settings,
     listener: Listener,
-    measuring: Measuring,
-    **how: Any,
 ) -> Selection:
-    with on_threads(threads, listener) as executor:
-        prepare(executor, *(p.network for p in proposals))
-        found = evaluate(table, proposals, executor=executor, **how)
-        return measuring.after(found, executor)
+    if settings.missing_as_state:
+        table, proposals = proposals_with_answers(table, proposals)
+    networks = [p.network for p in proposals]
+    with on_threads(settings.threads, listener) as executor:
+        prepare(executor, *networks)
+        found = evaluate(
+            table,
+            proposals,
+            scores=settings.chosen_scores,
+            options=settings.options,
+            alpha=settings.alpha,
+            prior=prior,
+            rank=settings.rank,
+            executor=executor,
+        )
+        if not (settings.evidence or settings.calibrate):
+            return found
+        labels = [c.label for c in found.candidates] if settings.evidence else best_few(found)
+        prepare_sampling(executor, *networks)
+        return measure_candidates(
+            found,
+            labels,
+            target=settings.target,
+            budget=settings.goal().budget,
+            executor=executor,
+        )

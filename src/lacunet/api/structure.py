@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from operator import index
 
-from lacunet.api.checks import whole_numbers
 from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_for
+from lacunet.api.options import ReadOptions
 from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.model.network import Network
@@ -17,16 +18,27 @@ def table_and_structure(
     states: int | None,
     network: NetworkLike | None,
     hidden: Hidden,
-    **reading: Any,
+    reading: ReadOptions,
 ) -> tuple[Table, Network]:
     """Read the table, and give the latent class model of it, or the network that it is read for."""
     if network is not None:
         if states is not None:
             raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
         structure = as_network(network, hidden)
-        return table_for(data, structure, **reading), structure
+        return table_for(data, structure, reading), structure
     if states is None:
         raise OptionError("neither a number of states nor a network. Give one of them.")
-    table = as_table(data, **reading)
+    table = as_table(data, reading)
     (proposal,) = latent_classes(table, whole_numbers(states))
     return table, proposal.network
+
+
+def whole_numbers(states: int | Iterable[int]) -> list[int]:
+    """Give numbers of states as a list."""
+    given = [states] if isinstance(states, int) or not isinstance(states, Iterable) else states
+    try:
+        return [index(k) for k in given]
+    except TypeError:
+        raise OptionError(
+            f"states {states!r} are not whole numbers. Give for example range(1, 9)."
+        ) from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 from lacunet.api.missing import table_with_model
+from lacunet.api.options import ModelOptions, divide, with_options
 from lacunet.describe.em_traces import Traces
 from lacunet.describe.em_traces import em_traces as traces_of
 from lacunet.executor import Serial
@@ -13,16 +14,18 @@ from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit
 from lacunet.learn.prepare import prepare
 from lacunet.progress import Listener, ignore
+from lacunet.settings import DEFAULTS, Settings
 
 
+@with_options
 def em_traces(
     data: object,
     fit: Fit,
     *,
     starts: int | None = None,
-    missing_as_state: bool = False,
+    settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **reading: Any,
+    **options: Unpack[ModelOptions],
 ) -> Traces:
     """Give the objective after every step of every start: the search of a fit, run once more.
 
@@ -34,12 +37,7 @@ def em_traces(
         The fit; its options say how to search.
     starts
         Another number of random starts (default: as many as the fit had).
-    missing_as_state
-        Whether it was fitted with `missing_as_state`.
-    listener
-        Gets progress events.
-    **reading
-        `missing`, `weights`, as for `read_table`.
+    **options
 
     Examples
     --------
@@ -50,8 +48,8 @@ def em_traces(
     True
     """
     model = fit.model
-    table = table_with_model(data, model.network, missing_as_state=missing_as_state, **reading)
-    options = fit.options if starts is None else replace(fit.options, starts=starts)
+    table = table_with_model(data, model.network, *divide(settings, options))
+    search = fit.options if starts is None else replace(fit.options, starts=starts)
     prepare(Serial(listener), model.network)
     problem = build_problem(table, model.network, model.alpha)
-    return traces_of(problem, options, listener=listener)
+    return traces_of(problem, search, listener=listener)

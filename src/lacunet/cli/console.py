@@ -18,7 +18,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
-from lacunet.errors import LacunetError, OptionError
+from lacunet.errors import LacunetError
 from lacunet.progress import Listener, Progress
 from lacunet.report.documents import to_json
 from lacunet.tabular import Grid, Printable
@@ -77,22 +77,14 @@ def _refused(message: str) -> typer.Exit:
     return typer.Exit(BAD_INPUT)
 
 
-def check_format(form: Format, as_json: bool) -> None:
-    """Refuse two formats at once."""
-    if as_json and form not in (Format.TEXT, Format.JSON):
-        raise OptionError(f"--json and --format {form}: give one of the two.")
-
-
-def show(
-    result: Printable, document: Mapping[str, Any], as_json: bool, form: Format = Format.TEXT
-) -> None:
+def show(result: Printable, document: Mapping[str, Any], form: Format) -> None:
     """Print a result on stdout; as text, that is a rich table in a terminal, aligned elsewhere."""
     writers = {
         Format.CSV: result.to_csv,
         Format.MARKDOWN: result.to_markdown,
         Format.LATEX: result.to_latex,
     }
-    if as_json or form is Format.JSON:
+    if form is Format.JSON:
         sys.stdout.write(to_json(document) + "\n")
     elif form in writers:
         sys.stdout.write(writers[form]())
@@ -105,9 +97,9 @@ def show(
                 _draw(console, panel)
 
 
-def tell(document: Mapping[str, Any], line: str, as_json: bool) -> None:
+def tell(document: Mapping[str, Any], line: str, form: Format) -> None:
     """Print what was written: a line, or JSON."""
-    sys.stdout.write((to_json(document) if as_json else line) + "\n")
+    sys.stdout.write((to_json(document) if form is Format.JSON else line) + "\n")
 
 
 def _draw(console: Console, grid: Grid) -> None:

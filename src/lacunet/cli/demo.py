@@ -10,29 +10,31 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say, show
+from lacunet.cli.console import Format, command, progress, say, show
 from lacunet.cli.table_words import audit
 from lacunet.data import dataset_path, read_table
 from lacunet.files import check_folder
 from lacunet.report.documents import selection_document
 from lacunet.report.folder import save_selection
+from lacunet.settings import Settings
 
 
 @command
+@o.options_after(api.select, save=("threads", "json"))
 def demo(
     save: Annotated[Path, typer.Option(help="Folder for what it writes.")] = Path("lacunet-demo"),
-    threads: o.Threads = None,
-    json: o.Json = False,
+    *,
+    settings: Settings,
+    form: Format,
 ) -> None:
     """Choose the number of hidden classes in a bundled survey with missing answers."""
     path = dataset_path("survey")
-    api.check_search(threads=threads)
     check_folder(save)
     say(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
     table = read_table(path)
     audit(table)
     with progress() as listener:
-        found = api.select(table, range(1, 7), threads=threads, listener=listener)
+        found = api.select(table, range(1, 7), settings=settings, listener=listener)
     save_selection(found, save)
-    show(found, {**selection_document(found), "written": str(save)}, json)
+    show(found, {**selection_document(found), "written": str(save)}, form)
     say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")

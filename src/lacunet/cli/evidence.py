@@ -8,23 +8,25 @@ from typing import Annotated
 import typer
 
 from lacunet import api
+from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, check_format, command, progress, say, show
-from lacunet.cli.table_words import read
+from lacunet.cli.console import Format, command, progress, show
+from lacunet.cli.parsing import parse_hidden
+from lacunet.cli.table_words import check_one_model, doubt, network_of, read
 from lacunet.errors import OptionError
-from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method
 from lacunet.report.documents import measurement_document, sandwich_document, table_document
-from lacunet.search.proposals import check_states
+from lacunet.settings import Settings
 
 
 @command
+@o.options_after(
+    api.log_evidence,
+    hidden=("alpha", "method", "target", "budget"),
+    sandwich=("seed", "threads", *o.READING, *o.PRINTING),
+)
 def evidence(
     data: o.Data,
-    states: Annotated[
-        int | None,
-        typer.Option(help="Number of classes of a latent class model.", show_default=False),
-    ] = None,
+    states: o.States = None,
     model: Annotated[
         Path | None,
         typer.Option(
@@ -34,16 +36,6 @@ def evidence(
         ),
     ] = None,
     hidden: o.HiddenOption = None,
-    alpha: o.Alpha = "1",
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="exact: sum over all completions; smc: particles that take in case after case; "
-            "ais: annealing from modes; auto: the cheapest that does."
-        ),
-    ] = Method.AUTO,
-    target: o.Target = Goal.target,
-    budget: o.Budget = f"{Goal.budget:g}s",
     sandwich: Annotated[
         bool,
         typer.Option(
@@ -52,14 +44,10 @@ def evidence(
             "parameters of --model, which were drawn from the prior (`lacunet random`).",
         ),
     ] = False,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    missing: o.Missing = None,
-    weights: o.Weights = None,
-    columns: o.Columns = None,
-    exclude: o.Exclude = None,
-    form: o.FormatOption = Format.TEXT,
-    json: o.Json = False,
+    *,
+    settings: Settings,
+    reading: ReadOptions,
+    form: Format,
 ) -> None:
     """Compute log p(D|S) itself, with an error bar and a verdict.
 
@@ -67,54 +55,30 @@ def evidence(
     exact; reliable (standard error at most 0.5 nats, resting on 10 independent estimates or more,
     none with more than a fifth of the whole); or lower bound only.
     """
-    check_format(form, json)
-    if (states is None) == (model is None):
-        raise OptionError("give --states for a latent class model, or --model; one of the two.")
+    check_one_model(states, model, "--model")
     if sandwich and model is None:
         raise OptionError(
             "--sandwich needs the model that the data were simulated from: give --model."
         )
-    if states is not None:
-        o.check_number_of_states(states)
-    alphas = o.parse_alpha(alpha)
-    seconds = o.parse_seconds(budget)
-    Goal(target, seconds)
-    api.check_search(alpha=alphas, seed=seed, threads=threads)
-    sizes = o.parse_hidden(hidden)
-    if states is not None and sizes:
-        raise OptionError("--hidden names variables of a network. Give the network: --model.")
+    sizes = parse_hidden(hidden)
     given = api.as_model(model, sizes) if model is not None and sandwich else None
-    structure = given.network if given else o.structure(model, sizes)
-    table = read(data, structure, missing, weights, columns, exclude)
+    structure = given.network if given else network_of(model, sizes, "--model")
+    table = read(data, structure, reading)
     if states is not None:
-        for warning in check_states([states], table):
-            say(f"warning: {warning}")
-    document = {"data": table_document(table), "states": states, "alpha": alphas, "seed": seed}
+        doubt([states], table)
+    document = {
+        "data": table_document(table),
+        "states": states,
+        "alpha": settings.alpha,
+        "seed": settings.seed,
+    }
     if given is not None:
         with progress() as listener:
-            bounds = api.log_evidence_bounds(
-                table,
-                given,
-                alpha=alphas,
-                target=target,
-                budget=seconds,
-                seed=seed,
-                threads=threads,
-                listener=listener,
-            )
-        show(bounds, {**document, **sandwich_document(bounds)}, json, form)
+            bounds = api.log_evidence_bounds(table, given, settings=settings, listener=listener)
+        show(bounds, {**document, **sandwich_document(bounds)}, form)
         return
     with progress() as listener:
         found = api.log_evidence(
-            table,
-            states,
-            network=structure,
-            alpha=alphas,
-            method=method,
-            target=target,
-            budget=seconds,
-            seed=seed,
-            threads=threads,
-            listener=listener,
+            table, states, network=structure, settings=settings, listener=listener
         )
-    show(found, {**document, **measurement_document(found)}, json, form)
+    show(found, {**document, **measurement_document(found)}, form)

@@ -8,30 +8,37 @@ from typing import Annotated
 import typer
 
 from lacunet import api
+from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, check_format, command, progress, say, show
-from lacunet.cli.table_words import answers, read
-from lacunet.describe.bootstrap import check_number, check_replicates
-from lacunet.describe.intervals import FEWEST, LEVEL, check_level
-from lacunet.errors import OptionError
-from lacunet.learn.fit import DEFAULT_STARTS
-from lacunet.learn.objective import Estimate
-from lacunet.learn.schedules import Schedule
+from lacunet.cli.console import Format, command, progress, say, show
+from lacunet.cli.parsing import parse_hidden
+from lacunet.cli.table_words import check_one_model, doubt, network_of, read
+from lacunet.describe.bootstrap import check_replicates
+from lacunet.describe.intervals import FEWEST
 from lacunet.model.formats import check_network_file, write_network
-from lacunet.model.prior import PAPER_ALPHA
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document, hidden_sizes, table_document
-from lacunet.search.proposals import check_states
+from lacunet.settings import Settings
 from lacunet.tabular import Printable, Together
 
 
 @command
+@o.options_after(
+    api.fit,
+    intervals=("level", "bootstrap"),
+    like=(
+        *o.LEARNING,
+        "missing",
+        "missing_as_state",
+        "weights",
+        "columns",
+        "exclude",
+        *o.PRINTING,
+    ),
+)
 def fit(
     data: o.Data,
-    states: Annotated[
-        int | None,
-        typer.Option(help="Number of classes of a latent class model.", show_default=False),
-    ] = None,
+    states: o.States = None,
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     save: Annotated[
@@ -46,13 +53,6 @@ def fit(
             "--intervals", help="Standard errors and confidence intervals of all probabilities."
         ),
     ] = False,
-    level: Annotated[float, typer.Option(help="Level of confidence of --intervals.")] = LEVEL,
-    bootstrap: Annotated[
-        int,
-        typer.Option(
-            help="Replicates of a parametric bootstrap: --intervals from it, not the Hessian."
-        ),
-    ] = 0,
     statistics: Annotated[
         bool,
         typer.Option(
@@ -67,94 +67,53 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    estimate: o.EstimateOption = Estimate.MAP,
-    alpha: o.Alpha = str(PAPER_ALPHA),
-    starts: o.Starts = DEFAULT_STARTS,
-    schedule: o.ScheduleOption = Schedule.DEFAULT,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    missing: o.Missing = None,
-    missing_as_state: o.MissingAsState = False,
-    weights: o.Weights = None,
-    columns: o.Columns = None,
-    exclude: o.Exclude = None,
-    form: o.FormatOption = Format.TEXT,
-    json: o.Json = False,
+    *,
+    settings: Settings,
+    reading: ReadOptions,
+    form: Format,
 ) -> None:
     """Fit a latent class model with a given number of classes, or a network.
 
     Of a network only the structure is taken; its parameters are learned anew.
     """
-    if (states is None) == (network is None):
-        raise OptionError("give --states for a latent class model, or --network; one of the two.")
-    if states is not None:
-        o.check_number_of_states(states)
-    check_format(form, json)
-    check_level(level)
-    if bootstrap:
-        check_number(bootstrap, FEWEST)
+    check_one_model(states, network)
     resembled = None if like is None else api.as_model(like)
-    alphas = o.parse_alpha(alpha)
-    api.check_search(estimate, alphas, starts, schedule, seed, threads)
     if save is not None:
         check_network_file(save)
-    structure = o.structure(network, o.parse_hidden(hidden))
-    table = read(data, structure, missing, weights, columns, exclude)
-    answers(table, missing_as_state)
-    if bootstrap:
-        check_replicates(table.counts, bootstrap, FEWEST)
+    structure = network_of(network, parse_hidden(hidden))
+    table = read(data, structure, reading, settings)
+    if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
+        check_replicates(table.counts, settings.bootstrap, FEWEST)
     if states is not None:
-        for warning in check_states([states], table):
-            say(f"warning: {warning}")
+        doubt([states], table)
     with progress() as listener:
-        found = api.fit(
-            table,
-            states,
-            network=structure,
-            estimate=estimate,
-            alpha=alphas,
-            starts=starts,
-            schedule=schedule,
-            seed=seed,
-            threads=threads,
-            missing_as_state=missing_as_state,
-            listener=listener,
-        )
+        found = api.fit(table, states, network=structure, settings=settings, listener=listener)
     if resembled is not None:
         found = api.match_classes(found, resembled)
     if save is not None:
         write_network(found.model, save)
     document = {
         "data": table_document(table),
-        "seed": seed,
-        "alpha": alphas,
+        "seed": settings.seed,
+        "alpha": settings.alpha,
         "states": states,
         "hidden": hidden_sizes(found.model.network),
         "dimension": found.model.network.dimension,
-        "missing_as_state": missing_as_state,
+        "missing_as_state": settings.missing_as_state,
         **fit_document(found),
         "seconds": {"em": found.seconds},
         "model": None if save is None else str(save),
     }
     results: list[Printable] = [found]
-    if intervals or bootstrap:
+    if intervals or settings.bootstrap:
         with progress() as listener:
-            precise = api.intervals(
-                table,
-                found,
-                level=level,
-                bootstrap=bootstrap,
-                seed=seed,
-                threads=threads,
-                missing_as_state=missing_as_state,
-                listener=listener,
-            )
+            precise = api.intervals(table, found, settings=settings, listener=listener)
         results.append(precise)
         document["intervals"] = intervals_document(precise)
     if statistics:
-        described = api.fit_statistics(table, found, missing_as_state=missing_as_state)
+        described = api.fit_statistics(table, found, settings=settings)
         results.append(described)
         document["fit_statistics"] = statistics_document(described)
-    show(Together(*results), document, json, form)
+    show(Together(*results), document, form)
     if save is not None:
         say(f"written: {save}")

@@ -7,17 +7,22 @@ from typing import Annotated
 import typer
 
 from lacunet import api
+from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, check_format, command, progress, say, show
-from lacunet.cli.table_words import read
-from lacunet.describe.bootstrap import check_number
-from lacunet.describe.bootstrap_test import REPLICATES, STARTS
+from lacunet.cli.console import Format, command, progress, show
+from lacunet.cli.parsing import parse_hidden
+from lacunet.cli.table_words import doubt, network_of, read
+from lacunet.describe.bootstrap_test import REPLICATES
+from lacunet.errors import OptionError
 from lacunet.report.descriptions import ratio_document
 from lacunet.report.documents import table_document
-from lacunet.search.proposals import check_states
+from lacunet.settings import Settings
 
 
 @command
+@o.options_after(
+    api.likelihood_ratio_test, stop_after=("starts", "seed", "threads", *o.READING, *o.PRINTING)
+)
 def lrt(
     data: o.Data,
     states: Annotated[
@@ -39,30 +44,22 @@ def lrt(
             show_default=False,
         ),
     ] = None,
-    starts: o.Starts = STARTS,
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    missing: o.Missing = None,
-    weights: o.Weights = None,
-    columns: o.Columns = None,
-    exclude: o.Exclude = None,
-    form: o.FormatOption = Format.TEXT,
-    json: o.Json = False,
+    *,
+    settings: Settings,
+    reading: ReadOptions,
+    form: Format,
 ) -> None:
     """Test a number of hidden states against one more: bootstrap likelihood-ratio test.
 
     Data sets are drawn from the ML fit with the smaller number, with the holes of the real data,
     and go through the same two fits. The p-value says how many of them gain as much.
     """
-    check_format(form, json)
-    api.check_search("ml", starts=starts, seed=seed, threads=threads)
-    check_number(replicates)
-    o.check_number_of_states(states)
-    sizes = o.parse_hidden(hidden)
-    structure = o.structure(network, sizes)
-    table = read(data, structure, missing, weights, columns, exclude)
-    for warning in check_states([states + 1], table):
-        say(f"warning: {warning}")
+    if states < 1:
+        raise OptionError(f"--states {states}: there must be at least 1 hidden state.")
+    sizes = parse_hidden(hidden)
+    structure = network_of(network, sizes)
+    table = read(data, structure, reading)
+    doubt([states + 1], table)
     with progress() as listener:
         found = api.likelihood_ratio_test(
             table,
@@ -71,9 +68,7 @@ def lrt(
             hidden=sizes,
             replicates=replicates,
             stop_after=stop_after,
-            starts=starts,
-            seed=seed,
-            threads=threads,
+            settings=settings,
             listener=listener,
         )
-    show(found, {"data": table_document(table), **ratio_document(found)}, json, form)
+    show(found, {"data": table_document(table), **ratio_document(found)}, form)

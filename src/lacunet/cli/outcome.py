@@ -29,9 +29,8 @@ def finish(
     found: Selection,
     save: Path | None,
     report: Path | None,
-    as_json: bool,
-    form: Format = Format.TEXT,
-    criteria: bool = False,
+    form: Format,
+    criteria: bool,
 ) -> None:
     """Save, if asked to, and show.
 
@@ -46,7 +45,7 @@ def finish(
     if criteria:
         others = api.information_criteria(found)
         shown, document["fit_statistics"] = Together(found, others), criteria_document(others)
-    show(shown, document, as_json, form)
+    show(shown, document, form)
     for path in (save, report):
         if path is not None:
             say(f"written: {path}")

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say, show
+from lacunet.cli.console import Format, command, progress, say, show
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
-from lacunet.paper.truth.study import STUDY, study
+from lacunet.paper.truth.study import study
+from lacunet.settings import Settings
 
 
 @command
+@o.options_after(study, truth=("target", "budget", "seed", "threads", "json"))
 def paper(
     out: Annotated[
         Path,
@@ -32,30 +34,25 @@ def paper(
             "Takes about an hour for each data set.",
         ),
     ] = False,
-    target: o.Target = STUDY.target,
-    budget: o.Budget = f"{STUDY.budget:g}s",
-    seed: o.Seed = 0,
-    threads: o.Threads = None,
-    json: o.Json = False,
+    *,
+    settings: Settings,
+    form: Format,
 ) -> None:
     """Repeat the experiments of Chickering & Heckerman (1996), published numbers beside ours.
 
     Can be interrupted at any moment: the same command goes on where it stopped.
     """
+    seed, target, budget = settings.seed, settings.target, settings.budget
     count = max(models, FULL_MODELS) if full else models
     asked = f"lacunet paper --out {out} --models {count} --datasets {datasets} --seed {seed}"
-    seconds = o.parse_seconds(budget)
     if truth:
         with progress() as listener:
             against = study(
                 out,
                 models=count,
                 datasets=datasets,
-                seed=seed,
-                target=target,
-                budget=seconds,
-                threads=threads,
-                command=f"{asked} --truth --target {target:g} --budget {budget}",
+                settings=settings,
+                command=f"{asked} --truth --target {target:g} --budget {budget:g}s",
                 listener=listener,
             )
         document = {
@@ -67,7 +64,7 @@ def paper(
             "choices": list(against.choices),
             "findings": list(against.findings),
         }
-        show(against, document, json)
+        show(against, document, form)
         say(f"written: {out / 'truth.html'}")
         return
     with progress() as listener:
@@ -75,8 +72,7 @@ def paper(
             out,
             models=count,
             datasets=datasets,
-            seed=seed,
-            threads=threads,
+            settings=settings,
             command=asked,
             listener=listener,
         )
@@ -88,5 +84,5 @@ def paper(
         "table1": list(found.table1),
         "findings": list(found.findings),
     }
-    show(found, document, json)
+    show(found, document, form)
     say(f"written: {out / 'paper.html'}")

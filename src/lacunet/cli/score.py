@@ -7,29 +7,38 @@ from typing import Annotated
 import typer
 
 from lacunet import api
+from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, check_format, command, progress, show
+from lacunet.cli.console import Format, command, progress, show
+from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import audit, remind
-from lacunet.learn.objective import Estimate
 from lacunet.report.documents import scores_document, table_document
-from lacunet.scores import choose_scores
+from lacunet.settings import Settings
 
 
 @command
+@o.options_after(
+    api.score,
+    refit=(
+        "scores",
+        "estimate",
+        "dimension",
+        "threads",
+        "missing",
+        "missing_as_state",
+        "weights",
+        *o.PRINTING,
+    ),
+)
 def score(
     data: o.Data,
     model: o.ModelFile,
     hidden: o.AlsoHidden = None,
     refit: Annotated[bool, typer.Option("--refit", help="Run EM from the model first.")] = False,
-    scores: o.Scores = "usual",
-    estimate: o.EstimateOption = Estimate.MAP,
-    dimension: o.Dimension = "parameters",
-    threads: o.Threads = None,
-    missing: o.Missing = None,
-    missing_as_state: o.MissingAsState = False,
-    weights: o.Weights = None,
-    form: o.FormatOption = Format.TEXT,
-    json: o.Json = False,
+    *,
+    settings: Settings,
+    reading: ReadOptions,
+    form: Format,
 ) -> None:
     """Score a model on a table, at exactly the parameters in its file.
 
@@ -37,29 +46,10 @@ def score(
     defined at a mode of their own (csl, laplace-phi) climb to it from there; those that need models
     with fewer classes (sbic, and all that end in -occupied) fit them.
     """
-    check_format(form, json)
-    choose_scores(scores)
-    api.check_dimension(dimension)
-    api.check_search(estimate, threads=threads)
-    given = api.as_model(model, o.parse_hidden(hidden))
-    table = api.table_with_model(
-        data,
-        given.network,
-        missing_as_state=missing_as_state,
-        missing=o.split(missing),
-        weights=weights,
-    )
+    given = api.as_model(model, parse_hidden(hidden))
+    table = api.table_with_model(data, given.network, settings, reading)
     audit(table)
-    remind(given.network, missing_as_state)
+    remind(given.network, settings)
     with progress() as listener:
-        found = api.score(
-            table,
-            given,
-            scores=scores,
-            refit=refit,
-            estimate=estimate,
-            dimension=dimension,
-            threads=threads,
-            listener=listener,
-        )
-    show(found, {"data": table_document(table), **scores_document(found)}, json, form)
+        found = api.score(table, given, refit=refit, settings=settings, listener=listener)
+    show(found, {"data": table_document(table), **scores_document(found)}, form)

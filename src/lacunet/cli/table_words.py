@@ -1,46 +1,69 @@
-"""What several commands say of the table that they have read."""
+"""What several commands read, and what they say of it."""
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from lacunet import api
-from lacunet.cli import options as o
+from lacunet.api.options import ReadOptions
 from lacunet.cli.console import say
-from lacunet.data import Table, read_table
+from lacunet.data import Table
 from lacunet.data.audit import COUNTS, holes, sizes
 from lacunet.data.missing_state import has_missing_state
 from lacunet.errors import OptionError
 from lacunet.model.network import Network
+from lacunet.search.proposals import check_states
+from lacunet.settings import DEFAULTS, Settings
+
+
+def network_of(
+    file: Path | None, hidden: dict[str, int | None], flag: str = "--network"
+) -> Network | None:
+    """Read a network and declare variables hidden; None for a latent class model."""
+    if file is not None:
+        return api.as_network(file, hidden)
+    if hidden:
+        raise OptionError(f"--hidden names variables of a network. Give the network: {flag}.")
+    return None
+
+
+def check_one_model(states: int | None, file: Path | None, flag: str = "--network") -> None:
+    """Refuse a number of classes and a network, neither of them, and no class at all."""
+    if (states is None) == (file is None):
+        raise OptionError(f"give --states for a latent class model, or {flag}; one of the two.")
+    if states is not None and states < 1:
+        raise OptionError(f"--states {states}: there must be at least 1 hidden state.")
 
 
 def read(
-    data: Path,
-    network: Network | None,
-    missing: list[str] | None,
-    weights: str | None,
-    columns: list[str] | None,
-    exclude: list[str] | None,
+    data: Path, network: Network | None, reading: ReadOptions, settings: Settings = DEFAULTS
 ) -> Table:
     """Read the table, for a network if there is one, and say what was read."""
     if network is None:
-        table = read_table(data, **o.reading(data, missing, weights, columns, exclude))
+        table = api.as_table(data, reading)
     else:
-        if columns or exclude:
+        if reading["columns"] or reading["exclude"]:
             raise OptionError(
                 "--columns and --exclude have no meaning with a network: it says which columns are "
                 "used. Leave them out."
             )
-        table = api.table_for(data, network, missing=o.split(missing), weights=weights)
+        table = api.table_for(data, network, reading)
     audit(table)
+    if settings.missing_as_state:
+        _answers(table)
     return table
 
 
-def answers(table: Table, missing_as_state: bool) -> None:
+def doubt(states: Sequence[int], table: Table) -> None:
+    """Warn of numbers of states that the table can hardly have."""
+    for warning in check_states(states, table):
+        say(f"warning: {warning}")
+
+
+def _answers(table: Table) -> None:
     """Say what reading holes as answers means for this table."""
-    if not missing_as_state:
-        return
     if table.complete:
         say("note: no cell is missing, so --missing-as-state changes nothing.")
         return
@@ -51,10 +74,10 @@ def answers(table: Table, missing_as_state: bool) -> None:
     )
 
 
-def remind(network: Network, missing_as_state: bool) -> None:
+def remind(network: Network, settings: Settings) -> None:
     """Say that a model was fitted to holes as answers, where rows are not read so."""
     has = any(has_missing_state(column) for column in api.observed_columns(network))
-    if has and not missing_as_state:
+    if has and not settings.missing_as_state:
         say(
             "note: the model has states '(missing)', but missing cells are left open. To read them "
             "as that state, give --missing-as-state."

@@ -10,7 +10,6 @@ from typing import Any
 
 from lacunet.executor import on_threads
 from lacunet.files import write_text
-from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.paper import tables
 from lacunet.paper.design import PAPER, Design
 from lacunet.paper.experiments import Experimenter, run_all
@@ -18,6 +17,7 @@ from lacunet.paper.figures import write_figure
 from lacunet.paper.ledger import begin
 from lacunet.paper.page import findings, versions, write_page
 from lacunet.progress import Listener, ignore
+from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import Grid, Printable
 
 FULL_MODELS = 20
@@ -56,18 +56,17 @@ def reproduce(
     *,
     models: int = 1,
     datasets: int = 5,
-    seed: int = 0,
-    starts: int = DEFAULT_STARTS,
-    threads: int | None = None,
+    settings: Settings = DEFAULTS,
     design: Design = PAPER,
     command: str = "lacunet paper",
     listener: Listener = ignore,
 ) -> Reproduction:
     """Repeat CH96's experiments into a folder; what the folder has already is not done again."""
+    seed, starts = settings.seed, settings.starts
     asked = {"models": models, "datasets": datasets, "seed": seed, "starts": starts}
     ledger = begin(out, "results.jsonl", **asked)
     todo = list(design.tasks(models, datasets))
-    with on_threads(threads, listener) as executor:
+    with on_threads(settings.threads, listener) as executor:
         run_all(todo, Experimenter(design, seed, starts), ledger, executor)
     # In the order of the design, and only what was asked for: a longer earlier run changes nothing.
     records = [ledger.records[task.key] for task in todo]

@@ -24,7 +24,7 @@ SHAKES = 8  # random moves before a restart climbs again
 
 
 @dataclass(frozen=True)
-class Settings:
+class GreedySearch:
     """How to search."""
 
     max_parents: int | None = None
@@ -141,10 +141,10 @@ class Graph:
 class _Climb:
     """Greedy moves from one graph, with or without a tabu list."""
 
-    def __init__(self, score: FamilyScores, settings: Settings, rng: np.random.Generator) -> None:
-        self.score, self.settings, self.rng = score, settings, rng
+    def __init__(self, score: FamilyScores, search: GreedySearch, rng: np.random.Generator) -> None:
+        self.score, self.search, self.rng = score, search, rng
         n = len(score.cards)
-        self.max_parents = n if settings.max_parents is None else settings.max_parents
+        self.max_parents = n if search.max_parents is None else search.max_parents
         self.steps = 0
 
     def gain(self, graph: Graph, move: Move) -> float:
@@ -163,17 +163,17 @@ class _Climb:
         idle = 0
         while True:
             move, gain = self._best(graph, forbidden)
-            if move is None or (gain <= EQUAL and not self.settings.tabu):
+            if move is None or (gain <= EQUAL and not self.search.tabu):
                 return best, best_total
             graph.apply(move)
             self.steps += 1
             total += gain
             forbidden = [*forbidden, (min(move.u, move.v), max(move.u, move.v))]
-            forbidden = forbidden[len(forbidden) - self.settings.tabu :]
+            forbidden = forbidden[len(forbidden) - self.search.tabu :]
             idle += 1
             if total > best_total + EQUAL:
                 best, best_total, idle = graph.copy(), total, 0
-            if idle > max(self.settings.tabu, 0):
+            if idle > max(self.search.tabu, 0):
                 return best, best_total
 
     def _best(
@@ -195,17 +195,17 @@ class _Climb:
 def learn_structure(
     table: Table,
     alpha: float | str = 1.0,
-    settings: Settings | None = None,
+    search: GreedySearch | None = None,
     executor: Executor = SERIAL,
 ) -> Learned:
     """Search for the graph with the largest exact evidence, from the empty graph."""
-    settings = settings or Settings()
-    rng = np.random.default_rng(settings.seed)
+    search = search or GreedySearch()
+    rng = np.random.default_rng(search.seed)
     score = FamilyScores(table, alpha)
-    climb = _Climb(score, settings, rng)
+    climb = _Climb(score, search, rng)
     best, total = climb.run(Graph(len(table.columns)))
-    for k in range(settings.restarts):
-        executor.say(f"restart {k + 1}", k / settings.restarts)
+    for k in range(search.restarts):
+        executor.say(f"restart {k + 1}", k / search.restarts)
         shaken = best.copy()
         for _ in range(SHAKES):
             moves = list(shaken.moves(climb.max_parents))

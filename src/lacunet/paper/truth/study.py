@@ -10,11 +10,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from lacunet.evidence.clock import Goal
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import Executor, on_threads
 from lacunet.files import write_text
-from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import Ledger, begin
@@ -23,9 +21,10 @@ from lacunet.paper.truth import comparison_tables as tables
 from lacunet.paper.truth.measurements import Measurer, weight
 from lacunet.paper.truth.truth_curves import write_figure
 from lacunet.progress import Listener, ignore
+from lacunet.settings import Settings
 from lacunet.tabular import Grid, Printable
 
-STUDY = Goal(target=0.2, budget=20.0)  # of each evidence
+STUDY = Settings(target=0.2, budget=20.0)  # of each evidence
 SHOWN = ("csl", "laplace", "vb", "cs", "draper", "bic")  # on the terminal; the page has all
 
 
@@ -77,27 +76,23 @@ def study(
     *,
     models: int = 1,
     datasets: int = 5,
-    seed: int = 0,
-    starts: int = DEFAULT_STARTS,
-    target: float = STUDY.target,
-    budget: float = STUDY.budget,
-    threads: int | None = None,
+    settings: Settings = STUDY,
     design: Design = PAPER,
     command: str = "lacunet paper --truth",
     listener: Listener = ignore,
 ) -> TruthStudy:
     """Hold every score against the measured evidence; what the folder has is not done again."""
-    goal = Goal(target, budget)
-    asked = {"models": models, "datasets": datasets, "seed": seed, "starts": starts}
+    seed, starts, goal = settings.seed, settings.starts, settings.goal()
+    asked: dict[str, Any] = {"models": models, "datasets": datasets, "seed": seed, "starts": starts}
     ledger = begin(out, "truth.jsonl", **asked)
     todo = list(design.truth_tasks(models, datasets))
-    with on_threads(threads, listener) as executor:
+    with on_threads(settings.threads, listener) as executor:
         prepare_sampling(executor)
         measurer = Measurer(Experimenter(design, seed, starts), goal, executor.silent())
         _measure_all(todo, measurer, ledger, executor)
     records = [ledger.records[task.key] for task in todo]
-    settings = {**asked, "target": target, "budget": budget, "command": command}
-    return _write(records, design, Path(out), {**settings, "versions": versions()})
+    asked |= {"target": goal.target, "budget": goal.budget, "command": command}
+    return _write(records, design, Path(out), {**asked, "versions": versions()})
 
 
 def _measure_all(
@@ -119,7 +114,7 @@ def _measure_all(
 
 
 def _write(
-    records: list[dict[str, Any]], design: Design, folder: Path, settings: dict[str, Any]
+    records: list[dict[str, Any]], design: Design, folder: Path, asked: dict[str, Any]
 ) -> TruthStudy:
     """Write tables, figures and the page."""
     measured = tables.measured(records)
@@ -134,7 +129,7 @@ def _write(
     lines = findings(errors, choices, starts)
     page = render(
         "truth/page.html.j2",
-        {**document, "figures": figures, "findings": lines, "settings": settings},
+        {**document, "figures": figures, "findings": lines, "settings": asked},
         names=tables.NAMES,
         ways=tables.WAYS,
     )

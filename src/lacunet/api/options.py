@@ -1,0 +1,218 @@
+"""Which options each function of the Python interface has: one dictionary type for each set.
+
+Type checkers read them (PEP 692). While the program runs they say which fields of `Settings` a
+function takes; meanings and defaults come from there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
+
+from lacunet.data import read_table
+from lacunet.model.prior import Alpha
+from lacunet.settings import OPTIONS, Settings
+from lacunet.state import State
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SHARED = {
+    "settings": "What to start from; options that are named beside it count first.",
+    "listener": "Gets progress events.",
+}
+
+
+class RowOptions(TypedDict, total=False):
+    """Of `query`."""
+
+    missing: Sequence[State]
+
+
+class AssignOptions(RowOptions, total=False):
+    """Of `assign`."""
+
+    missing_as_state: bool
+
+
+class ReadOptions(RowOptions, total=False):
+    """Of `read_table`, and so of all that read a table."""
+
+    weights: str | None
+    columns: Sequence[str] | None
+    exclude: Sequence[str]
+
+
+class SeedOptions(TypedDict, total=False):
+    """Of `simulate`."""
+
+    seed: int
+
+
+class DrawOptions(SeedOptions, total=False):
+    """Of `random_model`."""
+
+    alpha: Alpha
+
+
+class GraphOptions(DrawOptions, ReadOptions, total=False):
+    """Of `learn_structure`."""
+
+
+class ThreadOptions(SeedOptions, ReadOptions, total=False):
+    """Of all that work on a table with threads."""
+
+    threads: int | None
+
+
+class RatioOptions(ThreadOptions, total=False):
+    """Of `likelihood_ratio_test`."""
+
+    starts: int
+
+
+class BoundOptions(ThreadOptions, total=False):
+    """Of `log_evidence_bounds`."""
+
+    alpha: Alpha
+    target: float
+    budget: float | str
+
+
+class EvidenceOptions(BoundOptions, total=False):
+    """Of `log_evidence`."""
+
+    method: str
+
+
+class LearnOptions(ThreadOptions, total=False):
+    """Of all that look for a maximum."""
+
+    estimate: str
+    alpha: Alpha
+    starts: int
+    schedule: str
+
+
+class HoleOptions(LearnOptions, total=False):
+    """Of `compare_missing`."""
+
+    scores: str | Sequence[str]
+
+
+class FitOptions(LearnOptions, total=False):
+    """Of `fit`."""
+
+    missing_as_state: bool
+
+
+class SelectOptions(FitOptions, total=False):
+    """Of `select` and `compare`."""
+
+    scores: str | Sequence[str]
+    dimension: str
+    evidence: bool
+    calibrate: bool
+    target: float
+    budget: float | str
+
+
+class ModelOptions(ReadOptions, total=False):
+    """Of all that hold a table against a model."""
+
+    missing_as_state: bool
+
+
+class ScoreOptions(ModelOptions, total=False):
+    """Of `score`."""
+
+    scores: str | Sequence[str]
+    estimate: str
+    dimension: str
+    threads: int | None
+
+
+class IntervalOptions(ThreadOptions, total=False):
+    """Of `intervals`."""
+
+    level: float
+    bootstrap: int
+    missing_as_state: bool
+
+
+def divide(settings: Settings, options: Mapping[str, Any]) -> tuple[Settings, ReadOptions]:
+    """Give the settings as some options change them, and how to read the table."""
+    changes = {name: value for name, value in options.items() if name in OPTIONS}
+    reading = {name: value for name, value in options.items() if name not in OPTIONS}
+    return replace(settings, **changes) if changes else settings, cast(ReadOptions, reading)
+
+
+def options_of(function: Callable[..., Any]) -> dict[str, str]:
+    """Give the options that a function has, and their types, as its `**options` are annotated."""
+    (kind,) = get_args(get_type_hints(function)["options"])
+    types = kind.__annotations__
+    known = [*OPTIONS, *ReadOptions.__annotations__]
+    return {name: types[name].__forward_arg__ for name in known if name in types}
+
+
+def defaults_of(function: Callable[..., Any]) -> Settings:
+    """Give the settings that a function starts from."""
+    found: Settings = inspect.signature(function).parameters["settings"].default
+    return found
+
+
+def with_options(function: F) -> F:
+    """Show the options of a function one by one, to `help` and to editors, and refuse any other.
+
+    In its docstring, `**options` becomes their meanings.
+    """
+    signature = _written_out(function)
+    names = list(signature.parameters)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, n=1)
+                hint = f"Did you mean '{near[0]}'?" if near else f"It has {', '.join(names)}."
+                raise TypeError(f"{function.__name__}() has no option '{name}'. {hint}")
+        return function(*args, **given)
+
+    checked.__signature__ = signature  # type: ignore[attr-defined]
+    shared = [n for n in names if n in options_of(function) or n in SHARED]
+    lines = textwrap.indent("\n".join(_meanings(shared)), "    ")
+    checked.__doc__ = (function.__doc__ or "").replace("    **options", lines)
+    return cast(F, checked)
+
+
+def _written_out(function: Callable[..., Any]) -> inspect.Signature:
+    """Give the signature with every option in the place of `**options`."""
+    own = inspect.signature(function)
+    read = inspect.signature(read_table).parameters
+    parameters = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    for name, kind in options_of(function).items():
+        default = getattr(defaults_of(function), name) if name in OPTIONS else read[name].default
+        default = default.value if isinstance(default, StrEnum) else default
+        word = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, word, default=default, annotation=kind))
+    parameters.sort(key=lambda p: p.name in SHARED)  # these come last
+    return own.replace(parameters=parameters)
+
+
+def _meanings(names: Sequence[str]) -> Iterator[str]:
+    """Describe, as docstrings do, what functions have in common."""
+    reading = [name for name in names if name in ReadOptions.__annotations__]
+    told = {
+        **{n: f"{o.metadata['meaning']} {o.metadata['in_python']}" for n, o in OPTIONS.items()},
+        ", ".join(reading): "As for `read_table`.",
+        **SHARED,
+    }
+    for name, meaning in told.items():
+        if name in names or name == ", ".join(reading):
+            yield name
+            yield textwrap.indent(textwrap.fill(meaning, 88, break_on_hyphens=False), "    ")

@@ -1,0 +1,181 @@
+"""How to work: every option with its meaning, its default and its limits, in one frozen value.
+
+What to work on (data, networks, numbers of states) stays an argument: it differs from function to
+function. How to work does not, so it is said here and nowhere else: functions and commands take
+their options, defaults and descriptions from these fields, and whoever holds `Settings` knows that
+they have been checked. The layers below get the small values that they ask for: `options`, `goal`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, TypeAlias
+
+from lacunet.describe.bootstrap import check_number
+from lacunet.describe.intervals import FEWEST, LEVEL, check_level
+from lacunet.errors import OptionError
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.measure import Method
+from lacunet.learn.fit import DEFAULT_STARTS, Options
+from lacunet.learn.objective import Estimate
+from lacunet.learn.schedules import Schedule
+from lacunet.model.prior import PAPER_ALPHA, Alpha, check_alpha
+from lacunet.scores import GROUPS, SCORES, Score, choose_scores
+
+Names: TypeAlias = str | Sequence[str]  # with commas between, or one by one
+
+DIMENSIONS = ("parameters", "rank")
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # of a time that is given as a text
+
+
+def _option(default: Any, meaning: str, *, in_python: str = "", **more: Any) -> Any:
+    """Make a field with its one description; `in_python` is what a text could not say."""
+    return field(default=default, metadata={"meaning": meaning, "in_python": in_python}, **more)
+
+
+def _unknown(name: str, value: object, allowed: Sequence[str]) -> OptionError:
+    return OptionError(f"{name} '{value}' is not known. Choose from {', '.join(allowed)}.")
+
+
+def _exponent(alpha: Alpha) -> Alpha:
+    """Refuse what is no prior, and read a number that is given as a text.
+
+    >>> _exponent("1.5"), _exponent("bdeu:10")
+    (1.5, 'bdeu:10')
+    """
+    check_alpha(alpha)
+    try:
+        return float(alpha) if isinstance(alpha, str) else alpha
+    except ValueError:
+        return alpha
+
+
+def _seconds(time: float | str) -> float:
+    """Read a time that is given as a text.
+
+    >>> _seconds("90"), _seconds("1.5m"), _seconds("1h")
+    (90.0, 90.0, 3600.0)
+    """
+    if not isinstance(time, str):
+        return time
+    number, unit = (time[:-1], time[-1]) if time[-1:] in UNITS else (time, "s")
+    try:
+        seconds = float(number) * UNITS[unit]
+    except ValueError:
+        seconds = math.nan
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise OptionError(f"--budget '{time}' is no time. Give for example 60s, 5m or 1h.")
+    return seconds
+
+
+@dataclass(frozen=True, repr=False)
+class Settings:
+    """How to learn, score and measure: checked when it is made, and never again."""
+
+    scores: Names = _option(
+        "usual",
+        f"Scores, with commas between: {', '.join(s.name for s in SCORES)}; "
+        f"usual ({', '.join(s.name for s in GROUPS['usual'])}), or all.",
+        in_python="Or a sequence of their names.",
+    )
+    estimate: str = _option(Estimate.MAP, "Parameters to learn: map (as the paper) or ml.")
+    alpha: Alpha = _option(
+        PAPER_ALPHA,
+        "Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent sample "
+        "size).",
+        in_python="Or a mapping with a number or table for each family, by child.",
+        hash=False,
+    )
+    starts: int = _option(DEFAULT_STARTS, "Random starts of EM.")
+    schedule: str = _option(
+        Schedule.DEFAULT,
+        "default: the highest maximum of several starts; thorough: look further for it, some 5 "
+        "times as long; mass: the maximum with most of the posterior around it; paper: exactly "
+        "CH96.",
+    )
+    seed: int = _option(0, "Seed; the same seed gives the same numbers.")
+    threads: int | None = _option(
+        None, "Threads (default: one per core); the numbers do not depend on it."
+    )
+    dimension: str = _option(
+        DIMENSIONS[0], "What counts as d: parameters, or the rank of the observable Jacobian."
+    )
+    missing_as_state: bool = _option(
+        False,
+        "Treat a missing cell as an answer: one more state, '(missing)', of its column.",
+        in_python="Then the evidence is about other data: see `compare_missing`.",
+    )
+    evidence: bool = _option(
+        False,
+        "Measure the evidence itself of every candidate, with error bars; it then decides.",
+    )
+    calibrate: bool = _option(
+        False,
+        "Measure the evidence of the best few candidates: how far is each score from it?",
+    )
+    method: str = _option(
+        Method.AUTO,
+        "exact: sum over all completions; smc: particles that take in case after case; ais: "
+        "annealing from modes; auto: the cheapest that does.",
+    )
+    target: float = _option(Goal.target, "Standard error of a sampled evidence to reach, in nats.")
+    budget: float | str = _option(
+        Goal.budget, "Time after which nothing new is sampled: 60s, 5m, 1h, or seconds."
+    )
+    level: float = _option(LEVEL, "Level of confidence of --intervals.")
+    bootstrap: int = _option(
+        0, "Replicates of a parametric bootstrap: --intervals from it, not the Hessian."
+    )
+    options: Options = field(init=False, repr=False, compare=False)  # what learning asks for
+
+    def __post_init__(self) -> None:
+        def put(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)  # it is not frozen before it is whole
+
+        if not isinstance(self.scores, str):
+            put("scores", tuple(self.scores))
+        choose_scores(self.scores)
+        if self.dimension not in DIMENSIONS:
+            raise _unknown("dimension", self.dimension, DIMENSIONS)
+        for name, kind in (("estimate", Estimate), ("schedule", Schedule), ("method", Method)):
+            value = getattr(self, name)
+            if value not in list(kind):
+                raise _unknown(name, value, list(kind))
+            put(name, kind(value))
+        put("alpha", _exponent(self.alpha))
+        if self.threads is not None and self.threads < 1:
+            raise OptionError(f"{self.threads} threads: there must be at least 1.")
+        learning = Estimate(self.estimate), Schedule(self.schedule), self.starts, self.seed
+        put("options", Options(*learning))
+        put("budget", _seconds(self.budget))
+        self.goal()
+        check_level(self.level)
+        if self.bootstrap:
+            check_number(self.bootstrap, FEWEST)
+
+    def goal(self) -> Goal:
+        """What to reach in measuring the evidence, and when to stop; its clock starts now."""
+        return Goal(self.target, float(self.budget))
+
+    @property
+    def chosen_scores(self) -> tuple[Score, ...]:
+        """The scores themselves."""
+        return choose_scores(self.scores)
+
+    @property
+    def rank(self) -> bool:
+        """Whether d is the rank of the observable distribution's Jacobian."""
+        return self.dimension == "rank"
+
+    def __repr__(self) -> str:
+        """Say what is not as usual."""
+        values = {name: getattr(self, name) for name in OPTIONS}
+        changed = {n: v for n, v in values.items() if v != OPTIONS[n].default}
+        words = (f"{n}={getattr(v, 'value', v)!r}" for n, v in changed.items())
+        return f"Settings({', '.join(words)})"
+
+
+OPTIONS: dict[str, Field[Any]] = {f.name: f for f in fields(Settings) if f.init}  # by name
+DEFAULTS = Settings()
