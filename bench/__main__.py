@@ -28,6 +28,7 @@ PARTS = {
     "evidence": ("evidence",),
     "laplace": ("laplace",),
     "scaling": ("scaling",),
+    "threads": ("threads",),
     "memory": ("memory",),
     "networks": ("networks.alarm_em", "networks.before", "networks.million", "networks.chain"),
     "paper": ("paper",),

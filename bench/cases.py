@@ -74,3 +74,4 @@ F = Case("f", leaves=64, states=2, classes=36, rows=400, truth=32)  # Table 2's 
 G_ONE = Case("g", leaves=50, states=4, classes=10, rows=20_000)
 G_TEN = Case("g", leaves=50, states=4, classes=10, rows=200_000)
 G_MEMORY = Case("g", leaves=50, states=4, classes=10, rows=500_000)
+M = Case("m", leaves=40, states=2, classes=10, rows=50_000)

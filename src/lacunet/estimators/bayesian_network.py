@@ -71,6 +71,11 @@ class BayesianNetworkModel(HiddenStateEstimator):
     feature_names_in_ : ndarray of str
         Their names, where X has any.
 
+    Notes
+    -----
+    A fitted estimator holds the distinct rows of its table, in `fit_`: mind that before you share a
+    pickle of it.
+
     Examples
     --------
     A hidden state behind each of two pairs of columns, the first a cause of the second:

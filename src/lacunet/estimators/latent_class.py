@@ -77,6 +77,9 @@ class LatentClassModel(HiddenStateEstimator):
     Every distinct value of a column is a state. A column of numbers that look continuous is taken
     as it is, with a warning: put such numbers into bins first.
 
+    A fitted estimator holds the distinct rows of its table, in `fit_`: mind that before you share a
+    pickle of it.
+
     Examples
     --------
     >>> import pandas as pd
