@@ -24,13 +24,9 @@ from lacunet.api import (
     select as select,
     simulate as simulate,
 )
-from lacunet.data import (
-    Column as Column,
-    Table as Table,
-    dataset_path as dataset_path,
-    load_dataset as load_dataset,
-    read_table as read_table,
-)
+from lacunet.data.datasets import dataset_path as dataset_path, load_dataset as load_dataset
+from lacunet.data.read import read_table as read_table
+from lacunet.data.table import Column as Column, Table as Table
 from lacunet.describe.bootstrap_test import RatioTest as RatioTest
 from lacunet.describe.em_traces import Traces as Traces
 from lacunet.describe.intervals import Intervals as Intervals

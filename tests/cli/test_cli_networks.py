@@ -10,7 +10,7 @@ import pytest
 
 import lacunet as package
 from lacunet.api import observed_columns
-from lacunet.data import write_codes
+from lacunet.data.write import write_codes
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import uniform_alpha
 from lacunet.model.sampling import sample_codes

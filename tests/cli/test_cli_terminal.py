@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from lacunet import api, dataset_path
-from lacunet.data import write_codes
+from lacunet.data.write import write_codes
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX terminal")
 

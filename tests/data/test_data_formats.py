@@ -10,16 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lacunet.data import (
-    Column,
-    Table,
-    append_columns,
-    column_names,
-    read_rows,
-    read_table,
-    write_codes,
-)
-from lacunet.data.write import labelled_frame
+from lacunet.data import Column, Table
+from lacunet.data.read import read_rows, read_table
+from lacunet.data.write import append_columns, column_names, labelled_frame, write_codes
 from lacunet.errors import DataError, OptionError
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from lacunet.data import read_rows, read_table
 from lacunet.data.discover import canonical, infer, match, natural
+from lacunet.data.read import read_rows, read_table
 from lacunet.errors import DataError
 
 

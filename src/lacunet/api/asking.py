@@ -17,8 +17,9 @@ from lacunet.api.inputs import (
 from lacunet.api.options import AssignOptions, RowOptions, divide, with_options
 from lacunet.api.results import Assigned, Assignment
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.data import Table, read_rows
+from lacunet.data import Table
 from lacunet.data.missing_state import put_missing_states
+from lacunet.data.read import read_rows
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.inference.asking.query import posterior
 from lacunet.model.network import Model, Network

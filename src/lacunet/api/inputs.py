@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from lacunet.api.options import ReadOptions
-from lacunet.data import Column, Table, column_names, read_table
+from lacunet.data import Column, Table
 from lacunet.data.audit import COUNTS
+from lacunet.data.read import read_table
+from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
 from lacunet.model.formats import read_network
 from lacunet.model.network import Model, Network, hide, with_hidden

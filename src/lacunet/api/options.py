@@ -15,7 +15,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
-from lacunet.data import read_table
+from lacunet.data.read import read_table
 from lacunet.model.prior import Alpha
 from lacunet.settings import OPTIONS, Settings
 from lacunet.state import State

@@ -12,7 +12,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import Format, command, say, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import remind
-from lacunet.data import append_columns, check_table_file, column_names
+from lacunet.data.write import append_columns, check_table_file, column_names
 from lacunet.report.documents import assignment_document
 from lacunet.settings import Settings
 

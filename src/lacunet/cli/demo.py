@@ -12,7 +12,8 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, command, progress, say, show
 from lacunet.cli.table_words import audit
-from lacunet.data import dataset_path, read_table
+from lacunet.data.datasets import dataset_path
+from lacunet.data.read import read_table
 from lacunet.files import check_folder
 from lacunet.report.documents import selection_document
 from lacunet.report.folder import save_selection

@@ -14,7 +14,7 @@ import typer
 from lacunet.api.options import ReadOptions, defaults_of
 from lacunet.cli.console import Format
 from lacunet.cli.parsing import split
-from lacunet.data import column_names
+from lacunet.data.write import column_names
 from lacunet.errors import OptionError
 from lacunet.settings import OPTIONS, Settings
 

@@ -9,7 +9,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import Format, command, tell
-from lacunet.data import check_table_file, write_codes
+from lacunet.data.write import check_table_file, write_codes
 from lacunet.settings import Settings
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
-from lacunet.data.text import TextFile, open_text
+from lacunet.data.text import open_text
 from lacunet.errors import DataError
 
 if TYPE_CHECKING:
@@ -68,32 +68,6 @@ class FrameSource:
     def where(self, row: int) -> str:
         """Say where a row is; the first row is 1."""
         return f"row {row}"
-
-
-@dataclass(frozen=True)
-class TextSource:
-    """A delimited text file; it declares no categories."""
-
-    text: TextFile
-    categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict, init=False)
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self.text.name
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
-        return self.text.columns
-
-    def batches(self, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Give the wanted columns as text, piece by piece."""
-        return self.text.batches(wanted)
-
-    def where(self, row: int) -> str:
-        """Say where a row is; the first row is 1."""
-        return self.text.where(row)
 
 
 def open_source(source: object) -> Source:
@@ -149,7 +123,7 @@ def _open_path(path: Path) -> Source:
         if path.stat().st_size == 0:
             raise DataError(f"{path} is empty. The first line must name the columns.")
         if ending in TEXT:
-            return TextSource(open_text(path))
+            return open_text(path)
         if ending in PARQUET:
             return _open_lazy(pl.scan_parquet(path, glob=False), str(path), sliced=True)
         return _open_lazy(pl.scan_ipc(path, glob=False), str(path), sliced=False)

@@ -19,8 +19,10 @@ import polars as pl
 from lacunet.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from lacunet.state import State
 
 SEPARATORS = (",", ";", "\t", "|")
 PIECE = 1 << 18  # bytes per piece: short cells take some ten times that while they are parsed
@@ -43,7 +45,7 @@ _MAGIC = {
 
 @dataclass
 class TextFile:
-    """A delimited text file, its header read."""
+    """A delimited text file, its header read: a `Source` that declares no categories."""
 
     path: Path
     separator: str
@@ -51,6 +53,7 @@ class TextFile:
     start: int  # byte at which the first data row begins
     header_line: int  # number of the last line of the header, from 1
     lines_are_rows: bool = True  # until a quoted cell with a line break is met
+    categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict, init=False)
     _blank: int | None = field(default=None, init=False)  # row of a blank line, maybe a last one
 
     @property

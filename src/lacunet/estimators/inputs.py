@@ -13,10 +13,11 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.data import Column, Table, column_names
+from lacunet.data import Column, Table
 from lacunet.data.coded_rows import Rows, Unseen, code_rows
 from lacunet.data.column_checks import looks_continuous, looks_like_identifier
 from lacunet.data.discover import shown
+from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State
 

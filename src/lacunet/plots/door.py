@@ -6,17 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lacunet.charts.style import (
-    LINE,
-    MAIN_LINE,
-    MAIN_MARK,
-    MARK,
-    MOST_TICKS,
-    PRINT,
-    STEPS,
-    TEXT,
-    Look,
-)
+from lacunet.charts import style
+from lacunet.charts.style import PRINT
 from lacunet.optional import require
 
 if TYPE_CHECKING:
@@ -25,7 +16,7 @@ if TYPE_CHECKING:
 
 ONE_COLUMN = (3.4, 2.5)  # inches: one column of a paper
 SMALL, SMALLER = 8.0, 7.0  # points
-POINTS = SMALLER / TEXT  # in a figure, for each pixel on a page
+POINTS = SMALLER / style.TEXT  # in a figure, for each pixel on a page
 THIN = 0.6  # points
 GREY = PRINT.curves[-1]
 SETTINGS = {
@@ -67,20 +58,20 @@ def level_lines(ax: Axes) -> None:
 def round_numbers(axis: Axis, *, whole: bool = False) -> None:
     """Put round numbers on an axis, written out."""
     ticker = load("ticker")
-    axis.set_major_locator(ticker.MaxNLocator(MOST_TICKS, steps=STEPS, integer=whole))
+    axis.set_major_locator(ticker.MaxNLocator(style.MOST_TICKS, steps=style.STEPS, integer=whole))
     axis.set_major_formatter(ticker.ScalarFormatter(useOffset=False))
 
 
-def curve(look: Look, *, main: bool = False) -> dict[str, Any]:
+def curve(look: style.Look, *, main: bool = False) -> dict[str, Any]:
     """How matplotlib draws a curve."""
     corners = [(x, -y) for x, y in (*look.corners, *look.corners[:1])]
     reach = max((abs(v) for corner in corners for v in corner), default=1.0)
     return {
         "color": PRINT.curves[look.colour],
         "linestyle": (0, look.dash) if look.dash and not main else "-",
-        "linewidth": POINTS * (MAIN_LINE if main else LINE),
+        "linewidth": POINTS * (style.MAIN_LINE if main else style.LINE),
         "marker": corners or "o",
-        "markersize": 2 * reach * POINTS * (MAIN_MARK if main else MARK),
+        "markersize": 2 * reach * POINTS * (style.MAIN_MARK if main else style.MARK),
         "markeredgewidth": 0.0,
         "zorder": 3.0 if main else 2.0,
     }

@@ -116,8 +116,30 @@ def check_table(
     return np.where((off > FLOAT_NOISE)[..., None], table / sums[..., None], table)
 
 
-def assemble(network: Network, tables: Sequence[FloatArray], wheres: Sequence[str]) -> Model:
-    """Check one table per variable, as printed, and give the model with the usual prior."""
+def check_shape(array: FloatArray, what: str, where: str, shape: tuple[int, ...]) -> FloatArray:
+    """Refuse numbers that are not as many as parents and states ask for."""
+    if array.shape != shape:
+        raise ModelError(
+            f"{where}: its {what} has shape {array.shape}, but its parents and states "
+            f"ask for {shape}."
+        )
+    return array
+
+
+def check_exponents(alpha: FloatArray, where: str) -> FloatArray:
+    """Refuse what is no prior of a family."""
+    if not (np.isfinite(alpha).all() and (alpha > 0).all()):
+        raise ModelError(f"{where}: every alpha must be a number above 0.")
+    return alpha
+
+
+def assemble(
+    network: Network,
+    tables: Sequence[FloatArray],
+    wheres: Sequence[str],
+    alpha: float = PAPER_ALPHA,
+) -> Model:
+    """Check one table per variable, as printed, and give the model with the same α everywhere."""
 
     def by_name(i: int) -> Callable[[tuple[int, ...]], str]:
         labels = [network.variables[v].labels for v in network.layout.families[i]]
@@ -128,7 +150,7 @@ def assemble(network: Network, tables: Sequence[FloatArray], wheres: Sequence[st
         for i, table in enumerate(tables)
     ]
     layout = network.layout
-    return Model(network, layout.flat(checked), uniform_alpha(layout, PAPER_ALPHA))
+    return Model(network, layout.flat(checked), uniform_alpha(layout, alpha))
 
 
 def numbers(words: Sequence[str], shape: tuple[int, ...], where: str) -> FloatArray:

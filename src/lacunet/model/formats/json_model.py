@@ -21,7 +21,14 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats.assembly import Family, check_table, connect, shapes
+from lacunet.model.formats.assembly import (
+    Family,
+    check_exponents,
+    check_shape,
+    check_table,
+    connect,
+    shapes,
+)
 from lacunet.model.network import Model, Variable
 
 FORMAT = "lacunet-model/1"
@@ -151,12 +158,7 @@ def _all_numbers(value: Any) -> bool:
 
 def _table(entry: Mapping[str, Any], where: str, shape: tuple[int, ...]) -> FloatArray:
     table = _numbers(_get(entry, "table", where), "table", where, shape)
-    if table.shape != shape:
-        raise ModelError(
-            f"{where}: its table has shape {table.shape}, but its parents and states "
-            f"ask for {shape}."
-        )
-    return check_table(table, where)
+    return check_table(check_shape(table, "table", where, shape), where)
 
 
 def _alpha(entry: Mapping[str, Any], where: str, shape: tuple[int, ...]) -> FloatArray:
@@ -165,6 +167,4 @@ def _alpha(entry: Mapping[str, Any], where: str, shape: tuple[int, ...]) -> Floa
         raise ModelError(
             f"{where}: its alpha has shape {alpha.shape}. Give one number, or {shape}."
         )
-    if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-        raise ModelError(f"{where}: every alpha must be a number above 0.")
-    return np.broadcast_to(alpha, shape)
+    return np.broadcast_to(check_exponents(alpha, where), shape)

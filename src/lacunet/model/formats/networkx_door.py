@@ -12,7 +12,14 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats.assembly import Family, assemble, connect, shapes
+from lacunet.model.formats.assembly import (
+    Family,
+    assemble,
+    check_exponents,
+    check_shape,
+    connect,
+    shapes,
+)
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA, check_alpha
 from lacunet.optional import require
@@ -81,17 +88,9 @@ def _array(value: Any, what: str, shape: tuple[int, ...], family: Family) -> Flo
         raise ModelError(
             f"{family.where}: its {what} is not an array of numbers of shape {shape}."
         ) from None
-    if array.shape != shape:
-        raise ModelError(
-            f"{family.where}: its {what} has shape {array.shape}, but its parents and states "
-            f"ask for {shape}."
-        )
-    return array
+    return check_shape(array, what, family.where, shape)
 
 
 def _alpha(value: Any, shape: tuple[int, ...], family: Family) -> FloatArray:
     whole = np.full(shape, value) if np.ndim(value) == 0 else value
-    array = _array(whole, "alpha", shape, family)
-    if not (np.isfinite(array).all() and (array > 0).all()):
-        raise ModelError(f"{family.where}: every alpha must be a number above 0.")
-    return array
+    return check_exponents(_array(whole, "alpha", shape, family), family.where)

@@ -13,7 +13,7 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, connect
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.model.prior import PAPER_ALPHA
 from lacunet.optional import require
 
 
@@ -68,8 +68,7 @@ def from_pgmpy(other: Any, alpha: float = PAPER_ALPHA) -> Model:
         families.append(Family(name, parents, where))
     network, _ = connect(variables, families, "node")
     tables = [_table(cpd, network, i) for i, cpd in enumerate(cpds)]
-    model = assemble(network, tables, [f.where for f in families])
-    return Model(network, model.theta, uniform_alpha(network.layout, alpha))
+    return assemble(network, tables, [f.where for f in families], alpha)
 
 
 def _table(cpd: Any, network: Network, i: int) -> FloatArray:

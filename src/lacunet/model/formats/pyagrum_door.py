@@ -14,7 +14,7 @@ from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, connect
 from lacunet.model.formats.typed import to_properties, variable
 from lacunet.model.network import Model
-from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.model.prior import PAPER_ALPHA
 from lacunet.optional import require
 
 
@@ -55,5 +55,4 @@ def from_pyagrum(other: Any, alpha: float = PAPER_ALPHA) -> Model:
         array = np.asarray(cpt.toarray(), dtype=np.float64)
         tables.append(np.transpose(array, [axes.index(name) for name in (*parents, v.name())]))
     network, _ = connect(variables, families, "node")
-    model = assemble(network, tables, [f.where for f in families])
-    return Model(network, model.theta, uniform_alpha(network.layout, alpha))
+    return assemble(network, tables, [f.where for f in families], alpha)

@@ -1,9 +1,4 @@
-"""Write the three published data sets: one line per pattern of answers, with its count.
-
-Run with `python -m lacunet.data.bundled.make_published`.
-"""
-
-from __future__ import annotations
+"""The three published data sets: one line per pattern of answers, with its count."""
 
 from pathlib import Path
 
@@ -30,17 +25,10 @@ PUBLISHED: dict[str, tuple[str, dict[int, int]]] = {
 }  # fmt: skip
 
 
-def main() -> None:
-    """Write the files beside this script."""
+def write_published(folder: Path) -> None:
     for name, (variables, patterns) in PUBLISHED.items():
         columns = variables.split()
         lines = [",".join([*columns, "count"])]
         for pattern, count in sorted(patterns.items()):
             lines.append(",".join([*f"{pattern:0{len(columns)}b}", str(count)]))
-        path = Path(__file__).with_name(f"{name}.csv")
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        print(f"{path.name}: {len(patterns)} patterns, {sum(patterns.values())} cases")
-
-
-if __name__ == "__main__":
-    main()
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,11 +1,8 @@
-"""Write a simulated survey on how people live and travel to work.
+"""A simulated survey on how people live and travel to work.
 
 Three kinds of people answer eight questions; the kind is not written down. About 12 % of the
 answers are missing at random, and a few people answered nothing.
-Run with `python -m lacunet.data.bundled.make_survey`.
 """
-
-from __future__ import annotations
 
 import csv
 from pathlib import Path
@@ -47,8 +44,7 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]] = {
 }
 
 
-def main() -> None:
-    """Write the file beside this script."""
+def write_survey(path: Path) -> None:
     rng = np.random.default_rng(SEED)
     kind = rng.choice(len(KINDS), size=PEOPLE, p=KINDS)
     answers = []
@@ -59,13 +55,7 @@ def main() -> None:
     hole = rng.random(table.shape) < MISSING
     hole[rng.choice(PEOPLE, size=SILENT, replace=False)] = True
     table[hole] = ""
-    path = Path(__file__).with_name("survey.csv")
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(QUESTIONS)
         writer.writerows(table.tolist())
-    print(f"{path.name}: {PEOPLE} people, {hole.mean():.1%} of the answers missing")
-
-
-if __name__ == "__main__":
-    main()

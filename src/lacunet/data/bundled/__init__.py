@@ -1,1 +1,0 @@
-"""The bundled data sets and the scripts that wrote them."""
