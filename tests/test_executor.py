@@ -9,6 +9,7 @@ import pytest
 
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Serial, Threads, on_threads
+from lacunet.settings import Settings
 
 COUNTS = (1, 2, 7)
 
@@ -144,11 +145,8 @@ def test_work_that_nobody_wants_ends_at_its_next_step():
 
 @pytest.mark.parametrize("threads", [0, -1])
 def test_no_threads_are_refused(threads):
-    with (
-        pytest.raises(OptionError, match=f"{threads} threads: there must be at least 1."),
-        on_threads(threads),
-    ):
-        pass
+    with pytest.raises(OptionError, match=f"{threads} threads: there must be at least 1."):
+        Settings(threads=threads)
 
 
 # What the listener hears.
