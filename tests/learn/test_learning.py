@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from lacunet.learn.basis import LogBasis, RootBasis, basis_for
 
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
@@ -12,7 +13,6 @@ from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.learn import starts as starting
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
-from lacunet.learn.basis import LogBasis, RootBasis, basis_for
 from lacunet.learn.curvature import least_curvature
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective

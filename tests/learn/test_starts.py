@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from lacunet.model.counts import log_bd
 
 from lacunet.flags import Kind
 from lacunet.inference.problem import problem_of_codes
@@ -15,7 +16,6 @@ from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.ranks import density, is_better, mass, states_in_use
 from lacunet.learn.schedules import Schedule, climb_from_starts
 from lacunet.learn.wander import wander
-from lacunet.model.counts import log_bd
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from lacunet.model.counts import log_bd
 
 import network_oracle as oracle
 from lacunet.data.datasets import load_dataset
@@ -16,7 +17,6 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.sampling import passes as sequential
 from lacunet.inference.sampling.passes import Rule, run_passes
 from lacunet.learn.fit import Options
-from lacunet.model.counts import log_bd
 from lacunet.scores import ScoreInput
 from lacunet.scores.sequential import SEQUENTIAL
 from network_problems import MODES, NetworkCase, build, engine, make, network_cases

@@ -10,10 +10,11 @@ from lacunet.api.inputs import ModelLike, as_model, observed_columns
 from lacunet.api.options import DrawOptions, SeedOptions, divide, with_options
 from lacunet.arrays import CodeArray
 from lacunet.errors import OptionError
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 from lacunet.settings import DEFAULTS, Settings
 
 

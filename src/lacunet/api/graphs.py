@@ -55,5 +55,5 @@ def with_parameters(network: Network, table: Table, alpha: Alpha) -> Model:
     """Give a network without hidden variables its expected parameters, from complete data."""
     exponents = dirichlet(network, alpha)
     layout = network.layout
-    N = build_problem(table, network, exponents).components.seen + exponents
+    N = build_problem(table, network, exponents).seen + exponents
     return Model(network, N / layout.spread(layout.sum_k(N)), exponents)

@@ -26,7 +26,6 @@ from lacunet.executor import Executor
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
-from lacunet.inference.sampling.draws import case_counts
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.occupancy import log_factors
@@ -62,7 +61,7 @@ class Leg:
     @property
     def work(self) -> float:
         """Hidden components drawn, with parameters and densities that cost about as much."""
-        components = sum(map(len, case_counts(self.annealing.path.problem)))
+        components = sum(map(len, self.annealing.path.problem.components.counts))
         return 2.0 * components * self.steps * len(self.log_weights)
 
     def cost(self) -> float:

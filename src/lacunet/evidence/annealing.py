@@ -19,6 +19,7 @@ from lacunet.evidence.path import Path
 from lacunet.executor import Executor
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
+from lacunet.model import conjugacy
 
 GROUP = 16  # chains that move together: enough to share the price of a call
 
@@ -71,7 +72,7 @@ def _forwards(annealing: Annealing, steps: int, seed: Sequence[int], group: int)
     weight = np.where(annealing.allowed(N), 0.0, -np.inf)
     before = 0.0
     for b in temperatures(steps)[1:]:
-        weight += path.log_density(b, N, draws) - path.log_density(before, N, draws)
+        weight += path.log_density(b, N) - path.log_density(before, N)
         N = moved(path, b, N, annealing.allowed, draws)
         before = b
     return np.where(annealing.at_home(N, draws), weight, -np.inf) + path.log_seen
@@ -87,7 +88,7 @@ def _backwards(
     down = temperatures(steps)[::-1]
     for b, lower in pairwise(down):
         state = moved(path, b, state, annealing.allowed, draws)
-        weight += path.log_density(b, state, draws) - path.log_density(lower, state, draws)
+        weight += path.log_density(b, state) - path.log_density(lower, state)
     return weight + path.log_seen
 
 
@@ -101,8 +102,15 @@ def moved(path: Path, b: float, N: FloatArray, allowed: Allowed, draws: Draws) -
 def expected(path: Path, N: FloatArray, draws: Draws) -> FloatArray:
     """Parameters drawn given counts, times the cases of their configurations, (chains, size)."""
     layout, eta = path.problem.layout, path.exponents(1.0, N)
-    theta = np.exp(draws.log_theta(eta))
-    return theta * np.stack([layout.spread(layout.sum_k(x)) for x in eta])
+    drawn = zip(eta, draws.natural(eta), strict=True)
+    return np.stack(
+        [
+            conjugacy.expected_statistics(
+                conjugacy.parameters(x, layout), conjugacy.cases(own, layout), layout
+            )
+            for own, x in drawn
+        ]
+    )
 
 
 def temperatures(steps: int) -> FloatArray:

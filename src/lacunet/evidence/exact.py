@@ -21,7 +21,7 @@ from lacunet.inference.kernels import adding as kernels
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import check_whole
 from lacunet.inference.sums.blocks import Block, Part, Places
-from lacunet.inference.sums.choices import choice_sizes, choices, log_ways, ways
+from lacunet.inference.sums.choices import choice_sizes, log_ways, ways
 from lacunet.inference.sums.order import Order, order_parts
 from lacunet.inference.sums.packing import Packing, pack_by_state, pack_counts
 
@@ -74,10 +74,16 @@ def exact_evidence(problem: Problem, *, largest: int = LARGEST) -> Exact:
 def plan_exact(problem: Problem, *, largest: int = LARGEST) -> Plan:
     """Plan the sum, or refuse it, before anything large is made."""
     check_whole(problem)
+    if not problem.layout.tabular:
+        raise OptionError(
+            "the exact evidence is a sum over counts, so it needs categorical variables. Estimate "
+            "it by sampling instead (--method ais): that has an error bar."
+        )
     sizes = [(w, k) for w, k in choice_sizes(problem) if w > 0]
     if len(sizes) > MOST_COMPONENTS or sum(k for _, k in sizes) > MOST_ENTRIES:
         raise too_large(problem, largest)
-    places = Places(problem, [c for c in choices(problem) if c.count > 0])
+    choices = [c for plan in problem.components.plans for c in plan.choices()]
+    places = Places(problem, [c for c in choices if c.count > 0])
     blocks, steps = [], 0.0
     for members in places.connected():
         if len(members) > MOST_CONNECTED or places.extent(members) > MOST_ENTRIES:

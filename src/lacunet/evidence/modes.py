@@ -12,10 +12,10 @@ from lacunet.arrays import FloatArray
 from lacunet.evidence.annealing import GROUP, Allowed, moved
 from lacunet.evidence.path import Path, Reference
 from lacunet.executor import Executor
-from lacunet.inference.expectation import safe_log
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
-from lacunet.learn.variational import Variational, at_weights, mean_log, vary
+from lacunet.learn.variational import at_hyperparameters, vary
+from lacunet.model import conjugacy
 
 NEAR = 4.0  # nats: modes whose bound is this much below the best are worth a reference of their own
 SAME = 0.05  # nats: bounds this near to each other belong to one mode
@@ -46,8 +46,7 @@ def find_modes(problem: Problem, samples: Sequence[FloatArray], executor: Execut
 
 def _mode(problem: Problem, N: FloatArray) -> Mode:
     """Find the mode that is uphill from a sample."""
-    eta = problem.alpha + problem.components.seen + N
-    q: Variational = at_weights(problem, mean_log(problem, eta))
+    q = at_hyperparameters(problem, problem.prior + N)
     return Mode(N, vary(q, max_steps=STEPS).bound)
 
 
@@ -61,11 +60,11 @@ def widened(problem: Problem, mode: Mode, allowed: Allowed, seed: Sequence[int])
         N = moved(path, 1.0, N, allowed, draws)
         if sweep >= BURNED:
             total += N.mean(axis=0)
-    return Reference.around(problem, total / KEPT + problem.components.seen)
+    return Reference.around(problem, total / KEPT + problem.seen)
 
 
 def at_parameters(problem: Problem, theta: FloatArray, seed: Sequence[int]) -> FloatArray:
     """Hidden counts drawn given parameters, (size,)."""
     draws = Draws(problem, np.random.default_rng([*seed, GIBBS, 1]))
-    drawn: FloatArray = draws.hidden(safe_log(theta)[None, :])[0]
+    drawn: FloatArray = draws.hidden(conjugacy.natural(theta, problem.layout)[None, :])[0]
     return drawn

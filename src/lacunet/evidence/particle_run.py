@@ -52,7 +52,7 @@ def run_particles(problem: Problem, particles: int, seed: tuple[int, ...]) -> Ru
     taken_in = sum(float(counts.sum()) for counts in swarm.everything)
     components = sum(len(counts) for counts in swarm.everything)
     work = particles * (taken_in + renewals * SWEEPS * components)
-    return Run(log_z, swarm.A, work)
+    return Run(log_z, swarm.exponents, work)
 
 
 def _log_mean(log_weights: FloatArray) -> float:

@@ -19,10 +19,10 @@ from functools import cached_property
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.inference.expectation import add_expected
+from lacunet.inference.expectation import hidden_counts
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
-from lacunet.learn.variational import mean_log
+from lacunet.model import conjugacy
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +36,12 @@ class Reference:
     def around(cls, problem: Problem, N: FloatArray) -> Reference:
         """Fit to mean counts (hidden and seen): Dirichlets with α + N, and what goes with them."""
         exponents = problem.alpha + N
-        return cls(exponents, mean_log(problem, exponents))
+        return cls(exponents, conjugacy.expected_natural(exponents, problem.layout))
 
     @classmethod
     def prior(cls, problem: Problem) -> Reference:
         """The prior (given what was seen whole); hidden values all the same."""
-        return cls(problem.alpha + problem.components.seen, np.zeros(problem.layout.size))
+        return cls(problem.prior, np.zeros(problem.layout.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,6 @@ class Path:
 
     problem: Problem
     reference: Reference
-
-    @cached_property
-    def prior(self) -> FloatArray:
-        """α*, the exponents given what was seen whole."""
-        return self.problem.alpha + self.problem.components.seen
 
     @property
     def log_seen(self) -> float:
@@ -65,11 +60,10 @@ class Path:
     def _constants(self) -> tuple[float, float]:
         """What of log f_b depends on b alone: (at the reference, at the posterior)."""
         problem, q = self.problem, self.reference
-        draws = Draws(problem, None)
-        log_beta = draws.log_beta(np.stack([q.exponents, self.prior]))
-        scratch = np.zeros(problem.layout.size)
-        log_z = add_expected(problem.components, q.log_weights, scratch)
-        return -log_z - float(log_beta[0]), -float(log_beta[1])
+        both = np.stack([q.exponents, problem.prior])
+        at_reference, at_posterior = conjugacy.log_integral(both, problem.layout)
+        log_z = hidden_counts(problem, q.log_weights).log_lik
+        return -log_z - float(at_reference), -float(at_posterior)
 
     def weights(self, b: float, log_theta: FloatArray) -> FloatArray:
         """Log weights to draw hidden values with, (chains, size)."""
@@ -77,13 +71,14 @@ class Path:
 
     def exponents(self, b: float, N: FloatArray) -> FloatArray:
         """Exponents to draw parameters with, (chains, size)."""
-        return (1.0 - b) * self.reference.exponents + b * (self.prior + N)
+        return (1.0 - b) * self.reference.exponents + b * (self.problem.prior + N)
 
-    def log_density(self, b: float, N: FloatArray, draws: Draws) -> FloatArray:
+    def log_density(self, b: float, N: FloatArray) -> FloatArray:
         """Log f_b with θ integrated out, (chains,)."""
         at_reference, at_posterior = self._constants
         q = N @ self.reference.log_weights + at_reference
-        return (1.0 - b) * q + b * at_posterior + draws.log_beta(self.exponents(b, N))
+        integral = conjugacy.log_integral(self.exponents(b, N), self.problem.layout)
+        return (1.0 - b) * q + b * at_posterior + integral
 
     def start(self, chains: int, draws: Draws) -> FloatArray:
         """Draw hidden values from the reference."""
@@ -94,4 +89,4 @@ class Path:
 
         Over count vectors it is reversible, so that the same move serves both directions.
         """
-        return draws.hidden(self.weights(b, draws.log_theta(self.exponents(b, N))))
+        return draws.hidden(self.weights(b, draws.natural(self.exponents(b, N))))

@@ -31,5 +31,4 @@ def _run_all_kernels(*, trees: bool) -> None:
     run_particles(problem, 4, (0,))
     mode = Mode(np.zeros(problem.layout.size), 0.0)
     path = Path(problem, widened(problem, mode, anything, (0,)))
-    draws = Draws(problem, np.random.default_rng(0))
-    path.log_density(0.5, path.start(2, draws), draws)
+    path.log_density(0.5, path.start(2, Draws(problem, np.random.default_rng(0))))

@@ -66,7 +66,7 @@ class ParticleRounds:
 
     def samples(self, each: int) -> list[FloatArray]:
         """Hidden counts of some particles of every run, those of the best runs first."""
-        prior = self.problem.alpha + self.problem.components.seen
+        prior = self.problem.prior
         best_first = sorted(self.runs, key=lambda run: -run.log_evidence)
         return [run.exponents[i] - prior for i in range(each) for run in best_first]
 

@@ -12,7 +12,7 @@ from lacunet.arrays import BoolArray, FloatArray
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
-from lacunet.learn.variational import at_weights, mean_log
+from lacunet.learn.variational import at_hyperparameters
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.occupancy import log_factors
 
@@ -68,10 +68,7 @@ def fewer_classes(
     for m in range(len(factors), 1, -1):
         fewer = with_classes(problem, m)
         samples = sample(fewer)
-        masses = [
-            at_weights(fewer, mean_log(fewer, fewer.alpha + fewer.components.seen + N)).bound
-            for N in samples
-        ]
+        masses = [at_hyperparameters(fewer, fewer.prior + N).bound for N in samples]
         mass = max(masses, default=-math.inf) + log_orders(m) + float(factors[m - 1])
         hopeless = hopeless + 1 if mass < best - NO_MASS else 0
         if hopeless == 2:

@@ -10,8 +10,9 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
-from lacunet.inference.plans.builder import Builder, Components
-from lacunet.model.counts import log_bd
+from lacunet.inference.plans.builder import Builder
+from lacunet.inference.plans.plan import Components
+from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 
@@ -21,7 +22,7 @@ class Problem:
     """Everything about (data, structure, prior) that does not change while learning."""
 
     network: Network
-    alpha: FloatArray  # (size,) Dirichlet exponents
+    alpha: FloatArray  # (size,) hyperparameters; of categories, Dirichlet exponents
     codes: CodeArray  # (m, observed variables) distinct rows, -1 = missing
     counts: FloatArray  # (m,) their weights
     components: Components  # the same, taken apart
@@ -42,9 +43,37 @@ class Problem:
         return not self.components.hidden
 
     @cached_property
+    def seen(self) -> FloatArray:
+        """Statistics of the families that were seen whole, (size,)."""
+        return self.network.to_statistics(self.components.seen)
+
+    @cached_property
+    def any_seen(self) -> bool:
+        """Whether any family was seen whole; in a latent class model, none was."""
+        return bool(self.components.seen.any())
+
+    @cached_property
+    def log_base(self) -> float:
+        """Log h(x) of all values that were seen: what no parameter moves. Categories have none."""
+        total = 0.0
+        for column, i in enumerate(self.network.observed):
+            v = self.network.variables[i]
+            codes = self.codes[:, column]
+            if not v.family.tabular:
+                told = codes >= 0
+                total += float(self.counts[told] @ v.family.log_base(v.states)[codes[told]])
+        return total
+
+    @cached_property
+    def prior(self) -> FloatArray:
+        """Hyperparameters given what was seen whole, (size,)."""
+        return self.alpha + self.seen
+
+    @cached_property
     def log_seen(self) -> float:
         """Log evidence of the families that were seen whole, in closed form. CH96 eq. 5."""
-        return float(log_bd(self.components.seen, self.alpha, self.layout).sum())
+        families = conjugacy.log_marginal(self.seen, self.alpha, self.layout)
+        return float(families.sum()) + self.log_base
 
     @cached_property
     def filled(self) -> Components:

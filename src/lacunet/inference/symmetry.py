@@ -107,9 +107,7 @@ def _alike(problem: Problem, h: int) -> bool:
 
 def _told(problem: Problem) -> set[int]:
     """Hidden variables that some row tells something of."""
-    told = {plan.variable for plan in problem.components.patterns}
-    if problem.components.trees is not None:
-        told |= {v for kind in problem.components.trees.kinds for v in kind.members}
+    told = problem.components.members
     return told.intersection(problem.network.hidden)
 
 

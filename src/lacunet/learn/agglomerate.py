@@ -18,11 +18,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.merging import merge_greedily
 from lacunet.inference.problem import Problem
+from lacunet.model import conjugacy
+from lacunet.model.families.categorical import log_rising
 from lacunet.model.layout import Layout
 
 ROWS = 400  # rows to be merged: the work grows with their square. A few states need fewer,
@@ -50,8 +51,8 @@ def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:
     rows = take_rows(problem, counts, max((layout.cards[h] for h in hidden), default=1))
     for h in sorted(hidden, key=lambda h: _unknown_around(layout, hidden, h)):
         rows.codes[:, h] = merged(problem, rows, h)
-    eta = problem.alpha + count_families(layout, rows)
-    return eta / layout.spread(layout.sum_k(eta))
+    N = problem.network.to_statistics(count_families(problem.network.cells, rows))
+    return conjugacy.mean(problem.alpha + N, layout)
 
 
 def take_rows(problem: Problem, counts: FloatArray, states: int) -> Rows:
@@ -133,7 +134,7 @@ class Places:
         kinds = np.stack([self.alpha, self.factor])[:, chosen]
         kinds, which = np.unique(kinds, axis=1, return_inverse=True)
         alpha, factor = kinds[:, :, None]
-        tables = factor * (gammaln(alpha + np.arange(cases + 1)) - gammaln(alpha))
+        tables = factor * log_rising(alpha, np.arange(cases + 1.0))
         return which.reshape(-1).astype(np.int32), tables
 
 
@@ -143,7 +144,7 @@ def _families_around(
     """Families with h, h left out: each row's cell (−1: unknown), exponents, factor in log BD."""
     layout = problem.layout
     for i, family in enumerate(layout.families):
-        if h not in family:
+        if h not in family or not layout.kinds[i].tabular:
             continue
         # States of h may have priors of their own; which of them a cluster becomes is open.
         alpha = layout.table(problem.alpha, i).mean(axis=family.index(h))

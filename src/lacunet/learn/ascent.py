@@ -16,8 +16,8 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.inference.kernels import rows as kernels
-from lacunet.learn.basis import basis_for
 from lacunet.learn.objective import Objective, Point
+from lacunet.model import conjugacy
 
 TOLERANCE = 1e-6  # on the largest gradient component, in cases
 PAPER_CHANGE = 1e-5  # relative change of g; CH96 §3
@@ -74,21 +74,25 @@ def ascend(
     Gives up early where `rival`, the g of a better start, is out of reach.
     """
     point, steps = start.point, start.steps
-    basis = basis_for(objective)
+    layout, edge = objective.problem.layout, objective.edge
+    longest = conjugacy.longest_move(layout, edge=edge)
     gradient = objective.gradient(point)
-    slope = basis.slope(gradient, point.theta)
+    slope = conjugacy.slope(point.theta, gradient, layout, edge=edge)
     memory = Memory(len(slope))
     while np.abs(gradient).max(initial=0.0) > TOLERANCE:
         if steps >= max_steps:
             return Climb(point, steps, Outcome.MAX_STEPS)
-        move = memory.direction(slope, basis.complete_curvature(objective, point))
+        known = point.N + objective.pseudo
+        sharpness = conjugacy.sharpness(point.theta, known, layout, edge=edge)
+        move = memory.direction(slope, sharpness)
         promise = float(move @ slope)
         if rival - point.g > max(HOPELESS_GAP, HOPELESS_FACTOR * promise):
             return Climb(point, steps, Outcome.ABANDONED)
-        shorter = min(1.0, basis.longest_move / np.abs(move).max())
+        shorter = min(1.0, longest / np.abs(move).max())
         moved = None
         if shorter > SHORTEST:
-            moved = objective.at(basis.moved(point.theta, shorter * move, objective.problem.layout))
+            there = conjugacy.moved(point.theta, shorter * move, layout, edge=edge)
+            moved = objective.at(there)
             steps += 1
         if moved is None or not (
             moved.g >= point.g + ENOUGH * shorter * promise - ROUNDING * abs(point.g)
@@ -97,8 +101,9 @@ def ascend(
             moved = objective.em_step(point)
             steps += 1
         gradient = objective.gradient(moved)
-        new_slope = basis.slope(gradient, moved.theta)
-        memory.remember(basis.between(point.theta, moved.theta), slope - new_slope)
+        new_slope = conjugacy.slope(moved.theta, gradient, layout, edge=edge)
+        step = conjugacy.between(point.theta, moved.theta, layout, edge=edge)
+        memory.remember(step, slope - new_slope)
         point, slope = moved, new_slope
     return Climb(point, steps, Outcome.CONVERGED)
 

@@ -16,6 +16,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from lacunet.arrays import FloatArray
 from lacunet.inference.expectation import Tangent
 from lacunet.learn.objective import Objective, Point
+from lacunet.model import conjugacy
 
 SMALL = 60  # up to this size the whole matrix is formed: it is as cheap, and exact
 PRECISION = 1e-3
@@ -33,24 +34,21 @@ class Curvature:
 def least_curvature(objective: Objective, point: Point) -> Curvature:
     """Find the least eigenvalue of B and its direction in φ."""
     layout, theta = objective.problem.layout, point.theta
-    a_ij = layout.sum_k(point.N + objective.pseudo)
-    complete = theta * layout.spread(a_ij)
+    N = point.N + objective.pseudo
+    complete = conjugacy.sharpness(theta, N, layout)
     alive = np.flatnonzero(complete > 0)
     root = np.sqrt(complete[alive])
-    root_theta = np.sqrt(theta)
     tangent = Tangent(objective.problem, theta)
 
     def times_B(v: FloatArray) -> FloatArray:
-        phi = np.zeros(layout.size)
-        phi[alive] = np.ravel(v) / root
-        log_theta = phi - layout.spread(layout.sum_k(theta * phi))
-        dN = tangent(log_theta)
-        change = dN - theta * (log_theta * layout.spread(a_ij) + layout.spread(layout.sum_k(dN)))
-        # A constant added to φ of one configuration changes nothing: give it curvature 1, not 0.
-        constant = np.zeros(layout.size)
-        constant[alive] = root_theta[alive] * np.ravel(v)
-        constant = root_theta * layout.spread(layout.sum_k(constant))
-        product: FloatArray = constant[alive] - change[alive] / root
+        whole, phi = np.zeros(layout.size), np.zeros(layout.size)
+        whole[alive] = np.ravel(v)
+        phi[alive] = whole[alive] / root
+        missing = tangent(conjugacy.push(theta, phi, layout))
+        curved = conjugacy.information(theta, N, phi, layout)
+        curved -= conjugacy.pull_back(theta, missing, layout)
+        # Directions that change nothing get curvature 1, not 0.
+        product: FloatArray = conjugacy.idle(theta, whole, layout)[alive] + curved[alive] / root
         return product
 
     n = len(alive)

@@ -16,9 +16,9 @@ from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.diagnose import diagnose
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, leave_saddles
+from lacunet.model.conjugacy import log_prior, mean
 from lacunet.model.display import model_grids
 from lacunet.model.network import Model
-from lacunet.model.prior import log_prior
 from lacunet.model.relabelling import Relabelling
 from lacunet.tabular import Grid, Printable
 
@@ -117,10 +117,8 @@ def learn(
 
 def _search(objective: Objective, options: Options, start: Model | None) -> Search:
     if objective.problem.exact:  # one M step from anywhere is the maximum
-        uniform = 1.0 / objective.problem.layout.spread(
-            objective.problem.layout.sum_k(np.ones(objective.problem.layout.size))
-        )
-        point = objective.em_step(objective.at(uniform))
+        layout = objective.problem.layout
+        point = objective.em_step(objective.at(mean(np.ones(layout.size), layout)))
         return Search(Climb(point, 1, Outcome.CLOSED_FORM), 1, 1, None)
     if start is not None:
         climb = ascend(objective, em_while_fast(objective, objective.at(start.theta)))

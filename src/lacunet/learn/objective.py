@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
-from scipy.special import xlogy
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
-from lacunet.inference.curvature.coordinates import em_residual
-from lacunet.inference.expectation import expect
-from lacunet.inference.kernels import rows as kernels
+from lacunet.inference.expectation import dot, expect
 from lacunet.inference.problem import Problem
-from lacunet.model.prior import log_prior
+from lacunet.model import conjugacy
 
 
 class Estimate(StrEnum):
@@ -41,8 +39,8 @@ class Objective:
 
     problem: Problem
     estimate: Estimate
-    pseudo: FloatArray  # (size,) α − 1 for the MAP, 0 for the ML: what the M step adds to counts
-    constant: float  # of the log prior: what is left without its Σ pseudo log θ
+    pseudo: FloatArray  # (size,) what the M step adds to statistics; nothing for the ML
+    constant: float  # of the log prior: what is left without its linear part
     executor: Executor = SERIAL  # who does what can be done side by side
 
     @classmethod
@@ -51,14 +49,15 @@ class Objective:
         layout, alpha = problem.layout, problem.alpha
         if estimate is Estimate.ML:
             return cls(problem, estimate, np.zeros(layout.size), 0.0, executor)
-        if (alpha < 1.0).any():
+        if not conjugacy.has_mode(alpha, layout):
             largest = np.diff(layout.offsets).max()  # a table; bdeu spreads its size over it
             size = "" if (alpha == alpha[0]).all() else f" (with bdeu:SIZE, {largest} or more)"
             raise OptionError(
                 f"alpha {alpha.min():g} is below 1, so the posterior density has no maximum: it is "
                 f"infinite at probability 0. Use alpha 1 or more{size}, or --estimate ml."
             )
-        return cls(problem, estimate, alpha - 1.0, _normaliser(problem), executor)
+        added = conjugacy.in_theta(alpha, layout)
+        return cls(problem, estimate, added, conjugacy.log_constant(alpha, layout), executor)
 
     @classmethod
     def softmax(cls, problem: Problem, executor: Executor = SERIAL) -> Objective:
@@ -67,33 +66,30 @@ class Objective:
         It is that of θ times Π θ_ijk, so α stands where α − 1 did: every α > 0 has a maximum, and
         it is never on the boundary.
         """
-        return cls(problem, Estimate.MAP, problem.alpha, _normaliser(problem), executor)
+        constant = conjugacy.log_constant(problem.alpha, problem.layout)
+        return cls(problem, Estimate.MAP, problem.alpha, constant, executor)
+
+    @cached_property
+    def edge(self) -> bool:
+        """Whether the maximum may lie on the boundary: nothing keeps probabilities off zero."""
+        return not bool((self.pseudo > 0).all())
 
     def at(self, theta: FloatArray) -> Point:
         """Run the E step at θ."""
         found = expect(self.problem, theta)
         g = found.log_lik + self.constant
         if self.estimate is Estimate.MAP:
-            g += float(np.sum(xlogy(self.pseudo, theta)))
+            g += dot(self.pseudo, conjugacy.natural(theta, self.problem.layout))
         return Point(theta, found.N, found.log_lik, g)
 
     def m_step(self, point: Point) -> FloatArray:
         """Give the θ that is best for the expected counts; where there are none, θ stays."""
-        layout = self.problem.layout
-        theta = point.theta.copy()
-        totals = np.empty(layout.configurations)
-        kernels.maximize(point.N, self.pseudo, layout.ij, totals, theta)
-        return theta
+        return conjugacy.maximize(point.N, self.pseudo, point.theta, self.problem.layout)
 
     def em_step(self, point: Point) -> Point:
         """One iteration of EM: M step, then E step."""
         return self.at(self.m_step(point))
 
     def gradient(self, point: Point) -> FloatArray:
-        """Gradient in the softmax basis, in cases: zero exactly where EM stands still."""
-        return em_residual(point.theta, point.N + self.pseudo, self.problem.layout)
-
-
-def _normaliser(problem: Problem) -> float:
-    """Log of the constant of the Dirichlet densities, which is their value at θ = 1 throughout."""
-    return log_prior(np.ones(problem.layout.size), problem.alpha, problem.layout)
+        """Gradient in φ, in cases: zero exactly where EM stands still."""
+        return conjugacy.pull_back(point.theta, point.N + self.pseudo, self.problem.layout)

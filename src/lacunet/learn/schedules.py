@@ -18,12 +18,12 @@ from lacunet.learn.ascent import (
     em_while_fast,
     relative_change,
 )
-from lacunet.learn.basis import LogBasis
 from lacunet.learn.curvature import Curvature, least_curvature
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.ranks import SAME_OPTIMUM, Rank, best_of, density, is_better, mass
 from lacunet.learn.starts import halving, random_starts
 from lacunet.learn.wander import wander
+from lacunet.model import conjugacy
 
 FINALISTS = 8  # most random starts that are brought to their maximum
 RACED = 4  # starts raced for each of them
@@ -171,12 +171,12 @@ def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]
 def _along(objective: Objective, point: Point, curvature: Curvature) -> Point | None:
     """Walk both ways along a direction, ever longer while it rises; None if it never does."""
     direction = curvature.direction / np.abs(curvature.direction).max()
-    basis, layout = LogBasis(), objective.problem.layout
+    layout = objective.problem.layout
     highest = point
     for sign in (1.0, -1.0):
         length = 0.25
         while length < 64:
-            there = objective.at(basis.moved(point.theta, sign * length * direction, layout))
+            there = objective.at(conjugacy.moved(point.theta, sign * length * direction, layout))
             if not there.g > highest.g:
                 break
             highest, length = there, 2 * length

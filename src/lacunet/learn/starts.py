@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from lacunet.learn.objective import Objective, Point
-from lacunet.model.sampling import random_theta
+from lacunet.model.conjugacy import random_theta
 
 
 def random_starts(objective: Objective, starts: int, seed: int) -> list[Point]:

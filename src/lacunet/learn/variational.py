@@ -14,13 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.special import digamma
-
 from lacunet.arrays import FloatArray
-from lacunet.inference.expectation import add_expected, safe_log
+from lacunet.inference.expectation import dot, hidden_counts
 from lacunet.inference.problem import Problem
-from lacunet.model.counts import log_bd
+from lacunet.model import conjugacy
 
 TOLERANCE = 1e-7  # nats gained by a step, below which the bound counts as reached
 MAX_STEPS = 5000
@@ -43,7 +40,7 @@ class Variational:
     @property
     def log_weights(self) -> FloatArray:
         """E_q[log θ]: what q(hidden) would best be made from."""
-        return mean_log(self.problem, self.exponents)
+        return conjugacy.expected_natural(self.exponents, self.problem.layout)
 
     @property
     def mean(self) -> FloatArray:
@@ -52,30 +49,23 @@ class Variational:
         return eta / layout.spread(layout.sum_k(eta))
 
 
-def mean_log(problem: Problem, eta: FloatArray) -> FloatArray:
-    """E[log θ] under Dirichlets with exponents η."""
-    layout = problem.layout
-    expected: FloatArray = digamma(eta) - layout.spread(digamma(layout.sum_k(eta)))
-    return expected
-
-
 def at_weights(problem: Problem, log_weights: FloatArray, steps: int = 0) -> Variational:
     """Take q(hidden) ∝ Π weights, over what is hidden, and the q(θ) that is best for it."""
-    components = problem.components
-    N = np.zeros(problem.layout.size)
-    entropy = 0.0
-    if components.hidden:
-        log_z = add_expected(components, log_weights, N)
-        used = N > 0
-        entropy = log_z - float(N[used] @ log_weights[used])
-    N += components.seen
-    families = log_bd(N, problem.alpha, problem.layout)
-    return Variational(problem, N, float(families.sum()) + entropy, steps)
+    hidden = hidden_counts(problem, log_weights)
+    entropy = hidden.log_lik - dot(hidden.N, log_weights)
+    N = hidden.N + problem.seen
+    families = conjugacy.log_marginal(N, problem.alpha, problem.layout)
+    return Variational(problem, N, float(families.sum()) + entropy + problem.log_base, steps)
+
+
+def at_hyperparameters(problem: Problem, hyper: FloatArray) -> Variational:
+    """Take the q(hidden) that is best for a q(θ) with these hyperparameters."""
+    return at_weights(problem, conjugacy.expected_natural(hyper, problem.layout))
 
 
 def at_theta(problem: Problem, theta: FloatArray) -> Variational:
     """Take the posterior of the hidden values at θ: the bound is Cheeseman–Stutz's."""
-    return at_weights(problem, safe_log(theta))
+    return at_weights(problem, conjugacy.natural(theta, problem.layout))
 
 
 def step(q: Variational) -> Variational:

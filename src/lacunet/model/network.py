@@ -1,16 +1,20 @@
-"""A discrete Bayesian-network structure, and the same with its parameters."""
+"""A Bayesian-network structure, and the same with its parameters."""
 
 from __future__ import annotations
 
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 
+import numpy as np
+from scipy.sparse import csr_array
+
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
+from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling
 from lacunet.state import State, label
@@ -23,8 +27,9 @@ class Variable:
     """One node."""
 
     name: str
-    states: tuple[State, ...]
+    states: tuple[State, ...]  # or the values that occur, of a family that is not categorical
     hidden: bool = False  # never seen in any data
+    family: Family = CATEGORICAL  # what its values say about its parameters
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -72,13 +77,45 @@ class Network:
         return tuple(TopologicalSorter(dict(enumerate(self.parents))).static_order())
 
     @cached_property
+    def cells(self) -> Layout:
+        """Where each joint state of a family is in a flat vector: what plans see."""
+        cards = [len(v.states) for v in self.variables]
+        return Layout.build(cards, self.parents, [v.hidden for v in self.variables])
+
+    @cached_property
     def layout(self) -> Layout:
-        """Where each θ_ijk is in a flat vector."""
-        return Layout.build(
-            [len(v.states) for v in self.variables],
-            self.parents,
-            [v.hidden for v in self.variables],
-        )
+        """Where each parameter is in a flat vector; in a tabular network cells are parameters."""
+        kinds = [v.family for v in self.variables]
+        if all(kind == CATEGORICAL for kind in kinds):
+            return self.cells
+        widths = [v.family.width(v.states) for v in self.variables]
+        hidden = [v.hidden for v in self.variables]
+        return Layout.build(self.cells.cards, self.parents, hidden, kinds, widths)
+
+    @cached_property
+    def _design(self) -> csr_array:
+        """(cells, size) the statistics of every cell."""
+        rows, columns, values = [], [], []
+        positions, cells = np.arange(self.layout.size), np.arange(self.cells.size)
+        for i, v in enumerate(self.variables):
+            T = v.family.statistics(v.states)
+            value, place = np.nonzero(T)
+            at = self.cells.table(cells, i).reshape(-1, len(v.states))[:, value]
+            rows.append(at.reshape(-1))
+            columns.append(self.layout.table(positions, i).reshape(-1, T.shape[1])[:, place])
+            values.append(np.broadcast_to(T[value, place], at.shape).reshape(-1))
+        where = (np.concatenate(rows), np.concatenate([c.reshape(-1) for c in columns]))
+        return csr_array((np.concatenate(values), where), (self.cells.size, self.layout.size))
+
+    def to_cells(self, natural: FloatArray) -> FloatArray:
+        """Log weight of every cell, T(x) · η: (..., size) → (..., cells)."""
+        if self.layout.tabular:
+            return natural
+        return np.asarray((self._design @ natural.T).T)
+
+    def to_statistics(self, N: FloatArray) -> FloatArray:
+        """What counts of cells are worth as statistics: (..., cells) → (..., size)."""
+        return N if self.layout.tabular else np.asarray((self._design.T @ N.T).T)
 
     @property
     def dimension(self) -> int:
@@ -115,14 +152,14 @@ def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
     for v in network.variables:
         size = sizes.get(v.name)
         states = v.states if size is None else tuple(range(1, size + 1))
-        variables.append(Variable(v.name, states, hidden=v.hidden or v.name in sizes))
+        variables.append(replace(v, states=states, hidden=v.hidden or v.name in sizes))
     return Network.build(variables, network.parents)
 
 
 def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]) -> Network:
     """Give observed variables other states, by name; hidden ones and the edges stay."""
     variables = [
-        v if v.hidden else Variable(v.name, tuple(states[v.name])) for v in network.variables
+        v if v.hidden else replace(v, states=tuple(states[v.name])) for v in network.variables
     ]
     cards = [len(v.states) for v in variables]
     check_table_sizes([v.name for v in variables], cards, network.parents)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import gammaln, xlogy
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
@@ -90,12 +89,3 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
 def uniform_alpha(layout: Layout, value: float) -> FloatArray:
     """Give every θ_ijk the same exponent."""
     return np.full(layout.size, understand_alpha(value)[0])
-
-
-def log_prior(theta: FloatArray, alpha: FloatArray, layout: Layout) -> float:
-    """Log density of θ with its normalising constant. CH96 eq. 3.
-
-    Zero probabilities are honest: −inf where α > 1, +inf where α < 1, nothing where α = 1.
-    """
-    a_ij = layout.sum_k(alpha)
-    return float(np.sum(gammaln(a_ij)) - np.sum(gammaln(alpha)) + np.sum(xlogy(alpha - 1.0, theta)))

@@ -1,19 +1,12 @@
-"""Random parameters and random data."""
+"""Random data."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
+from lacunet.arrays import CodeArray
 from lacunet.errors import OptionError
-from lacunet.model.layout import Layout
 from lacunet.model.network import Model
-
-
-def random_theta(layout: Layout, rng: np.random.Generator) -> FloatArray:
-    """Draw every θ_ij from the uniform Dirichlet, as CH96 does for models and for starts."""
-    gamma = rng.standard_exponential(layout.size)
-    return gamma / layout.spread(layout.sum_k(gamma))
 
 
 def sample_codes(

@@ -15,10 +15,11 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.schedules import Schedule
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import uniform_alpha
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 from lacunet.paper.design import EPSILON, Design, Task
 from lacunet.paper.ledger import Ledger
 from lacunet.scores import SCORES, Evidence, ScoreInput

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lacunet.model.counts import log_bd
+from lacunet.model.conjugacy import log_marginal
 from lacunet.scoring.score import NOTHING_HIDDEN, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
@@ -10,7 +10,7 @@ from lacunet.scoring.score_input import Evidence, ScoreInput
 def bd(at: ScoreInput) -> Evidence:
     """Sum over families; a barren variable is left out, for it integrates to one."""
     problem = at.problem
-    families = log_bd(problem.components.seen, problem.alpha, problem.layout)
+    families = log_marginal(problem.seen, problem.alpha, problem.layout)
     names = [v.name for v in problem.network.variables]
     return Evidence("bd", {f"family {n}": float(x) for n, x in zip(names, families, strict=True)})
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import xlogy
-
-from lacunet.model.counts import log_bd
+from lacunet.inference.expectation import dot
+from lacunet.model import conjugacy
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
@@ -19,8 +17,8 @@ def cheeseman_stutz(at: ScoreInput) -> Evidence:
     problem = at.problem
     N = at.complete_counts
     terms = {
-        "log p(D′|S)": float(log_bd(N, problem.alpha, problem.layout).sum()),
-        "−log p(D′|θ)": -float(np.sum(xlogy(N, at.theta))),
+        "log p(D′|S)": float(conjugacy.log_marginal(N, problem.alpha, problem.layout).sum()),
+        "−log p(D′|θ)": -dot(N, conjugacy.natural(at.theta, problem.layout)),
         "log p(D|θ)": at.log_lik,
     }
     if at.dimension != at.parameters:

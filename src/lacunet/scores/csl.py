@@ -6,10 +6,8 @@ D′; half the difference of log |A′| and log |A| mends that. All in the softm
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import xlogy
-
-from lacunet.model.counts import log_bd
+from lacunet.inference.expectation import dot
+from lacunet.model import conjugacy
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
@@ -26,8 +24,8 @@ def csl(at: ScoreInput) -> Evidence:
         return Evidence("csl", {}, mode.flags)
     point = mode.point
     terms = {
-        "log p(D′|S)": float(log_bd(point.N, problem.alpha, problem.layout).sum()),
-        "−log p(D′|φ)": -float(np.sum(xlogy(point.N, point.theta))),
+        "log p(D′|S)": float(conjugacy.log_marginal(point.N, problem.alpha, problem.layout).sum()),
+        "−log p(D′|φ)": -dot(point.N, conjugacy.natural(point.theta, problem.layout)),
         "log p(D|φ)": point.log_lik,
         "½ log|A′|": mode.log_det_complete / 2,
         "−½ log|A|": -mode.log_det / 2,

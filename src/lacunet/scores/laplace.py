@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from lacunet.flags import Flag, Kind
-from lacunet.inference.curvature.coordinates import free_coordinates, softmax_gradient
+from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
+from lacunet.model import conjugacy
 from lacunet.scoring.determinant import factorise
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -28,7 +29,8 @@ def laplace(at: ScoreInput) -> Evidence:
     if factor is None:
         return Evidence("laplace", {}, (Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "θ"}),))
     flags = []
-    steepest = np.abs(softmax_gradient(theta, at.observed_counts, problem.alpha, problem.layout))
+    N = at.observed_counts + conjugacy.in_theta(problem.alpha, problem.layout)
+    steepest = np.abs(conjugacy.pull_back(theta, N, problem.layout))
     if steepest.max() > NOT_A_MAXIMUM:
         flags.append(Flag(Kind.NOT_AT_MAXIMUM, detail={"gradient": float(steepest.max())}))
     wide = int(np.sum(math.sqrt(2 * math.pi) > factor.pivots))

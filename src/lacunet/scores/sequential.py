@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunet.flags import Flag, Kind
 from lacunet.inference.sampling.passes import Passes, run_passes
-from lacunet.scoring.score import Score
+from lacunet.scoring.score import TABULAR, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
 CARRIED = 0.2  # part of the average that one order may be without a warning
@@ -48,6 +48,7 @@ SEQUENTIAL = Score(
     "Spiegelhalter & Lauritzen (1990)",
     sequential,
     column="Sequential",
+    domain=TABULAR,
     usual=False,
     every_labelling=True,
 )

@@ -10,13 +10,13 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
-from lacunet.inference.curvature.coordinates import em_residual
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem
-from lacunet.learn.variational import mean_log
+from lacunet.model import conjugacy
+from lacunet.model.families import log_gammas
 from lacunet.scoring.chains import chain_mean
 from lacunet.scoring.hamiltonian import Chain
-from lacunet.scoring.score import Score
+from lacunet.scoring.score import TABULAR, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
 CHAINS = 4
@@ -29,47 +29,25 @@ MEAN = "E log p(D|θ) at 1/log N"
 
 
 class Tempered:
-    """The posterior with p(D|θ)^β, in u = log g with θ = g / Σ g and g ~ Gamma(α).
-
-    Every real u is allowed, the prior of θ is the Dirichlet, and the gradient costs one E step.
-    """
+    """The posterior with p(D|θ)^β, in coordinates of any size; the gradient costs one E step."""
 
     def __init__(self, problem: Problem, beta: float) -> None:
         self.problem, self.beta = problem, beta
 
     def __call__(self, u: FloatArray) -> tuple[float, FloatArray, float]:
         """Give the log density, its gradient, and log p(D|θ)."""
-        layout, alpha = self.problem.layout, self.problem.alpha
-        theta = self.theta(u)
-        found = expect(self.problem, theta)
-        g = np.exp(u)
-        log_density = self.beta * found.log_lik + float(alpha @ u) - float(g.sum())
-        gradient = self.beta * em_residual(theta, found.N, layout) + alpha - g
-        return log_density, gradient, found.log_lik
-
-    def theta(self, u: FloatArray) -> FloatArray:
-        """Give the parameters of a point."""
         layout = self.problem.layout
-        top = np.full(layout.configurations, -np.inf)
-        np.maximum.at(top, layout.ij, u)
-        g = np.exp(u - layout.spread(top))
-        return g / layout.spread(layout.sum_k(g))
+        theta = log_gammas.theta_of(u, layout)
+        found = expect(self.problem, theta)
+        slope = self.beta * conjugacy.pull_back(theta, found.N, layout)
+        value = self.beta * found.log_lik
+        return *log_gammas.with_prior(value, slope, u, self.problem.alpha), found.log_lik
 
     def chain(self, N: FloatArray, rng: np.random.Generator) -> Chain:
         """Start a chain near the posterior that counts N would give; N = 0 is the prior."""
-        start = log_gamma_draws(self.problem.alpha + self.beta * N, rng)
-        counts = expect(self.problem, self.theta(start)).N
+        start = log_gammas.draw(self.problem.alpha + self.beta * N, rng)
+        counts = expect(self.problem, log_gammas.theta_of(start, self.problem.layout)).N
         return Chain(self, start, self.problem.alpha + self.beta * counts, rng)
-
-
-def log_gamma_draws(shape: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Draw logs of Gamma variables; those of tiny shapes are less than any float, their logs not.
-
-    If X ~ Gamma(a + 1) and U is uniform, X U^(1/a) ~ Gamma(a).
-    """
-    uniform = 1.0 - rng.random(len(shape))
-    draws: FloatArray = np.log(rng.standard_gamma(shape + 1.0)) + np.log(uniform) / shape
-    return draws
 
 
 def wbic(at: ScoreInput) -> Evidence:
@@ -102,8 +80,8 @@ def wbic(at: ScoreInput) -> Evidence:
 
 def _complete(problem: Problem, beta: float) -> float:
     """The mean for complete data, whose tempered posterior is Dirichlet(α + βN)."""
-    N = problem.components.seen
-    return float(N @ mean_log(problem, problem.alpha + beta * N))
+    N, layout = problem.seen, problem.layout
+    return float(N @ conjugacy.expected_natural(problem.alpha + beta * N, layout))
 
 
 WBIC = Score(
@@ -111,6 +89,7 @@ WBIC = Score(
     "WBIC",
     "Watanabe (2013)",
     wbic,
+    domain=TABULAR,
     usual=False,
     every_labelling=True,
 )

@@ -20,10 +20,10 @@ from scipy.special import gammaln, logsumexp, xlog1py
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Sizes
 from lacunet.inference.classes import with_classes
-from lacunet.inference.expectation import pattern_posteriors, safe_log
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
 from lacunet.learn.objective import Estimate
+from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score import EXCHANGEABLE, Fewer, Score
@@ -65,9 +65,12 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
     Each has its posterior under the weights. Classes are taken as if independent: they are not
     quite, but where the product is far from 1, one or two of them are nearly sure to be empty.
     """
-    log_empty = np.zeros(classes_of(problem.network).number)
-    for plan in problem.components.patterns:
-        r = pattern_posteriors(plan, log_weights)[:, : plan.cells]
+    classes = classes_of(problem.network)
+    log_empty = np.zeros(classes.number)
+    sizes = problem.network.cells.block(classes.root)
+    cells = problem.network.to_cells(log_weights)
+    for plan in problem.components.plans:
+        _, r = plan.posterior(cells, sizes.start, sizes.stop)
         log_empty += xlog1py(plan.counts[:, None], -np.minimum(r, 1.0)).sum(axis=0)
     with np.errstate(divide="ignore"):
         return float(np.sum(np.log(-np.expm1(log_empty))))
@@ -75,12 +78,12 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
 
 def at_theta(at: ScoreInput) -> FloatArray:
     """The usual weights of hidden values: the posterior given θ."""
-    return safe_log(at.theta)
+    return conjugacy.natural(at.theta, at.problem.layout)
 
 
 def at_softmax_mode(at: ScoreInput) -> FloatArray:
     """The weights of scores that are taken at the softmax mode."""
-    return safe_log(at.softmax.point.theta)
+    return conjugacy.natural(at.softmax.point.theta, at.problem.layout)
 
 
 def variational_weights(at: ScoreInput) -> FloatArray:
@@ -114,7 +117,9 @@ class Occupied:
     def fits(self, own: Fitting) -> list[Fitting]:
         """Fit fewer classes as candidates are; one class needs no fit."""
         options = own.options
-        if (own.problem.alpha < 1.0).any():  # no maximum of the posterior
+        if not conjugacy.has_mode(
+            own.problem.alpha, own.problem.layout
+        ):  # no maximum of the posterior
             options = replace(options, estimate=Estimate.ML)
         numbers = range(2, classes_of(own.problem.network).number)
         return [replace(own, options=options, classes=m) for m in numbers]

@@ -32,12 +32,17 @@ def _exact(problem: Problem) -> bool:
     return problem.exact
 
 
+def _tabular(problem: Problem) -> bool:
+    return problem.layout.tabular
+
+
 def _of_classes(problem: Problem) -> bool:
     return is_latent_class(problem.network)
 
 
 EVERYWHERE = Domain(_any, "")
 NOTHING_HIDDEN = Domain(_exact, "is exact, so defined only where nothing is hidden")
+TABULAR = Domain(_tabular, "is defined only for categorical variables")
 LATENT_CLASSES = Domain(_of_classes, "is defined only for latent class models")
 EXCHANGEABLE = Domain(
     exchangeable,

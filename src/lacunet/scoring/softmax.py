@@ -14,11 +14,12 @@ from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import softmax_complete_log_det, softmax_hessian
+from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.schedules import leave_saddles
+from lacunet.model import conjugacy
 from lacunet.scoring.determinant import factorise
 from lacunet.scoring.overlap import canonical_order, log_own_labels
 
@@ -49,7 +50,7 @@ def softmax_mode(problem: Problem, theta: FloatArray, executor: Executor = SERIA
     return SoftmaxMode(
         point,
         factor.log_det if factor else None,
-        softmax_complete_log_det(problem, point.theta, point.N),
+        conjugacy.complete_log_det(point.theta, point.N + problem.alpha, problem.layout),
         log_own_labels(problem, point, coordinates.free[order], factor.L) if factor else 0.0,
         flags,
     )

@@ -8,14 +8,13 @@ into one clique; their joint posterior is then what that child's family counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.inference.expectation import pattern_posteriors, safe_log, work_space
-from lacunet.inference.kernels import trees as tree_kernels
-from lacunet.inference.plans.builder import Builder
-from lacunet.inference.plans.patterns import pattern_plan
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.inference.asking.by_row import ByRow
+from lacunet.model import conjugacy
 from lacunet.model.network import Model, Network, Variable
 
 
@@ -27,22 +26,16 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
     """
     network = model.network
     asked = _with_watchers(network, groups)
-    n = len(network.variables)
-    layout = asked.layout
-    log_theta = np.concatenate([safe_log(model.theta), np.zeros(layout.size - len(model.theta))])
+    layout = asked.cells
+    own = network.to_cells(conjugacy.natural(model.theta, network.layout))
+    cells = np.concatenate([own, np.zeros(layout.size - len(own))])
     watched = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
-    builder = Builder(asked, watched, np.ones(len(codes)))
     # What each watcher's family counts in each row, in the order of its storage.
-    found = [
-        np.zeros((len(codes), layout.offsets[f + 1] - layout.offsets[f]))
-        for f in range(n, n + len(groups))
-    ]
-    _put_seen(builder, n, found)
-    _put_patterns(builder, n, found, log_theta)
-    _put_trees(builder, n, found, log_theta)
+    N = ByRow(asked, watched).expected(cells, len(own), layout.size)
+    ends = layout.offsets[len(network.variables) :] - len(own)
     return [
-        _in_order(out, layout.axes[f], layout.families[f], layout.cards)
-        for f, out in enumerate(found, start=n)
+        _in_order(N[:, first:last], layout.axes[f], layout.families[f], layout.cards)
+        for f, (first, last) in enumerate(pairwise(ends), start=len(network.variables))
     ]
 
 
@@ -55,59 +48,6 @@ def _with_watchers(network: Network, groups: Sequence[Sequence[int]]) -> Network
         [*network.variables, *(Variable(name, (0,)) for name in fresh)],
         [*network.parents, *(tuple(g) for g in groups)],
     )
-
-
-def _put_seen(builder: Builder, n: int, found: Sequence[FloatArray]) -> None:
-    """Rows that show a whole group."""
-    for collector, out in zip(builder.collectors[n:], found, strict=True):
-        rows, positions = builder.seen_whole(collector)
-        out[rows, positions - collector.first] = 1.0
-
-
-def _put_patterns(
-    builder: Builder, n: int, found: Sequence[FloatArray], log_theta: FloatArray
-) -> None:
-    """Rows in which one hidden variable of a group is open, and is a component by itself."""
-    for v, rows, slots in builder.single_variables():
-        cells = builder.layout.cards[v]
-        plan = pattern_plan(v, cells, slots, np.ones(len(rows)))
-        p = pattern_posteriors(plan, log_theta)[:, :cells]
-        for collector, out in zip(builder.collectors[n:], found, strict=True):
-            if v in collector.strides:
-                first = builder.offsets(collector, rows, besides=(v,)) - collector.first
-                out[rows[:, None], first[:, None] + np.arange(cells)] = p
-
-
-def _put_trees(
-    builder: Builder, n: int, found: Sequence[FloatArray], log_theta: FloatArray
-) -> None:
-    """All other rows: clique tables, added up over what the group leaves out."""
-    instances = list(builder.instances())
-    plan = builder.plan_trees(instances)
-    if plan is None:
-        return
-    work, messages = work_space(plan)
-    a = plan.arrays
-    for kind, merged in enumerate(instances):
-        cliques = range(a.kind_cliques[kind], a.kind_cliques[kind + 1])
-        last = cliques[-1]
-        beliefs = np.empty((len(merged.counts), a.first[last] + a.cells[last]))
-        tree_kernels.beliefs(a, kind, log_theta, work, messages, beliefs)
-        for q in cliques:
-            own = beliefs[:, a.first[q] : a.first[q] + a.cells[q]]
-            for s in range(a.slots[q], a.slots[q + 1]):
-                f = merged.kind.families[a.slot_family[s]]
-                if f < n:
-                    continue
-                cells = a.maps[a.slot_map[s] : a.slot_map[s] + a.cells[q]]
-                offset = merged.offsets[:, a.slot_family[s]] - builder.collectors[f].first
-                table = np.zeros((len(merged.counts), found[f - n].shape[1]))
-                _add_columns(table, offset[:, None] + cells, own)
-                found[f - n][merged.rows] = table[merged.index]
-
-
-def _add_columns(table: FloatArray, places: IntArray, values: FloatArray) -> None:
-    np.add.at(table, (np.arange(len(table))[:, None], places), values)
 
 
 def _in_order(

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.inference.expectation import pattern_table, safe_log, work_space
-from lacunet.inference.kernels import rows as kernels
-from lacunet.inference.kernels import trees as tree_kernels
-from lacunet.inference.plans.builder import Builder
-from lacunet.inference.plans.patterns import pattern_plan
+from lacunet.inference.asking.by_row import ByRow
+from lacunet.model import conjugacy
 from lacunet.model.network import Model
 
 
@@ -24,24 +21,13 @@ def row_log_lik(model: Model, codes: CodeArray) -> FloatArray:
     >>> bool(np.isclose(np.exp(row_log_lik(model, every)).sum(), 1))
     True
     """
-    builder = Builder(model.network, codes, np.ones(len(codes)))
-    log_theta = safe_log(model.theta)
-    found = np.zeros(len(codes))
-    for collector in builder.collectors:
-        rows, positions = builder.seen_whole(collector)
-        found[rows] += log_theta[positions]
-    for v, rows, slots in builder.single_variables():
-        plan = pattern_plan(v, builder.layout.cards[v], slots, np.ones(len(rows)))
-        table = pattern_table(plan, log_theta, padding=-np.inf)
-        log_z = np.empty(len(rows))
-        kernels.posterior_rows(table, plan.index, np.empty((len(rows), plan.width)), log_z)
-        found[rows] += log_z
-    instances = list(builder.instances())
-    trees = builder.plan_trees(instances)
-    if trees is not None:
-        work, messages = work_space(trees)
-        for kind, merged in enumerate(instances):
-            log_z = np.empty(len(merged.counts))
-            tree_kernels.log_weights(trees.arrays, kind, log_theta, work, messages, log_z)
-            found[merged.rows] += log_z[merged.index]
-    return found
+    network = model.network
+    natural = conjugacy.natural(model.theta, network.layout)
+    total = ByRow(network, codes).log_lik(network.to_cells(natural))
+    for column, i in enumerate(network.observed):
+        v = network.variables[i]
+        if not v.family.tabular:
+            total += np.where(
+                codes[:, column] >= 0, v.family.log_base(v.states)[codes[:, column]], 0
+            )
+    return total

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.inference.kernels.jit import kernel
 from lacunet.inference.sums.packing import Digits
+from lacunet.jit import kernel
 
 
 @kernel

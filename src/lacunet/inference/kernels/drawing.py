@@ -6,15 +6,14 @@ shared. A random generator belongs to one group of chains and is never used by t
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
-from lacunet.inference.kernels.jit import kernel
 from lacunet.inference.kernels.rows import (
     ROWS_AT_ONCE,
+    PatternArrays,
     exp_rows,
     gather_blocks,
     scatter_blocks,
@@ -22,8 +21,8 @@ from lacunet.inference.kernels.rows import (
     sum_blocks,
     sum_patterns,
 )
-from lacunet.inference.kernels.trees import posterior_tables
-from lacunet.inference.plans.trees import TreeArrays
+from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables
+from lacunet.jit import kernel
 
 FEW = 4  # draws per cell up to which they are made one by one; beyond, by binomials
 
@@ -99,29 +98,20 @@ def draw_rows(
 
 @kernel
 def draw_patterns(
-    positions: IntArray,
-    starts: IndexArray,
-    entries: IndexArray,
-    index: IndexArray,
-    counts: FloatArray,
-    cells: int,
-    width: int,
-    log_weights: FloatArray,
-    rng: Any,
-    N: FloatArray,
+    plan: PatternArrays, counts: FloatArray, log_weights: FloatArray, rng: Any, N: FloatArray
 ) -> None:
     """Add drawn counts of one plan to N; log weights and N have a row for each chain."""
-    blocks = np.empty((positions.shape[0], width))
-    table = np.empty((starts.shape[0] - 1, width))
-    drawn = np.empty((starts.shape[0] - 1, width))
+    blocks = np.empty((plan.positions.shape[0], plan.width))
+    table = np.empty((plan.starts.shape[0] - 1, plan.width))
+    drawn = np.empty((plan.starts.shape[0] - 1, plan.width))
     for chain in range(log_weights.shape[0]):
-        gather_blocks(log_weights[chain], positions, cells, -np.inf, blocks)
-        sum_blocks(starts, entries, blocks, table)
+        gather_blocks(log_weights[chain], plan.positions, plan.cells, -np.inf, blocks)
+        sum_blocks(plan.starts, plan.entries, blocks, table)
         drawn[:] = 0.0
-        draw_rows(table, index, counts, cells, rng, drawn)
+        draw_rows(table, plan.of_row, counts, plan.cells, rng, drawn)
         blocks[:] = 0.0
-        spread_patterns(starts, entries, drawn, blocks)
-        scatter_blocks(blocks, positions, cells, N[chain])
+        spread_patterns(plan.starts, plan.entries, drawn, blocks)
+        scatter_blocks(blocks, plan.positions, plan.cells, N[chain])
 
 
 @kernel
@@ -148,14 +138,10 @@ def draw_tree(a: TreeArrays, kind: int, work: FloatArray, cell_of: IntArray, rng
 
 @kernel
 def draw_trees(
-    a: TreeArrays,
-    log_weights: FloatArray,
-    rng: Any,
-    work: FloatArray,
-    messages: FloatArray,
-    N: FloatArray,
+    a: TreeArrays, log_weights: FloatArray, rng: Any, scratch: Scratch, N: FloatArray
 ) -> None:
     """Add drawn counts of all clique trees to N; log weights and N have a row for each chain."""
+    work = scratch.work
     cell_of = np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.int64)
     often = np.empty(work.shape[0], dtype=np.int64)
     for chain in range(log_weights.shape[0]):
@@ -163,7 +149,7 @@ def draw_trees(
             root, cliques = a.kind_cliques[kind], a.kind_cliques[kind + 1] - a.kind_cliques[kind]
             for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
                 row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-                posterior_tables(a, kind, row, log_weights[chain], work, messages)
+                posterior_tables(a, kind, row, log_weights[chain], scratch)
                 draws = int(a.counts[i])
                 if cliques == 1:
                     cells = a.cells[root]
@@ -188,78 +174,3 @@ def count_tree(
         for s in range(a.slots[q], a.slots[q + 1]):
             offset = a.offsets[row + a.slot_family[s]]
             out[offset + a.maps[a.slot_map[s] + cell_of[q - first]]] += often
-
-
-@kernel
-def draw_gamma(shape: float, rng: Any) -> float:
-    """Draw a gamma variate with a shape of at least 1 (Marsaglia & Tsang 2000)."""
-    d = shape - 1.0 / 3.0
-    c = 1.0 / math.sqrt(9.0 * d)
-    while True:
-        x = rng.standard_normal()
-        v = 1.0 + c * x
-        if v <= 0.0:
-            continue
-        v = v * v * v
-        u = 1.0 - rng.random()
-        if u < 1.0 - 0.0331 * (x * x) * (x * x) or (
-            math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v))
-        ):
-            return float(d * v)
-
-
-@kernel
-def draw_log_theta(
-    eta: FloatArray, ij: IndexArray, rng: Any, totals: FloatArray, out: FloatArray
-) -> None:
-    """Draw log θ from Dirichlets with exponents η, a row for each chain.
-
-    Exponents below 1 are drawn in logs, for their gamma variates may be smaller than any float.
-    """
-    for chain in range(eta.shape[0]):
-        x = out[chain]
-        totals[:] = 0.0
-        for p in range(eta.shape[1]):
-            a = eta[chain, p]
-            if a >= 1.0:
-                g = draw_gamma(a, rng)
-                totals[ij[p]] += g
-                x[p] = math.log(g)
-            else:
-                x[p] = math.log(draw_gamma(a + 1.0, rng)) + math.log(1.0 - rng.random()) / a
-                totals[ij[p]] += math.exp(x[p])
-        lost = False
-        for q in range(totals.shape[0]):
-            lost = lost or not totals[q] > 0.0
-            totals[q] = math.log(totals[q])
-        if lost:
-            log_totals(x, ij, totals)
-        for p in range(eta.shape[1]):
-            x[p] -= totals[ij[p]]
-
-
-@kernel
-def log_totals(x: FloatArray, ij: IndexArray, totals: FloatArray) -> None:
-    """Log Σ exp(x) of each parent configuration, with the largest taken out first."""
-    top = np.full(totals.shape[0], -np.inf)
-    for p in range(x.shape[0]):
-        top[ij[p]] = max(top[ij[p]], x[p])
-    totals[:] = 0.0
-    for p in range(x.shape[0]):
-        totals[ij[p]] += math.exp(x[p] - top[ij[p]])
-    for q in range(totals.shape[0]):
-        totals[q] = math.log(totals[q]) + top[q]
-
-
-@kernel
-def log_beta(eta: FloatArray, ij: IndexArray, totals: FloatArray, out: FloatArray) -> None:
-    """Log of the normalising integral of Dirichlets with exponents η, a row for each chain."""
-    for chain in range(eta.shape[0]):
-        totals[:] = 0.0
-        value = 0.0
-        for p in range(eta.shape[1]):
-            totals[ij[p]] += eta[chain, p]
-            value += math.lgamma(eta[chain, p])
-        for q in range(totals.shape[0]):
-            value -= math.lgamma(totals[q])
-        out[chain] = value

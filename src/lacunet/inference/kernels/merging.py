@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from lacunet.inference.kernels.jit import kernel
+from lacunet.jit import kernel
 
 
 @kernel

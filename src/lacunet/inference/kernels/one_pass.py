@@ -12,19 +12,18 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.drawing import count_tree, draw_cell, draw_tree
-from lacunet.inference.kernels.jit import kernel
-from lacunet.inference.kernels.trees import posterior_tables, spread_cliques
-from lacunet.inference.plans.trees import TreeArrays
+from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables, spread_cliques
+from lacunet.jit import kernel
 
 NEGLIGIBLE = 1e-12  # part of a case from which a hidden state learns nothing that would show
 
 
 class RowArrays(NamedTuple):
-    """Components of one hidden variable, of all pattern plans. R rows."""
+    """Components of one hidden variable, with the blocks of each written out. R rows."""
 
     starts: IntArray  # (R + 1,) where the blocks of each row start
     blocks: IntArray  # first position of each block in a flat vector
-    cells: IntArray  # (R,) K
+    cells: int  # K
 
 
 class Beliefs(NamedTuple):
@@ -57,8 +56,7 @@ def see_row(
     rows: RowArrays, row: int, b: Beliefs, drawn: bool, rng: Any, w: FloatArray
 ) -> tuple[float, int]:
     """Count a case of one hidden variable; return its log probability and what is touched."""
-    cells = rows.cells[row]
-    x = w[:cells]
+    cells, x = rows.cells, w
     x[:] = 0.0
     for n in range(rows.starts[row], rows.starts[row + 1]):
         for c in range(cells):
@@ -85,24 +83,18 @@ def see_row(
 
 @kernel
 def see_tree(
-    a: TreeArrays,
-    instance: int,
-    kind: int,
-    b: Beliefs,
-    drawn: bool,
-    rng: Any,
-    work: FloatArray,
-    messages: FloatArray,
-    cell_of: IntArray,
+    a: TreeArrays, instance: int, b: Beliefs, drawn: bool, scratch: Scratch, rng: Any
 ) -> tuple[float, int]:
     """Do the same for an instance of a clique tree."""
+    kind = int(np.searchsorted(a.kind_instances, instance, side="right")) - 1
     row = a.kind_offsets[kind] + (instance - a.kind_instances[kind]) * a.kind_width[kind]
-    log_p = posterior_tables(a, kind, row, b.log_mean, work, messages)
+    log_p = posterior_tables(a, kind, row, b.log_mean, scratch)
     if drawn:
-        draw_tree(a, kind, work, cell_of, rng)
+        cell_of = np.empty(a.kind_cliques[kind + 1] - a.kind_cliques[kind], dtype=np.int64)
+        draw_tree(a, kind, scratch.work, cell_of, rng)
         count_tree(a, kind, row, cell_of, 1.0, b.N)
     else:
-        spread_cliques(a, kind, row, 1.0, work, b.N)
+        spread_cliques(a, kind, row, 1.0, scratch.work, b.N)
     found = 0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
         for s in range(a.slots[q], a.slots[q + 1]):
@@ -160,33 +152,29 @@ def learn_case(b: Beliefs, found: int, moments: bool) -> None:
 
 
 @kernel
-def run_pass(
-    rows: RowArrays,
-    a: TreeArrays,
-    kind_of: IntArray,
-    cases: IntArray,
-    drawn: int,
-    moments: bool,
-    rng: Any,
-    b: Beliefs,
-    work: FloatArray,
-    messages: FloatArray,
-) -> float:
-    """Predict each case from those before it, then learn from it; return Σ log predictions.
+def pass_over_rows(rows: RowArrays, cases: IntArray, drawn: int, b: Beliefs, rng: Any) -> float:
+    """Predict each row from those before it, then learn from it; return Σ log predictions.
 
-    A case is a row, or (beyond the rows) an instance of a tree. The hidden values of the first
-    `drawn` cases are drawn; from the others exponents learn by moments, or by fractions.
+    The hidden values of the first `drawn` cases are drawn; from the others exponents learn by
+    moments.
     """
-    w = np.empty(rows.cells.max() if rows.cells.shape[0] > 0 else 0)
-    cell_of = np.empty(a.cells.shape[0], dtype=np.int64)
+    w = np.empty(rows.cells)
     total = 0.0
     for n in range(cases.shape[0]):
-        case = cases[n] - rows.cells.shape[0]
-        if case < 0:
-            log_p, found = see_row(rows, cases[n], b, n < drawn, rng, w)
-        else:
-            kind = kind_of[case]
-            log_p, found = see_tree(a, case, kind, b, n < drawn, rng, work, messages, cell_of)
+        log_p, found = see_row(rows, cases[n], b, n < drawn, rng, w)
         total += log_p
-        learn_case(b, found, moments and n >= drawn)
+        learn_case(b, found, n >= drawn)
+    return total
+
+
+@kernel
+def pass_over_trees(
+    a: TreeArrays, cases: IntArray, drawn: int, b: Beliefs, scratch: Scratch, rng: Any
+) -> float:
+    """Do the same for instances of clique trees."""
+    total = 0.0
+    for n in range(cases.shape[0]):
+        log_p, found = see_tree(a, cases[n], b, n < drawn, scratch, rng)
+        total += log_p
+        learn_case(b, found, n >= drawn)
     return total

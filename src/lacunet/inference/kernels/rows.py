@@ -1,6 +1,6 @@
-"""The loops that take the time. `inference.twins` says the same in plain NumPy; tests compare.
+"""Components with one hidden variable. `tests/twins.py` says the same in plain NumPy.
 
-A plan (see `inference.plan`) writes the log weight of each hidden cell of a row as a sum of a few
+A plan (see `plans.patterns`) writes the log weight of each hidden cell of a row as a sum of a few
 pattern vectors, and each pattern as a sum of blocks of log θ. So every kernel is one of: sum blocks
 into patterns, run over rows, spread patterns back to blocks. All tables are (number, W), where W is
 the number of cells padded to a multiple of four; padding cells weigh −inf (see `inference.lanes`).
@@ -9,11 +9,11 @@ the number of cells padded to a multiple of four; padding cells weigh −inf (se
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
-from lacunet.inference.kernels.jit import kernel
 from lacunet.inference.kernels.lanes import (
     LANES,
     add_four_lanes,
@@ -22,6 +22,7 @@ from lacunet.inference.kernels.lanes import (
     scale_lanes,
     shift_lanes,
 )
+from lacunet.jit import kernel
 
 ROWS_AT_ONCE = 64  # rows whose cells are exponentiated together: long loops, still inside L1
 
@@ -32,6 +33,17 @@ LOG_2_HIGH = 6.93147180369123816490e-01
 LOG_2_LOW = 1.90821492927058770002e-10
 ROUNDER = 6755399441055744.0
 LOWEST = -708.0  # below this exp(x) is no normal double any more; it counts as zero
+
+
+class PatternArrays(NamedTuple):
+    """A pattern plan as kernels read it. B blocks, P patterns, E entries, m rows, G groups."""
+
+    positions: IntArray  # (B,) where each block starts in a flat vector
+    starts: IndexArray  # (P + 1,) where the entries of each pattern start
+    entries: IndexArray  # (E,) the blocks of the patterns
+    of_row: IndexArray  # (m, G) the patterns of each row
+    cells: int  # K, the length of a block
+    width: int  # W, the same padded to whole lanes
 
 
 @kernel
@@ -250,22 +262,30 @@ def tangent_rows(
 
 @kernel
 def score_rows(
-    starts: IndexArray,
-    entries: IndexArray,
-    index: IndexArray,
-    posterior: FloatArray,
-    inverse_theta: FloatArray,
-    out: FloatArray,
+    plan: PatternArrays, posterior: FloatArray, inverse_theta: FloatArray, out: FloatArray
 ) -> None:
     """Gradient of each row's log-likelihood in θ: out[i, (b, c)] = posterior[i, c] / θ[b, c]."""
     cells = inverse_theta.shape[1]
-    for i in range(index.shape[0]):
-        for g in range(index.shape[1]):
-            p = index[i, g]
-            for e in range(starts[p], starts[p + 1]):
-                block = entries[e]
+    for i in range(plan.of_row.shape[0]):
+        for g in range(plan.of_row.shape[1]):
+            p = plan.of_row[i, g]
+            for e in range(plan.starts[p], plan.starts[p + 1]):
+                block = plan.entries[e]
                 for c in range(cells):
                     out[i, block * cells + c] = posterior[i, c] * inverse_theta[block, c]
+
+
+@kernel
+def put_posteriors(plan: PatternArrays, posterior: FloatArray, first: int, out: FloatArray) -> None:
+    """E[N] of each row by itself at positions from `first` on: out (m, positions)."""
+    for i in range(plan.of_row.shape[0]):
+        for g in range(plan.of_row.shape[1]):
+            p = plan.of_row[i, g]
+            for e in range(plan.starts[p], plan.starts[p + 1]):
+                at = plan.positions[plan.entries[e]] - first
+                if 0 <= at < out.shape[1]:
+                    for c in range(plan.cells):
+                        out[i, at + c] = posterior[i, c]
 
 
 @kernel
@@ -279,19 +299,6 @@ def mark_blocks(
             p = index[i, g]
             for e in range(starts[p], starts[p + 1]):
                 out[i, entries[e]] = 1.0
-
-
-@kernel
-def maximize(
-    N: FloatArray, pseudo: FloatArray, ij: IndexArray, totals: FloatArray, theta: FloatArray
-) -> None:
-    """M step: θ_ijk = (N_ijk + pseudo_ijk) / Σ_k; where a configuration has no cases, θ stays."""
-    totals[:] = 0.0
-    for q in range(theta.shape[0]):
-        totals[ij[q]] += N[q] + pseudo[q]
-    for q in range(theta.shape[0]):
-        if totals[ij[q]] > 0.0:
-            theta[q] = (N[q] + pseudo[q]) / totals[ij[q]]
 
 
 @kernel

@@ -9,18 +9,27 @@ draws the hidden values of the case and counts them: exponents A_ijk and their s
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.drawing import draw_cell, draw_tree
-from lacunet.inference.kernels.jit import kernel
-from lacunet.inference.kernels.trees import posterior_tables
-from lacunet.inference.plans.trees import TreeArrays
+from lacunet.inference.kernels.rows import PatternArrays
+from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables
+from lacunet.jit import kernel
 
 SMALL = 1e-100  # products are scaled up again before they leave the range of a float
 OFTEN = 8  # families between two looks at that
+
+
+class Swarm(NamedTuple):
+    """Particles: what each knows of the parameters, as exponents, and what it weighs."""
+
+    A: FloatArray  # (particles, size) α + counts so far
+    A_ij: FloatArray  # (particles, configurations) their sums
+    log_weights: FloatArray  # (particles,)
+    ij: IndexArray  # (size,) parent configuration of each position
 
 
 @kernel
@@ -51,87 +60,71 @@ def rescaled(w: FloatArray) -> float:
 
 
 @kernel
-def take_in_rows(
-    positions: IntArray,
-    starts: IndexArray,
-    entries: IndexArray,
-    index: IndexArray,
-    cells: int,
-    cases: IntArray,
-    ij: IndexArray,
-    rng: Any,
-    A: FloatArray,
-    A_ij: FloatArray,
-    log_weights: FloatArray,
-    least: float,
-) -> int:
+def take_in_rows(plan: PatternArrays, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
     """Take in rows of one plan until fewer than `least` particles count; return how many."""
-    w = np.empty(cells)
-    groups = index.shape[1]
+    A, A_ij, ij = swarm.A, swarm.A_ij, swarm.ij
+    w = np.empty(plan.cells)
+    groups = plan.of_row.shape[1]
     for n in range(cases.shape[0]):
-        row = index[cases[n]]
+        row = plan.of_row[cases[n]]
         for p in range(A.shape[0]):
             w[:] = 1.0
             log_scale, families = 0.0, 0
             for g in range(groups):
-                for e in range(starts[row[g]], starts[row[g] + 1]):
-                    first = positions[entries[e]]
-                    for c in range(cells):
+                for e in range(plan.starts[row[g]], plan.starts[row[g] + 1]):
+                    first = plan.positions[plan.entries[e]]
+                    for c in range(plan.cells):
                         w[c] *= A[p, first + c] / A_ij[p, ij[first + c]]
                     families += 1
                     if families % OFTEN == 0:
                         log_scale += rescaled(w)
             total = 0.0
-            for c in range(cells):
+            for c in range(plan.cells):
                 total += w[c]
-            log_weights[p] += math.log(total) + log_scale
-            cell = draw_cell(w, total, cells, rng)
+            swarm.log_weights[p] += math.log(total) + log_scale
+            cell = draw_cell(w, total, plan.cells, rng)
             for g in range(groups):
-                for e in range(starts[row[g]], starts[row[g] + 1]):
-                    at = positions[entries[e]] + cell
+                for e in range(plan.starts[row[g]], plan.starts[row[g] + 1]):
+                    at = plan.positions[plan.entries[e]] + cell
                     A[p, at] += 1.0
                     A_ij[p, ij[at]] += 1.0
-        if effective(log_weights) < least:
+        if effective(swarm.log_weights) < least:
             return n + 1
     return len(cases)
 
 
 @kernel
+def load_log_means(a: TreeArrays, kind: int, row: int, p: int, swarm: Swarm, out: Any) -> None:
+    """Fill in the log mean parameters of a particle that an instance touches, and no others."""
+    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
+        for s in range(a.slots[q], a.slots[q + 1]):
+            offset = a.offsets[row + a.slot_family[s]]
+            for c in range(a.cells[q]):
+                at = offset + a.maps[a.slot_map[s] + c]
+                out[at] = math.log(swarm.A[p, at] / swarm.A_ij[p, swarm.ij[at]])
+
+
+@kernel
 def take_in_trees(
-    a: TreeArrays,
-    kind_of: IntArray,
-    cases: IntArray,
-    ij: IndexArray,
-    rng: Any,
-    work: FloatArray,
-    messages: FloatArray,
-    A: FloatArray,
-    A_ij: FloatArray,
-    log_weights: FloatArray,
-    least: float,
+    a: TreeArrays, cases: IntArray, swarm: Swarm, least: float, scratch: Scratch, rng: Any
 ) -> int:
     """Do the same for cases that are instances of clique trees."""
-    log_mean = np.empty(A.shape[1])  # only what a case touches is ever filled in
+    log_mean = np.empty(swarm.A.shape[1])
     cell_of = np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.int64)
     for n in range(cases.shape[0]):
-        kind = kind_of[cases[n]]
+        kind = int(np.searchsorted(a.kind_instances, cases[n], side="right")) - 1
         row = a.kind_offsets[kind] + (cases[n] - a.kind_instances[kind]) * a.kind_width[kind]
         first = a.kind_cliques[kind]
-        for p in range(A.shape[0]):
-            for q in range(first, a.kind_cliques[kind + 1]):
-                for s in range(a.slots[q], a.slots[q + 1]):
-                    offset = a.offsets[row + a.slot_family[s]]
-                    for c in range(a.cells[q]):
-                        at = offset + a.maps[a.slot_map[s] + c]
-                        log_mean[at] = math.log(A[p, at] / A_ij[p, ij[at]])
-            log_weights[p] += posterior_tables(a, kind, row, log_mean, work, messages)
-            draw_tree(a, kind, work, cell_of, rng)
+        for p in range(swarm.A.shape[0]):
+            load_log_means(a, kind, row, p, swarm, log_mean)
+            swarm.log_weights[p] += posterior_tables(a, kind, row, log_mean, scratch)
+            draw_tree(a, kind, scratch.work, cell_of, rng)
             for q in range(first, a.kind_cliques[kind + 1]):
                 for s in range(a.slots[q], a.slots[q + 1]):
                     offset = a.offsets[row + a.slot_family[s]]
                     at = offset + a.maps[a.slot_map[s] + cell_of[q - first]]
-                    A[p, at] += 1.0
-                    A_ij[p, ij[at]] += 1.0
-        if effective(log_weights) < least:
+                    swarm.A[p, at] += 1.0
+                    swarm.A_ij[p, swarm.ij[at]] += 1.0
+        if effective(swarm.log_weights) < least:
             return n + 1
     return len(cases)

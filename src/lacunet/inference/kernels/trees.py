@@ -1,4 +1,4 @@
-"""Message passing in clique trees, over all instances of all kinds. Twin: `twins.expect_trees`.
+"""Message passing in clique trees, over all instances of all kinds. Twin: `tests/twins.py`.
 
 Every table is normalised as soon as it is made, with the logs of the totals added up: nothing
 underflows, however long a chain is; where all is lost inside one clique, logs are used throughout.
@@ -9,15 +9,51 @@ kernel serves E step, tangent and Hessian.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
-from lacunet.inference.kernels.jit import kernel
-from lacunet.inference.plans.trees import TreeArrays
+from lacunet.jit import kernel
 
 STEP = 1e-40  # of log θ: derivatives by the complex step lose no digits, however small it is
+
+
+class TreeArrays(NamedTuple):
+    """Flat arrays for the kernels. T kinds, Q cliques, S slots, I instances."""
+
+    kind_cliques: IntArray  # (T + 1,) cliques of each kind; leaves first, the root last
+    kind_instances: IntArray  # (T + 1,) instances of each kind
+    kind_offsets: IntArray  # (T,) where its instances' rows start in `offsets`
+    kind_width: IntArray  # (T,) families of each kind: the length of those rows
+    offsets: IntArray  # concatenated (instances, families) positions from observed values
+    counts: FloatArray  # (I,) weight of each instance
+    cells: IntArray  # (Q,) joint states
+    first: IntArray  # (Q,) where the clique's cells start among those of its kind
+    parent: IntArray  # (Q,) clique that it sends its message to; -1 for a root
+    separator: IntArray  # (Q,) joint states that it shares with its parent
+    separator_first: IntArray  # (Q,) where they start among those of its kind
+    up: IntArray  # (Q,) start of its map: own cells → separator
+    down: IntArray  # (Q,) start of its map: parent's cells → separator
+    slots: IntArray  # (Q + 1,) slots of each clique
+    slot_family: IntArray  # (S,) column of its family in an instance's row
+    slot_map: IntArray  # (S,) start of its map: clique's cells → positions from the offset
+    maps: IndexArray  # all maps, each distinct one once
+
+
+class Scratch(NamedTuple):
+    """Room for the tables and the messages of the largest kind of component."""
+
+    work: Any
+    messages: Any
+
+
+class Targets(NamedTuple):
+    """For each position the free coordinates that move it, and which way: a ragged list."""
+
+    starts: IntArray  # (size + 1,)
+    columns: IntArray  # of A
+    signs: FloatArray
 
 
 @kernel
@@ -57,11 +93,12 @@ def normalise(w: Any) -> Any:
 
 
 @kernel
-def pass_messages(a: TreeArrays, kind: int, work: Any, messages: Any) -> Any:
+def pass_messages(a: TreeArrays, kind: int, scratch: Scratch) -> Any:
     """Turn loaded cliques into posterior tables; return the log of their joint total.
 
     Collect towards the root, then distribute back. An impossible instance gives −inf and zeros.
     """
+    work, messages = scratch
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
     log_total = 0.0 * work[0]
     possible = True
@@ -125,14 +162,13 @@ def log_sum_by(x: Any, maps: IndexArray, start: int, out: Any, top: FloatArray) 
 
 
 @kernel
-def posterior_by_logs(
-    a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any, messages: Any
-) -> Any:
+def posterior_by_logs(a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: Scratch) -> Any:
     """The same as loading and passing messages, in logs throughout: slow, and nothing underflows.
 
     Weights inside one clique may be further apart than a float reaches, and a zero elsewhere may
     forbid all but the smallest: only logs tell that from an impossible instance.
     """
+    work, messages = scratch
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
     top = np.empty(messages.shape[0] + 1)
     for q in range(first, last + 1):
@@ -170,15 +206,13 @@ def posterior_by_logs(
 
 
 @kernel
-def posterior_tables(
-    a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any, messages: Any
-) -> Any:
-    """Put an instance's posterior clique tables into `work`; return its log-likelihood."""
-    log_scale = load_cliques(a, kind, row, log_theta, work)
-    log_z = pass_messages(a, kind, work, messages) + log_scale
+def posterior_tables(a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: Scratch) -> Any:
+    """Put an instance's posterior clique tables into `scratch.work`; return its log-likelihood."""
+    log_scale = load_cliques(a, kind, row, log_theta, scratch.work)
+    log_z = pass_messages(a, kind, scratch) + log_scale
     cliques = a.kind_cliques[kind + 1] - a.kind_cliques[kind]
     if not log_z.real > -np.inf and cliques > 1:
-        log_z = posterior_by_logs(a, kind, row, log_theta, work, messages)
+        log_z = posterior_by_logs(a, kind, row, log_theta, scratch)
     return log_z
 
 
@@ -194,53 +228,37 @@ def spread_cliques(a: TreeArrays, kind: int, row: int, weight: float, work: Any,
 
 
 @kernel
-def expect_trees(a: TreeArrays, log_theta: Any, work: Any, messages: Any, out: Any) -> Any:
+def expect_trees(a: TreeArrays, log_theta: Any, scratch: Scratch, out: Any) -> Any:
     """Add the expected counts of all components to `out`; return their log-likelihood."""
-    work[0] = 0.0
-    log_lik = work[0]  # a zero of the right type, real or complex
+    scratch.work[0] = 0.0
+    log_lik = scratch.work[0]  # a zero of the right type, real or complex
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            log_z = posterior_tables(a, kind, row, log_theta, work, messages)
+            log_z = posterior_tables(a, kind, row, log_theta, scratch)
             if a.counts[i] > 0.0:  # 0 · −inf would be NaN
                 log_lik += a.counts[i] * log_z
-            spread_cliques(a, kind, row, a.counts[i], work, out)
+            spread_cliques(a, kind, row, a.counts[i], scratch.work, out)
     return log_lik
 
 
 @kernel
-def beliefs(
-    a: TreeArrays, kind: int, log_theta: FloatArray, work: Any, messages: Any, out: FloatArray
+def put_posteriors(
+    a: TreeArrays, log_theta: FloatArray, scratch: Scratch, first: int, log_z: Any, out: FloatArray
 ) -> None:
-    """Posterior tables of all cliques of one kind: out (instances, cells of the kind)."""
-    for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
-        n = i - a.kind_instances[kind]
-        row = a.kind_offsets[kind] + n * a.kind_width[kind]
-        posterior_tables(a, kind, row, log_theta, work, messages)
-        out[n] = work[: out.shape[1]]
-
-
-@kernel
-def log_weights(
-    a: TreeArrays, kind: int, log_theta: FloatArray, work: Any, messages: Any, out: FloatArray
-) -> None:
-    """Log-likelihood of each instance of one kind by itself: out (instances,)."""
-    for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
-        n = i - a.kind_instances[kind]
-        row = a.kind_offsets[kind] + n * a.kind_width[kind]
-        out[n] = posterior_tables(a, kind, row, log_theta, work, messages)
-
-
-@kernel
-def scores(
-    a: TreeArrays, kind: int, log_theta: FloatArray, work: Any, messages: Any, out: FloatArray
-) -> None:
-    """Expected counts of each instance of one kind by itself: out (instances, size)."""
-    for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
-        n = i - a.kind_instances[kind]
-        row = a.kind_offsets[kind] + n * a.kind_width[kind]
-        posterior_tables(a, kind, row, log_theta, work, messages)
-        spread_cliques(a, kind, row, 1.0, work, out[n])
+    """Log-likelihood of each instance, and its E[N] at positions from `first` on, by itself."""
+    for kind in range(a.kind_width.shape[0]):
+        for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
+            row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
+            log_z[i] = posterior_tables(a, kind, row, log_theta, scratch)
+            for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
+                for s in range(a.slots[q], a.slots[q + 1]):
+                    offset = a.offsets[row + a.slot_family[s]] - first
+                    start = a.slot_map[s]
+                    for c in range(a.cells[q]):
+                        at = offset + a.maps[start + c]
+                        if 0 <= at < out.shape[1]:
+                            out[i, at] += scratch.work[a.first[q] + c]
 
 
 @kernel
@@ -264,11 +282,8 @@ def subtract_covariances(
     a: TreeArrays,
     log_theta: Any,
     inverse_theta: FloatArray,
-    work: Any,
-    messages: Any,
-    starts: IntArray,
-    columns: IntArray,
-    signs: FloatArray,
+    scratch: Scratch,
+    targets: Targets,
     A: FloatArray,
 ) -> None:
     """Subtract weight · Cov(score) of every component from A, in free coordinates.
@@ -287,16 +302,23 @@ def subtract_covariances(
                 p = positions[n]
                 kept = log_theta[p]
                 log_theta[p] = kept + STEP * 1j
-                posterior_tables(a, kind, row, log_theta, work, messages)
+                posterior_tables(a, kind, row, log_theta, scratch)
                 log_theta[p] = kept
-                spread_cliques(a, kind, row, a.counts[i], work, derivative)
+                spread_cliques(a, kind, row, a.counts[i], scratch.work, derivative)
                 for m in range(found):
                     o = positions[m]
                     value = derivative[o].imag / STEP * inverse_theta[p] * inverse_theta[o]
                     derivative[o] = 0.0
-                    for t in range(starts[p], starts[p + 1]):
-                        for u in range(starts[o], starts[o + 1]):
-                            if columns[u] >= columns[t]:  # the lower triangle
-                                A[columns[u], columns[t]] -= signs[t] * signs[u] * value
+                    subtract_at(targets, p, o, value, A)
             for n in range(found):
                 place[positions[n]] = -1
+
+
+@kernel
+def subtract_at(targets: Targets, p: int, o: int, value: float, A: FloatArray) -> None:
+    """Subtract the covariance of two positions wherever the coordinates that move them meet."""
+    for t in range(targets.starts[p], targets.starts[p + 1]):
+        for u in range(targets.starts[o], targets.starts[o + 1]):
+            row, column = targets.columns[u], targets.columns[t]
+            if row >= column:  # the lower triangle
+                A[row, column] -= targets.signs[t] * targets.signs[u] * value

@@ -10,28 +10,11 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.inference.plans.decompose import Kind, Parts, decompose, hole_patterns, kind_of
-from lacunet.inference.plans.patterns import PatternPlan, Slot, pattern_plan
-from lacunet.inference.plans.trees import Instances, TreePlan, tree_plan
+from lacunet.inference.plans.grouping import Slot
+from lacunet.inference.plans.patterns import pattern_plan
+from lacunet.inference.plans.plan import Components, Plan, Rows
+from lacunet.inference.plans.trees import Instances, tree_plan
 from lacunet.model.network import Network
-
-
-@dataclass(frozen=True, eq=False)
-class Components:
-    """Everything that the data say about θ, with equal components merged."""
-
-    seen: FloatArray  # (size,) N_ijk of the families that were seen whole; never touched again
-    patterns: tuple[PatternPlan, ...]  # components of one hidden variable, contiguous in θ
-    trees: TreePlan | None  # all other components
-
-    @cached_property
-    def any_seen(self) -> bool:
-        """Whether any family was seen whole; in a latent class model, none was."""
-        return bool(self.seen.any())
-
-    @property
-    def hidden(self) -> bool:
-        """Whether anything is hidden at all (barren variables apart)."""
-        return bool(self.patterns) or self.trees is not None
 
 
 @dataclass(frozen=True)
@@ -51,14 +34,21 @@ class Builder:
     """Turns coded rows into components.
 
     With `fill`, vectors get Σ_i q_i more positions, one for each parent configuration, that collect
-    how often it is expected together with a missing (barren) child.
+    how often it is expected together with a missing (barren) child. With `keep_rows`, plans know
+    which rows their components come from.
     """
 
     def __init__(
-        self, network: Network, codes: CodeArray, counts: FloatArray, *, fill: bool = False
+        self,
+        network: Network,
+        codes: CodeArray,
+        counts: FloatArray,
+        *,
+        fill: bool = False,
+        keep_rows: bool = False,
     ) -> None:
-        self.network, self.layout = network, network.layout
-        self.counts, self.fill = counts, fill
+        self.network, self.layout = network, network.cells
+        self.counts, self.fill, self.keep_rows = counts, fill, keep_rows
         self.codes = dict(zip(network.observed, codes.T, strict=True))
         # A hidden variable with one state is known.
         known = [i for i in network.hidden if self.layout.cards[i] == 1]
@@ -77,18 +67,20 @@ class Builder:
 
     def build(self) -> Components:
         """Count what was seen whole, merge equal components, and plan them."""
-        patterns = []
-        for v, rows, slots in self.single_variables():
-            merged, counts = self._merged(slots, self.counts[rows])
-            patterns.append(pattern_plan(v, self.layout.cards[v], merged, counts))
-        return Components(self._seen(), tuple(patterns), self.plan_trees(list(self.instances())))
+        return Components(self._seen(), tuple(self._plans()))
 
-    def plan_trees(self, found: Sequence[Instances]) -> TreePlan | None:
-        """Plan components that are no patterns."""
-        if not found:
-            return None
-        names = [v.name for v in self.network.variables]
-        return tree_plan(found, [c.strides for c in self.collectors], self.layout.cards, names)
+    def _plans(self) -> Iterator[Plan]:
+        for v, rows, slots in self._single_variables():
+            cells, counts = self.layout.cards[v], self.counts[rows]
+            if self.keep_rows:
+                yield pattern_plan(v, cells, slots, counts, Rows(rows, np.arange(len(rows))))
+            else:
+                yield pattern_plan(v, cells, *self._merged(slots, counts))
+        kinds = list(self._instances())
+        if kinds:
+            strides = [c.strides for c in self.collectors]
+            names = [v.name for v in self.network.variables]
+            yield tree_plan(kinds, strides, self.layout.cards, names, keep_rows=self.keep_rows)
 
     def _family(self, f: int) -> Collector:
         layout = self.layout
@@ -151,7 +143,7 @@ class Builder:
                 offset += self.codes[v][rows].astype(np.int64) * stride
         return offset
 
-    def single_variables(self) -> Iterator[tuple[int, IntArray, list[Slot]]]:
+    def _single_variables(self) -> Iterator[tuple[int, IntArray, list[Slot]]]:
         """Each variable that is a component by itself and contiguous: its rows, their slots."""
         parts = self.parts
         for v in np.unique(parts.seed[self._single]).tolist():
@@ -193,7 +185,7 @@ class Builder:
         merged = [Slot(s.first, s.blocks, s.codes[first], s.holes) for s in slots]
         return merged, totals(index, counts, len(first))
 
-    def instances(self) -> Iterator[Instances]:
+    def _instances(self) -> Iterator[Instances]:
         """Distinct instances of every kind of component that is no pattern."""
         parts = self.parts
         which = np.flatnonzero(~self._single)
@@ -227,7 +219,7 @@ class Builder:
             [self.offsets(self.collectors[f], rows[first], kind.members) for f in chosen]
         )
         counts = totals(index, self.counts[rows], len(first))
-        return Instances(Kind(kind.members, chosen), offsets, counts, rows, index)
+        return Instances(Kind(kind.members, chosen), offsets, counts, Rows(rows, index))
 
 
 class RowsByPattern:

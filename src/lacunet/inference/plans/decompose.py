@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import BoolArray, CodeArray, IndexArray, IntArray
-from lacunet.inference.kernels.jit import kernel
+from lacunet.jit import kernel
 from lacunet.model.network import Network
 
 PACKED_AT_ONCE = 1 << 15  # rows whose holes are turned into bits at a time

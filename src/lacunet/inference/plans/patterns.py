@@ -10,31 +10,26 @@ instead of one block per family. A family that a row does not have adds nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IndexArray, IntArray
+from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.inference.curvature.coordinates import FreeCoordinates
+from lacunet.inference.kernels import drawing, one_pass, taking_in
+from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import padded
-
-CACHE_CELLS = 1 << 15  # pattern tables beyond 256 KiB fall out of the second-level cache
-WIDTHS = (1, 8, 16, 32, 64, 128, 256, 512, 1024)  # candidate bounds on the patterns of one group
-
-
-@dataclass(frozen=True, eq=False)
-class Slot:
-    """One family around the hidden variable."""
-
-    first: int  # position of its first block in a flat vector
-    blocks: int  # configurations of the other variables of the family
-    codes: CodeArray  # (m,) the configuration of each row; -1: the row does not have the family
-    holes: bool  # whether some rows do not have it
+from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.inference.plans.grouping import Slot, choose_groups, find_patterns
+from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
+from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class PatternPlan:
+class PatternPlan(Plan):
     """Rows as sums of patterns, patterns as sums of blocks of a flat vector."""
 
     variable: int  # the hidden one
@@ -44,6 +39,12 @@ class PatternPlan:
     entries: IndexArray  # (E,) the blocks of the patterns
     index: IndexArray  # (m, G) the patterns of each row
     counts: FloatArray  # (m,) how often each row stands in the data
+    rows: Rows | None = None
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """See Plan."""
+        return (self.variable,)
 
     @property
     def patterns(self) -> int:
@@ -55,9 +56,125 @@ class PatternPlan:
         """Columns of every table: the cells, padded to whole lanes."""
         return padded(self.cells)
 
+    @property
+    def arrays(self) -> kernels.PatternArrays:
+        """What kernels read."""
+        return kernels.PatternArrays(
+            self.positions, self.starts, self.entries, self.index, self.cells, self.width
+        )
+
+    def touched(self) -> FloatArray:
+        """See Plan."""
+        blocks = np.diff(self.starts)[self.index].sum(axis=1)
+        return np.asarray(blocks * self.cells, dtype=np.float64)
+
+    def table(self, x: FloatArray, padding: float) -> FloatArray:
+        """Sum the blocks of a flat vector for each pattern, (P, W)."""
+        blocks = np.empty((len(self.positions), self.width))
+        kernels.gather_blocks(x, self.positions, self.cells, padding, blocks)
+        table = np.empty((self.patterns, self.width))
+        kernels.sum_blocks(self.starts, self.entries, blocks, table)
+        return table
+
+    def _spread(self, table: FloatArray, out: FloatArray) -> None:
+        """Add what was gathered by pattern to the positions of a flat vector."""
+        blocks = np.zeros((len(self.positions), self.width))
+        kernels.spread_patterns(self.starts, self.entries, table, blocks)
+        kernels.scatter_blocks(blocks, self.positions, self.cells, out)
+
+    def expect(self, log_weights: FloatArray, out: FloatArray) -> FloatArray:
+        """See Plan."""
+        log_lik = np.empty(len(log_weights))
+        for b, x in enumerate(log_weights):
+            table = self.table(x, padding=-np.inf)
+            expected = np.zeros_like(table)
+            log_lik[b] = kernels.expect_rows(table, self.index, self.counts, expected)
+            self._spread(expected, out[b])
+        return log_lik
+
+    def tangent(self, log_weights: FloatArray) -> LinearMap:
+        """See Plan."""
+        # Posteriors are made anew for each direction: kept, they would be larger than the data.
+        table = self.table(log_weights, padding=-np.inf)
+
+        def change(direction: FloatArray) -> FloatArray:
+            along = self.table(direction, padding=0.0)
+            moved = np.zeros_like(along)
+            kernels.tangent_rows(table, along, self.index, self.counts, moved)
+            out = np.zeros(len(direction))
+            self._spread(moved, out)
+            return out
+
+        return change
+
+    def less_covariance(
+        self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
+    ) -> FloatArray:
+        """See Plan."""
+        with np.errstate(divide="ignore"):
+            table = self.table(np.log(theta), padding=-np.inf)
+        return less_pattern_covariance(A, self.arrays, self.counts, table, theta, coordinates)
+
+    def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
+        """See Plan."""
+        drawing.draw_patterns(self.arrays, counts, log_weights, rng, out)
+
+    def hidden_posterior(self, log_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Log-likelihood of each row, (m,), and its posterior over the cells, (m, W); padding 0."""
+        log_z, posterior = np.empty(len(self.index)), np.empty((len(self.index), self.width))
+        kernels.posterior_rows(
+            self.table(log_weights, padding=-np.inf), self.index, posterior, log_z
+        )
+        return log_z, posterior
+
+    def posterior(
+        self, log_weights: FloatArray, first: int, last: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """See Plan."""
+        log_z, posterior = self.hidden_posterior(log_weights)
+        N = np.zeros((len(log_z), last - first))
+        if N.size:
+            kernels.put_posteriors(self.arrays, posterior, first, N)
+        return log_z, N
+
+    def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
+        """See Plan."""
+        return taking_in.take_in_rows(self.arrays, cases, swarm, least, rng)
+
+    def pass_over(self, cases: IntArray, drawn: int, beliefs: one_pass.Beliefs, rng: Any) -> float:
+        """See Plan."""
+        return one_pass.pass_over_rows(self._written_out, cases, drawn, beliefs, rng)
+
+    @cached_property
+    def _written_out(self) -> one_pass.RowArrays:
+        """The blocks of all rows."""
+        length = np.diff(self.starts)[self.index]  # (m, G) blocks of each pattern of each row
+        ends = np.cumsum(length.reshape(-1))
+        within = np.arange(ends[-1]) - np.repeat(ends - length.reshape(-1), length.reshape(-1))
+        first = np.repeat(self.starts[self.index].reshape(-1), length.reshape(-1))
+        starts = np.concatenate([[0], np.cumsum(length.sum(axis=1))]).astype(np.int64)
+        blocks = self.positions[self.entries[first + within]]
+        return one_pass.RowArrays(starts, blocks, self.cells)
+
+    def sizes(self) -> IntArray:
+        """See Plan."""
+        return np.full(len(self.counts), self.cells)
+
+    def choices(self) -> Iterator[Choice]:
+        """See Plan; a row's cells are neighbours in each of its blocks."""
+        for patterns, w in zip(self.index, self.counts, strict=True):
+            blocks = np.concatenate(
+                [self.entries[self.starts[p] : self.starts[p + 1]] for p in patterns]
+            )
+            yield Choice(int(w), self.positions[blocks] + np.arange(self.cells)[:, None])
+
 
 def pattern_plan(
-    variable: int, cells: int, slots: Sequence[Slot], counts: FloatArray
+    variable: int,
+    cells: int,
+    slots: Sequence[Slot],
+    counts: FloatArray,
+    where: Rows | None = None,
 ) -> PatternPlan:
     """Group the slots and list the patterns that occur."""
     radix = np.array(
@@ -65,13 +182,13 @@ def pattern_plan(
     )  # a hole is one more value
     block_start = np.concatenate([[0], np.cumsum([s.blocks for s in slots])])
     positions = np.concatenate([s.first + cells * np.arange(s.blocks) for s in slots])
-    groups = _choose_groups(radix, len(counts), cells)
+    groups = choose_groups(radix, len(counts), cells)
     index = np.empty((len(counts), len(groups)), dtype=np.int32)
     starts: list[IntArray] = [np.zeros(1, dtype=np.int64)]
     entries: list[IntArray] = []
     patterns = 0
     for g, group in enumerate(groups):
-        values, index[:, g] = _patterns(slots[group], radix[group])
+        values, index[:, g] = find_patterns(slots[group], radix[group])
         index[:, g] += patterns
         used = values >= 0
         entries.append((block_start[:-1][group] + values)[used])
@@ -85,52 +202,5 @@ def pattern_plan(
         np.concatenate(entries).astype(np.int32),
         index,
         counts,
+        where,
     )
-
-
-def _choose_groups(radix: IntArray, rows: int, cells: int) -> list[slice]:
-    """Take the grouping with the least work: patterns of rows, plus blocks of patterns."""
-
-    def work(groups: Sequence[slice]) -> float:
-        patterns = [min(rows, math.prod(radix[g].tolist())) for g in groups]
-        choices = [int(np.sum(radix[g] > 1)) for g in groups]  # a root adds one block to all
-        blocks = sum(p * c for p, c in zip(patterns, choices, strict=True))
-        spill = max(1.0, cells * sum(patterns) / CACHE_CELLS)  # slower memory, all the time
-        # A block or a pattern costs about twice a row's pattern: it is summed, spread and cleared.
-        adds: int = rows * len(groups) + 2 * (blocks + sum(patterns))
-        return adds * math.sqrt(math.sqrt(spill))
-
-    return min((list(_group(radix, width)) for width in WIDTHS), key=work)
-
-
-def _group(radix: IntArray, width: int) -> Iterator[slice]:
-    """Cut neighbouring slots into groups of at most `width` value combinations."""
-    first, combinations = 0, 1
-    for j, r in enumerate(radix):
-        if j > first and combinations * r > width:
-            yield slice(first, j)
-            first, combinations = j, 1
-        combinations *= int(r)
-    yield slice(first, len(radix))
-
-
-def _patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, IntArray]:
-    """Find the value combinations that occur in a group of slots, and each row's."""
-    number = np.zeros(len(slots[0].codes), dtype=np.int64)  # the combination, in mixed radix
-    for slot, r in zip(slots, radix, strict=True):
-        number *= r
-        number += slot.codes
-        number += slot.holes
-    combinations = math.prod(radix.tolist())
-    if combinations > 4 * len(number):  # a lookup table would be mostly air: sort instead
-        seen, index = np.unique(number, return_inverse=True)
-    else:
-        occurs = np.zeros(combinations, dtype=bool)
-        occurs[number] = True
-        seen = np.flatnonzero(occurs)
-        index = (np.cumsum(occurs) - 1)[number]
-    values = np.empty((len(seen), len(radix)), dtype=np.int64)
-    rest = seen.copy()
-    for j in reversed(range(len(radix))):
-        rest, values[:, j] = np.divmod(rest, radix[j])
-    return values - np.array([s.holes for s in slots]), index

@@ -8,14 +8,28 @@ from typing import Any
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.inference.expectation import work_space
-from lacunet.inference.kernels import taking_in as kernels
+from lacunet.inference.kernels import taking_in
+from lacunet.inference.plans.plan import Components
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import Draws, case_counts
+from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sampling.predicting import take_in_by_statistics
+
+
+def shuffled_cases(components: Components, rng: Any) -> Iterator[tuple[int, IntArray]]:
+    """All cases in random order, cut into runs of cases of one plan: (plan, components)."""
+    whole = [counts.astype(np.int64) for counts in components.counts]
+    plan = np.repeat(np.arange(len(whole)), [counts.sum() for counts in whole])
+    case = np.concatenate([np.repeat(np.arange(len(c)), c) for c in whole] or [plan])
+    order = rng.permutation(len(plan))
+    plan, case = plan[order], case[order]
+    cuts = np.flatnonzero(np.diff(plan)) + 1
+    for part in np.split(np.arange(len(plan)), cuts):
+        if len(part):
+            yield int(plan[part[0]]), case[part]
 
 
 class Particles:
-    """Hidden values of the cases so far, as exponents α + counts, with weights.
+    """Hidden values of the cases so far, as hyperparameters α + statistics, with weights.
 
     What was seen whole is known from the start.
     """
@@ -23,58 +37,48 @@ class Particles:
     def __init__(self, problem: Problem, particles: int, rng: Any) -> None:
         self.problem, self.rng = problem, rng
         self.draws = Draws(problem, rng)
-        self.prior = problem.alpha + problem.components.seen
-        self.A = np.tile(self.prior, (particles, 1))
-        self.A_ij = self._sums()
-        self.log_weights = np.zeros(particles)
-        self.everything = case_counts(problem)
+        self.swarm = self._swarm(np.tile(problem.prior, (particles, 1)))
+        self.everything = problem.components.counts
         self.so_far = [np.zeros_like(counts) for counts in self.everything]
 
     def runs(self) -> Iterator[tuple[int, IntArray]]:
-        """All cases in random order, cut into runs of cases of one plan: (plan, components)."""
-        whole = [counts.astype(np.int64) for counts in self.everything]
-        plan = np.repeat(np.arange(len(whole)), [counts.sum() for counts in whole])
-        case = np.concatenate([np.repeat(np.arange(len(c)), c) for c in whole] or [plan])
-        order = self.rng.permutation(len(plan))
-        plan, case = plan[order], case[order]
-        cuts = np.flatnonzero(np.diff(plan)) + 1
-        for part in np.split(np.arange(len(plan)), cuts):
-            if len(part):
-                yield int(plan[part[0]]), case[part]
+        """All cases in random order, in runs of cases of one plan."""
+        return shuffled_cases(self.problem.components, self.rng)
 
     def take_in(self, plan: int, cases: IntArray, least: float) -> int:
         """Take in cases until fewer than `least` particles count; return how many were taken."""
-        components, layout = self.problem.components, self.problem.layout
-        state = (self.A, self.A_ij, self.log_weights, least)
-        if plan < len(components.patterns):
-            p = components.patterns[plan]
-            arrays = (p.positions, p.starts, p.entries, p.index, p.cells)
-            taken = kernels.take_in_rows(*arrays, cases, layout.ij, self.rng, *state)
+        own = self.problem.components.plans[plan]
+        if self.problem.layout.tabular:
+            taken = own.take_in(cases, self.swarm, least, self.rng)
         else:
-            assert components.trees is not None
-            a = components.trees.arrays
-            kinds = np.arange(len(a.kind_width))
-            kind_of = np.repeat(kinds, np.diff(a.kind_instances))
-            work, messages = work_space(components.trees)
-            taken = kernels.take_in_trees(
-                a, kind_of, cases, layout.ij, self.rng, work, messages, *state
-            )
+            network = self.problem.network
+            taken = take_in_by_statistics(network, own, cases, self.swarm, least, self.rng)
         np.add.at(self.so_far[plan], cases[:taken], 1.0)
         return taken
 
     @property
+    def exponents(self) -> FloatArray:
+        """α + statistics of each particle, (particles, size)."""
+        return self.swarm.A
+
+    @property
+    def log_weights(self) -> FloatArray:
+        """What each particle weighs."""
+        return self.swarm.log_weights
+
+    @property
     def effective(self) -> float:
         """Effective number of particles."""
-        return float(kernels.effective(self.log_weights))
+        return float(taking_in.effective(self.swarm.log_weights))
 
     def renew(self, chosen: IntArray, sweeps: int) -> None:
         """Keep the chosen particles, with equal weights, and move them by Gibbs sweeps."""
-        A = self.A[chosen]
+        A = self.swarm.A[chosen]
         for _ in range(sweeps):
-            A = self.prior + self.draws.hidden(self.draws.log_theta(A), self.so_far)
-        self.A, self.A_ij = A, self._sums(A)
-        self.log_weights = np.zeros(len(chosen))
+            A = self.problem.prior + self.draws.hidden(self.draws.natural(A), self.so_far)
+        self.swarm = self._swarm(A)
 
-    def _sums(self, A: FloatArray | None = None) -> FloatArray:
+    def _swarm(self, A: FloatArray) -> taking_in.Swarm:
         layout = self.problem.layout
-        return np.stack([layout.sum_k(x) for x in (self.A if A is None else A)])
+        A_ij = np.stack([layout.sum_k(x) for x in A])
+        return taking_in.Swarm(A, A_ij, np.zeros(len(A)), layout.ij)

@@ -1,8 +1,9 @@
 """Sequential updating: one pass over the cases, each predicted from those before it.
 
 After a case with holes the posterior is a mixture of Dirichlets, one for each way to fill the
-holes. It is replaced by one product of Dirichlets, by one of these rules, and the next case is
-predicted from that; the logs of the predictions add up to an approximation of log p(D|S).
+holes. It is replaced by one product of Dirichlets with the mixture's means and mean variance
+(Spiegelhalter & Lauritzen), and the next case is predicted from that; the logs of the predictions
+add up to an approximation of log p(D|S).
 
 Parts of a row that have no hidden value in common have no parameters in common either, so the chain
 rule holds for them in any order: all that was seen whole comes first, in closed form, then the
@@ -15,34 +16,22 @@ sequential imputation; averaged over passes (not their logs), that adds no bias 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray, IntArray
-from lacunet.inference.expectation import safe_log, work_space
-from lacunet.inference.kernels import one_pass as kernels
-from lacunet.inference.plans.patterns import PatternPlan
-from lacunet.inference.plans.trees import TreeArrays
+from lacunet.arrays import FloatArray
+from lacunet.inference.expectation import safe_log
+from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import case_counts, check_whole
+from lacunet.inference.sampling.draws import check_whole
+from lacunet.inference.sampling.particles import shuffled_cases
 
 DRAWN_PER_STATE = 4  # first cases that are drawn, for each state of the largest hidden variable
 ORDERS = 256
 ENOUGH = 10_000_000  # exponents touched in all passes, so that larger problems get fewer orders,
 FEWEST = 8  # but never fewer than these: about a second
-
-
-class Rule(StrEnum):
-    """What one case teaches the Dirichlets."""
-
-    MOMENTS = "moments"  # the mixture's means, and its mean variance (Spiegelhalter & Lauritzen)
-    FRACTIONAL = "fractional"  # expected counts are added to the exponents, as if they were counts
-    IMPUTATION = "imputation"  # hidden values are drawn, for every case (Kong, Liu & Wong 1994)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,37 +69,19 @@ class Passes:
         return float(w.std(ddof=1) / w.mean() / np.sqrt(len(w))) if len(w) > 1 else float(np.inf)
 
 
-def run_passes(
-    problem: Problem,
-    rule: Rule = Rule.MOMENTS,
-    *,
-    orders: int | None = None,
-    drawn: int | None = None,
-    seed: int = 0,
-) -> Passes:
-    """Run passes, each in an order and with a generator of its own.
+def run_passes(problem: Problem, *, seed: int = 0) -> Passes:
+    """Run passes, each in an order and with a generator of its own; fewer for large problems.
 
-    Parameters
-    ----------
-    orders
-        Number of passes (default: 256, fewer for large problems).
-    drawn
-        First cases whose hidden values are drawn (default: none where no variable is wholly hidden,
-        else 4 for each state of the largest one).
+    The hidden values of the first cases are drawn: none where no variable is wholly hidden, else 4
+    for each state of the largest one.
     """
     check_whole(problem)
-    seen = problem.log_seen
-    counts = np.concatenate([np.zeros(0), *case_counts(problem)]).astype(np.int64)
-    cases = np.repeat(np.arange(len(counts)), counts)
-    if drawn is None or rule is Rule.IMPUTATION:
-        drawn = len(cases) if rule is Rule.IMPUTATION else drawn_by_default(problem)
-    drawn = min(drawn, len(cases))
-    walk = _Walk(problem, moments=rule is Rule.MOMENTS)
-    if orders is None:
-        touched = max(1, int(walk.touched() @ counts))
-        orders = max(FEWEST, min(ORDERS, ENOUGH // touched))
-    each = [walk(cases, drawn, np.random.default_rng([seed, i])) for i in range(orders)]
-    return Passes(seen, np.array(each), drawn)
+    counts = problem.components.counts
+    drawn = min(drawn_by_default(problem), int(sum(c.sum() for c in counts)))
+    touched = sum(float(p.touched() @ p.counts) for p in problem.components.plans)
+    orders = max(FEWEST, min(ORDERS, ENOUGH // max(1, int(touched))))
+    each = [_one_pass(problem, drawn, np.random.default_rng([seed, i])) for i in range(orders)]
+    return Passes(problem.log_seen, np.array(each), drawn)
 
 
 def drawn_by_default(problem: Problem) -> int:
@@ -122,82 +93,29 @@ def drawn_by_default(problem: Problem) -> int:
     return DRAWN_PER_STATE * max(states, default=0)
 
 
-class _Walk:
-    """A pass over the components of one problem."""
-
-    def __init__(self, problem: Problem, *, moments: bool) -> None:
-        components, self.layout, self.moments = problem.components, problem.layout, moments
-        self.prior = problem.alpha + components.seen
-        self.rows = _rows(components.patterns)
-        self.trees, self.work, self.messages = NO_TREES, np.empty(0), np.empty(0)
-        if components.trees is not None:
-            self.trees = components.trees.arrays
-            self.work, self.messages = work_space(components.trees)
-        kinds = np.arange(len(self.trees.kind_width))
-        self.kind_of = np.repeat(kinds, np.diff(self.trees.kind_instances))
-        ij = self.layout.ij
-        self.listed = np.argsort(ij, kind="stable")
-        bounds = np.searchsorted(ij[self.listed], np.arange(self.layout.configurations + 1))
-        self.starts = bounds.astype(np.int64)
-
-    def __call__(self, cases: IntArray, drawn: int, rng: np.random.Generator) -> float:
-        beliefs = self.beliefs()
-        plan = (self.rows, self.trees, self.kind_of, rng.permutation(cases))
-        how = (drawn, self.moments, rng)
-        return kernels.run_pass(*plan, *how, beliefs, self.work, self.messages)
-
-    def touched(self) -> IntArray:
-        """How many exponents each component touches."""
-        a = self.trees
-        cliques = np.concatenate([[0], np.cumsum(a.cells * np.diff(a.slots))])
-        kinds = np.diff(cliques[a.kind_cliques])
-        return np.concatenate([np.diff(self.rows.starts) * self.rows.cells, kinds[self.kind_of]])
-
-    def beliefs(self) -> kernels.Beliefs:
-        """The prior, given what was seen whole."""
-        layout, eta = self.layout, self.prior.copy()
-        total = layout.sum_k(eta)
-        q = layout.configurations
-        return kernels.Beliefs(
-            eta,
-            total,
-            safe_log(eta / layout.spread(total)),
-            layout.ij,
-            self.starts,
-            self.listed,
-            np.zeros(layout.size),
-            np.empty(q, dtype=np.int64),
-            np.zeros(q, dtype=np.bool_),
-        )
+def _one_pass(problem: Problem, drawn: int, rng: np.random.Generator) -> float:
+    """Predict every case from those before it, in random order."""
+    beliefs, total = _beliefs(problem), 0.0
+    for plan, cases in shuffled_cases(problem.components, rng):
+        total += problem.components.plans[plan].pass_over(cases, drawn, beliefs, rng)
+        drawn = max(0, drawn - len(cases))
+    return total
 
 
-def _rows(plans: Sequence[PatternPlan]) -> kernels.RowArrays:
-    """Write the blocks of all rows of all plans out."""
-    blocks, lengths, cells = [], [], []
-    for plan in plans:
-        length = np.diff(plan.starts)[plan.index]  # (m, G) blocks of each pattern of each row
-        ends = np.cumsum(length.reshape(-1))
-        within = np.arange(ends[-1]) - np.repeat(ends - length.reshape(-1), length.reshape(-1))
-        first = np.repeat(plan.starts[plan.index].reshape(-1), length.reshape(-1))
-        blocks.append(plan.positions[plan.entries[first + within]])
-        lengths.append(length.sum(axis=1))
-        cells.append(np.full(len(plan.counts), plan.cells))
-    none = np.zeros(0, dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(np.concatenate([none, *lengths]))])
-    return kernels.RowArrays(
-        starts.astype(np.int64),
-        np.concatenate([none, *blocks]),
-        np.concatenate([none, *cells]).astype(np.int64),
+def _beliefs(problem: Problem) -> Beliefs:
+    """The prior, given what was seen whole."""
+    layout, eta = problem.layout, problem.prior.copy()
+    total = layout.sum_k(eta)
+    q = layout.configurations
+    listed = np.argsort(layout.ij, kind="stable")
+    return Beliefs(
+        eta,
+        total,
+        safe_log(eta / layout.spread(total)),
+        layout.ij,
+        np.searchsorted(layout.ij[listed], np.arange(q + 1)).astype(np.int64),
+        listed,
+        np.zeros(layout.size),
+        np.empty(q, dtype=np.int64),
+        np.zeros(q, dtype=np.bool_),
     )
-
-
-def _no_trees() -> TreeArrays:
-    """Arrays without a component."""
-    none, zero = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    fields: dict[str, Any] = dict.fromkeys(TreeArrays._fields, none)
-    fields |= dict.fromkeys(("kind_cliques", "kind_instances", "slots"), zero)
-    fields |= {"counts": np.zeros(0), "maps": np.zeros(0, dtype=np.int32)}
-    return TreeArrays(**fields)
-
-
-NO_TREES = _no_trees()

@@ -13,17 +13,17 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.special import gammaln
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.inference.plans.plan import Choice
 from lacunet.inference.problem import Problem
 from lacunet.inference.sums.choices import (
-    Choice,
     compositions,
     log_multinomials,
     log_ways,
     ways,
 )
+from lacunet.model.families.categorical import log_rising
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Places:
     """Everything that the evidence is a product over: Γ(α_ijk + N_ijk) and 1 / Γ(α_ij + N_ij)."""
 
     def __init__(self, problem: Problem, choices: Sequence[Choice]) -> None:
-        layout, seen = problem.layout, problem.components.seen
+        layout, seen = problem.layout, problem.seen
         self.choices = choices
         self.sign = np.repeat([1.0, -1.0], [layout.size, layout.configurations])
         self.alpha = np.concatenate([problem.alpha, layout.sum_k(problem.alpha)])
@@ -98,7 +98,7 @@ class Places:
     @property
     def constant(self) -> float:
         """Log evidence of what every completion has."""
-        return float(np.sum(self.sign * (gammaln(self.alpha + self.fixed) - gammaln(self.alpha))))
+        return float(np.sum(self.sign * log_rising(self.alpha, self.fixed)))
 
     def connected(self) -> Iterator[IntArray]:
         """Components that places connect; those that vary nowhere are in no group."""
@@ -131,7 +131,7 @@ class Places:
             cell, place = self.varying[i]
             table[cell, np.searchsorted(used, place)] = 1
         base = (self.alpha + self.fixed)[used, None]
-        each = self.sign[used, None] * (gammaln(base + np.arange(sum(counts) + 1)) - gammaln(base))
+        each = self.sign[used, None] * log_rising(base, np.arange(sum(counts) + 1.0))
         columns, which = np.unique(np.concatenate(cells), axis=1, return_inverse=True)
         tables = np.zeros((columns.shape[1], each.shape[1]))
         np.add.at(tables, which.reshape(-1), each)

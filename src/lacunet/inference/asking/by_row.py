@@ -1,0 +1,44 @@
+"""What a model says of every row by itself: its log-likelihood, and its own expected counts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.inference.plans.builder import Builder
+from lacunet.model.network import Network
+
+
+class ByRow:
+    """Rows taken apart, each component with the rows that have it."""
+
+    def __init__(self, network: Network, codes: CodeArray) -> None:
+        """Take (rows, observed variables), −1 = missing."""
+        self.builder = Builder(network, codes, np.ones(len(codes)), keep_rows=True)
+        self.plans = self.builder.build().plans
+        self.rows = len(codes)
+
+    def log_lik(self, cells: FloatArray) -> FloatArray:
+        """Log p(row), (rows,), given log weights of cells; −inf where a row is impossible."""
+        total = np.zeros(self.rows)
+        for collector in self.builder.collectors:
+            rows, positions = self.builder.seen_whole(collector)
+            total[rows] += cells[positions]
+        for plan in self.plans:
+            assert plan.rows is not None
+            log_z, _ = plan.posterior(cells, 0, 0)
+            np.add.at(total, plan.rows.rows, log_z[plan.rows.component])
+        return total
+
+    def expected(self, cells: FloatArray, first: int, last: int) -> FloatArray:
+        """E[N | row] at positions first to last, (rows, last − first)."""
+        N = np.zeros((self.rows, last - first))
+        for collector in self.builder.collectors:
+            rows, positions = self.builder.seen_whole(collector)
+            inside = (first <= positions) & (positions < last)
+            N[rows[inside], positions[inside] - first] = 1.0
+        for plan in self.plans:
+            assert plan.rows is not None
+            _, own = plan.posterior(cells, first, last)
+            np.add.at(N, plan.rows.rows, own[plan.rows.component])
+        return N

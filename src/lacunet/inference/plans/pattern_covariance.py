@@ -1,0 +1,82 @@
+"""The covariance of the complete-data score of components with one hidden variable.
+
+It is the second moment, which couples only parameters of the same hidden state (one small product
+per state), less the outer product of the mean, which is one large product GᵀG over the rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.inference.curvature.coordinates import FreeCoordinates
+from lacunet.inference.kernels import rows
+
+CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB, whatever the table's length
+
+
+class _Touched:
+    """The free coordinates that the positions of a plan move, and the chain rule to them."""
+
+    def __init__(self, positions: IntArray, size: int, coordinates: FreeCoordinates) -> None:
+        local = np.full(size, len(positions), dtype=np.int64)  # one past the end: a zero column
+        local[positions] = np.arange(len(positions))
+        free, reference = local[coordinates.free], local[coordinates.reference]
+        self.columns = np.flatnonzero(
+            (free < len(positions)) | (reference < len(positions))
+        )  # (t,) of A
+        self.free, self.reference = free[self.columns], reference[self.columns]
+
+    def eliminate(self, x: FloatArray) -> FloatArray:
+        """Chain rule over the last axis, (..., positions + 1) → (..., t); the last is zero."""
+        return x[..., self.free] - x[..., self.reference]
+
+
+def less_pattern_covariance(
+    A: FloatArray,
+    plan: rows.PatternArrays,
+    counts: FloatArray,
+    table: FloatArray,
+    theta: FloatArray,
+    coordinates: FreeCoordinates,
+) -> FloatArray:
+    """Subtract it from A, in free θ coordinates; `table` are the log weights of the patterns."""
+    cells, blocks = plan.cells, len(plan.positions)
+    positions = plan.positions[:, None] + np.arange(cells)  # (B, K)
+    with np.errstate(divide="ignore"):
+        inverse = 1.0 / theta[positions]
+    touched = _Touched(positions.reshape(-1), len(theta), coordinates)
+    if not len(touched.columns):  # nothing but variables with one state
+        return A
+    whole = len(touched.columns) == len(A)
+    M = A if whole else np.zeros((len(touched.columns),) * 2, order="F")
+    pairs = np.zeros((cells, blocks, blocks))
+    step = max(1, CHUNK_NUMBERS // inverse.size)
+    for first in range(0, len(counts), step):
+        some = plan._replace(of_row=plan.of_row[first : first + step])
+        weights = counts[first : first + step]
+        posterior = np.empty((len(weights), plan.width))
+        rows.posterior_rows(table, some.of_row, posterior, np.empty(len(weights)))
+        scores = np.zeros((len(weights), inverse.size + 1))
+        rows.score_rows(some, posterior, inverse, scores)
+        G = touched.eliminate(scores)
+        G *= np.sqrt(weights)[:, None]
+        M = dsyrk(1.0, G.T, beta=1.0, c=M, lower=1, overwrite_c=1)
+        _add_pairs(pairs, some, posterior * weights[:, None])
+    for cell in range(cells):
+        mine = _Touched(positions[:, cell], len(theta), coordinates)
+        chain = mine.eliminate(np.vstack([np.diag(inverse[:, cell]), np.zeros(blocks)]).T).T
+        columns = np.searchsorted(touched.columns, mine.columns)
+        M[np.ix_(columns, columns)] -= chain @ pairs[cell] @ chain.T
+    if not whole:
+        A[np.ix_(touched.columns, touched.columns)] += np.tril(M)
+    return M if whole else A
+
+
+def _add_pairs(pairs: FloatArray, plan: rows.PatternArrays, weights: FloatArray) -> None:
+    """Count pairs of blocks that stand in one row, by hidden cell: (K, B, B)."""
+    marked = np.empty((len(weights), pairs.shape[1]))
+    rows.mark_blocks(plan.starts, plan.entries, plan.of_row, marked)
+    for cell in range(plan.cells):
+        pairs[cell] += (marked * weights[:, cell, None]).T @ marked

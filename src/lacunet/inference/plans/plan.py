@@ -1,0 +1,130 @@
+"""What an E step, a draw or a sum asks of components, whatever shape they have: the one contract.
+
+A plan holds components of one shape, equal ones merged. All its methods see flat vectors over
+*cells*, the positions of `network.cells`: log weights of the joint states of each family, one
+vector for each start, chain or particle (the batch axis comes first). Nobody else asks what kind
+of plan it is; a plan on another device, or one that is spread over machines, is one more file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.inference.curvature.coordinates import FreeCoordinates
+from lacunet.inference.kernels.one_pass import Beliefs
+from lacunet.inference.kernels.taking_in import Swarm
+
+LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
+
+
+class Rows(NamedTuple):
+    """The rows of the data that a plan's components come from."""
+
+    rows: IntArray  # (r,)
+    component: IntArray  # (r,) which component each of them has
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A distinct component: each of its cases takes one of K joint hidden cells."""
+
+    count: int  # w, its cases
+    cells: IntArray  # (K, F) positions of a flat vector that each cell adds a case to
+
+
+class Plan(ABC):
+    """Distinct components of one shape, m of them."""
+
+    counts: FloatArray  # (m,) how often each stands in the data
+    rows: Rows | None  # where they come from, if that was to be kept
+
+    @property
+    @abstractmethod
+    def members(self) -> tuple[int, ...]:
+        """Variables that some component hides."""
+
+    @abstractmethod
+    def touched(self) -> FloatArray:
+        """How many cells each component touches, (m,): what a sweep over it costs."""
+
+    @abstractmethod
+    def expect(self, log_weights: FloatArray, out: FloatArray) -> FloatArray:
+        """Add the expected counts to `out`, (batch, cells); return log-likelihoods, (batch,)."""
+
+    @abstractmethod
+    def tangent(self, log_weights: FloatArray) -> LinearMap:
+        """Give the map from a direction of the log weights, (cells,), to the change of E[N]."""
+
+    @abstractmethod
+    def less_covariance(
+        self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
+    ) -> FloatArray:
+        """Subtract the covariance of the complete-data score in free θ, lower triangle only."""
+
+    @abstractmethod
+    def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
+        """Draw the hidden cells of `counts` cases of each component, and add them to `out`."""
+
+    @abstractmethod
+    def posterior(
+        self, log_weights: FloatArray, first: int, last: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Log-likelihood of each component, (m,), and its E[N] at positions first to last."""
+
+    @abstractmethod
+    def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
+        """Let particles draw case by case until fewer than `least` of them count; return how many.
+
+        Only for tabular layouts, in which each cell has a parameter of its own.
+        """
+
+    @abstractmethod
+    def pass_over(self, cases: IntArray, drawn: int, beliefs: Beliefs, rng: Any) -> float:
+        """Predict each case from those before it, and learn from it; return Σ log predictions.
+
+        The hidden values of the first `drawn` cases are drawn.
+        """
+
+    @abstractmethod
+    def sizes(self) -> IntArray:
+        """Joint hidden cells of each component, (m,), without writing them out."""
+
+    @abstractmethod
+    def choices(self) -> Iterator[Choice]:
+        """Write every component out: the cells that each of its joint states adds a case to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Everything that the data say about θ, with equal components merged."""
+
+    seen: FloatArray  # (cells,) N of the families that were seen whole; never touched again
+    plans: tuple[Plan, ...]  # what is hidden, barren variables apart
+
+    @property
+    def hidden(self) -> bool:
+        """Whether anything is hidden at all (barren variables apart)."""
+        return bool(self.plans)
+
+    @property
+    def counts(self) -> list[FloatArray]:
+        """How often each component stands in the data: an array for each plan."""
+        return [plan.counts for plan in self.plans]
+
+    @property
+    def members(self) -> frozenset[int]:
+        """Variables of which the data tell something without showing them."""
+        return frozenset(v for plan in self.plans for v in plan.members)
+
+    def add_expected(self, log_weights: FloatArray, out: FloatArray) -> FloatArray:
+        """Add the expected counts of all components to `out`, (batch, cells): log-likelihoods."""
+        log_lik = np.zeros(len(log_weights))
+        for plan in self.plans:
+            log_lik += plan.expect(log_weights, out)
+        return log_lik

@@ -1,0 +1,195 @@
+"""What a conjugate exponential family owns: the one contract of everything that has a prior.
+
+Given a configuration of its parents, a value x of the child has the log density
+
+    log p(x | θ) = T(x) · η(θ) + log h(x),
+
+with T(x) its *statistics*, η the *natural parameters*. The prior is conjugate: its logarithm is, up
+to a constant, hyperparameters · η, so that statistics add to hyperparameters. Statistics, natural
+parameters, hyperparameters and θ each have the same number of places for a configuration, and
+stand at the same positions of flat vectors (`model.layout`).
+
+For climbing, a family has coordinates φ of the same length, with J = dη/dφ. As a density of φ the
+prior adds just its hyperparameters to the statistics; as one of θ, in general, a little less.
+
+All arrays are over a `Segment`: the blocks of all variables of one family, one after the other.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.state import State
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """All blocks of one family in a layout. s positions, q configurations, n variables."""
+
+    family: Family
+    where: slice | IntArray  # its positions in a flat vector
+    ij: IndexArray  # (s,) which configuration a position belongs to, numbered from 0
+    k: IndexArray  # (s,) which statistic it stands for
+    configurations: int  # q
+    blocks: IntArray  # (n,) where the block of each variable starts
+    first: IntArray  # (n,) the first configuration of each
+    variables: IntArray  # (n,) which variables they are
+
+    def sum(self, x: FloatArray) -> FloatArray:
+        """Sum over the places of each configuration, (q,)."""
+        return np.asarray(np.bincount(self.ij, weights=x, minlength=self.configurations))
+
+    def totals(self, x: FloatArray) -> FloatArray:
+        """Give every position the sum of its configuration, (s,)."""
+        return self.sum(x)[self.ij]
+
+    def by_variable(self, cells: FloatArray, configurations: FloatArray) -> FloatArray:
+        """Add up what positions and configurations bring, for each variable, (n,)."""
+        return np.add.reduceat(cells, self.blocks) + np.add.reduceat(configurations, self.first)
+
+
+class Family(ABC):
+    """A conjugate pair of likelihood and prior."""
+
+    tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
+
+    @abstractmethod
+    def width(self, states: Sequence[State]) -> int:
+        """Number of places that a configuration takes."""
+
+    @abstractmethod
+    def statistics(self, states: Sequence[State]) -> FloatArray:
+        """T(x) of each value, (values, width)."""
+
+    @abstractmethod
+    def log_base(self, states: Sequence[State]) -> FloatArray:
+        """Log h(x) of each value, (values,)."""
+
+    # The conjugate pair
+
+    @abstractmethod
+    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+        """η(θ)."""
+
+    @abstractmethod
+    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+        """θ(η)."""
+
+    @abstractmethod
+    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+        """Whether the density of θ has a maximum whatever the data say."""
+
+    @abstractmethod
+    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """What the prior adds to statistics where its density is that of θ, not of φ."""
+
+    @abstractmethod
+    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+        """Log density of θ, with its normalising constant."""
+
+    @abstractmethod
+    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
+        """What of the log density is left without its linear part in η."""
+
+    @abstractmethod
+    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log of the probability of statistics N with θ integrated out, for each variable, (n,)."""
+
+    @abstractmethod
+    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log ∫ exp(hyper · η) dφ over all configurations together: (batch, s) → (batch,)."""
+
+    @abstractmethod
+    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """E[η] under the prior with these hyperparameters."""
+
+    @abstractmethod
+    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """E[θ]."""
+
+    @abstractmethod
+    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+        """E[T | θ] of one case."""
+
+    @abstractmethod
+    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+        """How many cases statistics stand for, at every position."""
+
+    @abstractmethod
+    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+        """Draw η given hyperparameters, (batch, s) → (batch, s)."""
+
+    @abstractmethod
+    def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
+        """Draw θ to start from."""
+
+    # The maximum, and the way to it
+
+    @abstractmethod
+    def maximize(self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment) -> None:
+        """Put the θ that is best for statistics N + pseudo into `theta`; without cases it stays."""
+
+    @abstractmethod
+    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+        """Jᵀ g: from natural parameters to φ. Of statistics it is the gradient."""
+
+    @abstractmethod
+    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+        """J φ: from a direction in φ to that of the natural parameters."""
+
+    @abstractmethod
+    def information(
+        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
+    ) -> FloatArray:
+        """Curvature of statistics N in φ, times a direction."""
+
+    # `edge`: coordinates in which a maximum on the boundary is reached, where φ runs off to ∞
+
+    @abstractmethod
+    def longest_move(self, *, edge: bool) -> float:
+        """How far a coordinate may move in one step; beyond it a quadratic model says nothing."""
+
+    @abstractmethod
+    def slope(self, theta: FloatArray, gradient: FloatArray, *, edge: bool) -> FloatArray:
+        """Turn the gradient in φ into that of the coordinates."""
+
+    @abstractmethod
+    def sharpness(
+        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        """Diagonal of a metric: about that of the curvature of N; 0 where nothing moves."""
+
+    @abstractmethod
+    def moved(
+        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        """Move the coordinates, and give the θ that they then say."""
+
+    @abstractmethod
+    def between(self, old: FloatArray, new: FloatArray, *, edge: bool) -> FloatArray:
+        """Give the move from one θ to another."""
+
+    @abstractmethod
+    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
+        """Project onto directions that change no probability, v measured in that metric."""
+
+    @abstractmethod
+    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+        """Positions of free coordinates, and of what makes up for each (itself, if nothing does).
+
+        Ordered by configuration.
+        """
+
+    @abstractmethod
+    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+        """Log |dθ/dφ| over the free coordinates."""
+
+    @abstractmethod
+    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
+        """Log of the determinant of the curvature of statistics N in free φ."""
