@@ -47,7 +47,7 @@ def _sweeps(leaves: int, classes: int, quick: bool) -> Line:
     log_theta = np.tile(safe_log(theta), (CHAINS, 1))
 
     def sweep() -> None:
-        draws.log_theta(problem.alpha + draws.hidden(log_theta))
+        draws.natural(problem.alpha + draws.hidden(log_theta))
 
     def e_steps() -> None:
         for _ in range(CHAINS):

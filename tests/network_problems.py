@@ -12,9 +12,10 @@ from lacunet.data.table import Column, Table
 from lacunet.inference.plans import builder as components
 from lacunet.inference.plans import cliques
 from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 
 MODES = ("enumerated", "cut", "trees only")
 

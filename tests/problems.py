@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from lacunet.data.table import Column, Table
 from lacunet.inference.problem import Problem, build_problem
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import uniform_alpha
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 
 
 @dataclass(frozen=True)

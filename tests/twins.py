@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
-from lacunet.inference.plans.trees import TreePlan
+from lacunet.inference.plans.plan import Plan
 
 
 def gather_blocks(x: FloatArray, positions: IntArray, cells: int, padding: float) -> FloatArray:
@@ -121,38 +120,14 @@ def two_loop(moves: FloatArray, changes: FloatArray, curvature: FloatArray) -> F
     return inverse
 
 
-def expect_trees(
-    trees: TreePlan, log_theta: FloatArray, cards: Sequence[int]
-) -> tuple[FloatArray, float]:
-    """Twin of `tree_kernels.expect_trees`, from zero: every joint table whole, without cliques."""
-    a = trees.arrays
+def expect_choices(plan: Plan, log_theta: FloatArray) -> tuple[FloatArray, float]:
+    """Twin of any plan's E step, from zero: every joint state of every component written out."""
     out, log_lik = np.zeros_like(log_theta), 0.0
-    for t, kind in enumerate(trees.kinds):
-        shape = [cards[v] for v in kind.members]
-        states = np.indices(shape).reshape(len(shape), -1)  # of each member, in each joint state
-        positions = [_positions(trees, t, f, states) for f in range(len(kind.families))]
-        for i in range(a.kind_instances[t], a.kind_instances[t + 1]):
-            first = a.kind_offsets[t] + (i - a.kind_instances[t]) * a.kind_width[t]
-            places = [a.offsets[first + f] + p for f, p in enumerate(positions)]
-            x = np.sum([log_theta[p] for p in places], axis=0)
-            log_z = logsumexp(x)
-            if a.counts[i] > 0:
-                log_lik += a.counts[i] * log_z
-            if np.isfinite(log_z):
-                for p in places:
-                    np.add.at(out, p, a.counts[i] * np.exp(x - log_z))
+    for count, choice in zip(plan.counts, plan.choices(), strict=True):
+        x = log_theta[choice.cells].sum(axis=1)
+        log_z = logsumexp(x)
+        if count > 0:
+            log_lik += count * log_z
+        if np.isfinite(log_z):
+            np.add.at(out, choice.cells, (count * np.exp(x - log_z))[:, None])
     return out, float(log_lik)
-
-
-def _positions(trees: TreePlan, t: int, column: int, states: IntArray) -> IntArray:
-    """Where each joint state of a kind's members points to in one of its families."""
-    a = trees.arrays
-    cliques = range(a.kind_cliques[t], a.kind_cliques[t + 1])
-    for q, clique in zip(cliques, trees.cliques[t], strict=True):
-        for s in range(a.slots[q], a.slots[q + 1]):
-            if a.slot_family[s] == column:
-                places = [trees.kinds[t].members.index(v) for v in clique.variables]
-                sizes = states[places].max(axis=1) + 1
-                cell = np.ravel_multi_index(tuple(states[places]), tuple(sizes))
-                return np.asarray(a.maps[a.slot_map[s] + cell], dtype=np.int64)
-    raise ValueError(f"family {column} has no slot")

@@ -14,9 +14,10 @@ from lacunet.executor import SERIAL
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.prepare import prepare
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 
 LENGTHS = (25, 50, 100)
 HIDDEN_STATES, SEEN_STATES = 5, 4

@@ -60,15 +60,8 @@ def main(network: Path, codes: Path) -> None:
 
 def _sizes(components: Components) -> tuple[int, int]:
     """Distinct components, and the cells of all their joint tables."""
-    number = sum(len(plan.counts) for plan in components.patterns)
-    cells = sum(len(plan.counts) * plan.cells for plan in components.patterns)
-    if components.trees is not None:
-        a = components.trees.arrays
-        instances = np.diff(a.kind_instances)
-        per_kind = np.add.reduceat(a.cells, a.kind_cliques[:-1])
-        number += int(instances.sum())
-        cells += int(instances @ per_kind)
-    return number, cells
+    number = sum(len(plan.counts) for plan in components.plans)
+    return number, int(sum(plan.sizes().sum() for plan in components.plans))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import numpy as np
 
 import lacunet
 from lacunet import Network, Variable
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import random_theta
 
 ANSWERS = ("no", "yes")
 COLUMNS = ("a", "b", "c", "d", "e")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from lacunet.model.counts import log_bd
 
 import network_oracle
 import oracle
@@ -24,6 +23,7 @@ from lacunet.inference.sums import order as summation_order
 from lacunet.inference.sums import packing
 from lacunet.inference.sums.choices import compositions, log_multinomials, log_ways, ways
 from lacunet.learn.variational import at_theta, vary
+from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import dirichlet
 from network_problems import MODES, NetworkCase, build, engine, make, network_cases

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from lacunet.model.counts import log_bd
 from scipy.stats import chi2
 
 from lacunet.data.datasets import load_dataset
@@ -27,6 +26,7 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from network_problems import build, engine, make

@@ -3,9 +3,9 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA
-from lacunet.model.sampling import random_theta
 from lacunet.state import label
 
 ODD = st.text(st.sampled_from(" \t\n\r\"'\\/*|,;=(){}[]<>&-.#%aB1äλ雪\u2028\xa0"), max_size=6)

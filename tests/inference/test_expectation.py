@@ -5,18 +5,16 @@ import pytest
 from hypothesis import given
 
 import oracle
+from gradients import softmax_gradient, theta_gradient
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
 from lacunet.inference.asking.query import posterior
-from lacunet.inference.curvature.coordinates import (
-    free_coordinates,
-    softmax_gradient,
-    theta_gradient,
-)
+from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import Tangent, complete_counts, expect
 from lacunet.inference.problem import build_problem
+from lacunet.model.conjugacy import log_prior
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import log_prior, uniform_alpha
+from lacunet.model.prior import uniform_alpha
 from problems import cases, make_case
 
 

@@ -9,23 +9,21 @@ from hypothesis import strategies as st
 
 import network_oracle as oracle
 import twins
+from gradients import softmax_gradient, theta_gradient
 from lacunet.errors import ModelError
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.asking.query import posterior
-from lacunet.inference.curvature.coordinates import (
-    free_coordinates,
-    softmax_gradient,
-    theta_gradient,
-)
+from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
-from lacunet.inference.expectation import Tangent, complete_counts, expect, safe_log, work_space
+from lacunet.inference.expectation import Tangent, complete_counts, expect, safe_log
 from lacunet.inference.kernels import trees as tree_kernels
 from lacunet.inference.plans import cliques
 from lacunet.inference.plans.builder import Builder
+from lacunet.inference.plans.trees import TreePlan
 from lacunet.inference.problem import problem_of_codes
+from lacunet.model.conjugacy import log_prior, random_theta
 from lacunet.model.network import Network, Variable
-from lacunet.model.prior import log_prior, uniform_alpha
-from lacunet.model.sampling import random_theta
+from lacunet.model.prior import uniform_alpha
 from network_problems import MODES, build, engine, make, network_cases, structures
 
 modes = pytest.mark.parametrize("mode", MODES)
@@ -142,19 +140,22 @@ def test_posteriors_of_any_variables(mode, case, data):
 @given(case=network_cases(max_rows=12, zeros=True))
 def test_expect_trees_is_its_twin(mode, case):
     with engine(mode):
-        trees = case.problem.components.trees
+        trees = tree_plan_of(case.problem.components)
     if trees is None:
         return
-    work, messages = work_space(trees)
     log_theta = safe_log(case.theta)
     N = np.zeros(case.layout.size)
-    log_lik = tree_kernels.expect_trees(trees.arrays, log_theta, work, messages, N)
-    wanted, wanted_log_lik = twins.expect_trees(trees, log_theta, case.layout.cards)
+    log_lik = tree_kernels.expect_trees(trees.arrays, log_theta, trees.scratch(), N)
+    wanted, wanted_log_lik = twins.expect_choices(trees, log_theta)
     assert log_lik == pytest.approx(wanted_log_lik, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(N, wanted, atol=1e-12)
 
 
 # Decomposition: facts of hand-made examples.
+
+
+def tree_plan_of(components):
+    return next((plan for plan in components.plans if isinstance(plan, TreePlan)), None)
 
 
 def tables_of(network, rows):
@@ -200,17 +201,17 @@ def test_equal_components_are_merged():
         [-1, 1, 1, 0],
     ]
     _, parts = tables_of(network, rows)
-    trees = parts.trees
+    trees = tree_plan_of(parts)
     assert trees is not None
     kinds = {
-        kind.members: counts
-        for kind, counts in zip(
-            trees.kinds,
+        shape.kind.members: counts
+        for shape, counts in zip(
+            trees.shapes,
             np.split(trees.arrays.counts, trees.arrays.kind_instances[1:-1]),
             strict=True,
         )
     }
-    patterns = {plan.variable: plan.counts for plan in parts.patterns}
+    patterns = {plan.variable: plan.counts for plan in parts.plans if plan is not trees}
     everything = {**{(v,): c for v, c in patterns.items()}, **kinds}
     assert {m: sorted(c.tolist()) for m, c in everything.items()} == {
         (0,): [2.0],
@@ -248,7 +249,7 @@ def test_many_columns_around_one_component_are_told_apart():
     codes = rng.integers(0, 3, (40, n)).astype(np.int8)
     codes = np.concatenate([codes, codes[:10]])
     problem = problem_of_codes(codes, np.ones(50), network, uniform_alpha(network.layout, 1.0))
-    trees = problem.components.trees
+    trees = tree_plan_of(problem.components)
     assert sorted(trees.arrays.counts.tolist()) == [1.0] * 30 + [2.0] * 10
 
 
@@ -314,8 +315,8 @@ def test_a_long_hidden_chain_is_the_forward_algorithm():
     problem = problem_of_codes(
         codes.astype(np.int8), np.ones(25), network, uniform_alpha(network.layout, 1.0)
     )
-    trees = problem.components.trees
-    assert max(len(c.variables) for tree in trees.cliques for c in tree) == 2
+    trees = tree_plan_of(problem.components)
+    assert trees.arrays.cells.max() == states**2  # no clique has more than two variables
     wanted = sum(oracle.forward(initial, step, emission, row) for row in codes)
     found = expect(problem, theta)
     assert found.log_lik == pytest.approx(wanted, rel=1e-12)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from lacunet.data.table import Column, Table
-from lacunet.inference.expectation import Tangent, expect, work_space
+from lacunet.inference.expectation import Tangent, expect
 from lacunet.inference.kernels import trees as tree_kernels
 from lacunet.inference.plans import cliques
 from lacunet.inference.problem import build_problem
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 
 
 def chain(length, states, seed, rows=12, missing=0.2):
@@ -32,7 +33,7 @@ def chain(length, states, seed, rows=12, missing=0.2):
 def test_logs_throughout_give_the_same(monkeypatch, kind):
     monkeypatch.setattr(cliques, "ENUMERATED", 1)
     problem, theta = chain(6, 3, seed=4)
-    trees = problem.components.trees
+    (trees,) = problem.components.plans
     a = trees.arrays
     log_theta = np.log(theta).astype(kind)
     if kind is complex:
@@ -43,10 +44,10 @@ def test_logs_throughout_give_the_same(monkeypatch, kind):
             row = a.kind_offsets[k] + (i - a.kind_instances[k]) * a.kind_width[k]
             results = []
             for way in (tree_kernels.posterior_tables, tree_kernels.posterior_by_logs):
-                work, messages = work_space(trees, kind)
-                log_z = way(a, k, row, log_theta, work, messages)
+                scratch = trees.scratch(kind)
+                log_z = way(a, k, row, log_theta, scratch)
                 last = a.kind_cliques[k + 1] - 1
-                results.append((log_z, work[: a.first[last] + a.cells[last]].copy()))
+                results.append((log_z, scratch.work[: a.first[last] + a.cells[last]].copy()))
             assert results[0][0].real == pytest.approx(results[1][0].real, rel=1e-12)
             np.testing.assert_allclose(results[0][1].real, results[1][1].real, atol=1e-12)
             if kind is complex:

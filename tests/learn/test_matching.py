@@ -11,9 +11,9 @@ from lacunet.describe.matching import matched, matched_fit
 from lacunet.errors import ModelError
 from lacunet.flags import Kind
 from lacunet.learn.fit import Options, learn
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
-from lacunet.model.sampling import random_theta
 from network_problems import build, make
 from problems import problem_for
 

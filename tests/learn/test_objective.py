@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gradients import softmax_gradient
 from lacunet.errors import OptionError
-from lacunet.inference.curvature.coordinates import softmax_gradient
 from lacunet.learn.objective import Estimate, Objective
-from lacunet.model.prior import log_prior, uniform_alpha
+from lacunet.model.conjugacy import log_prior
+from lacunet.model.prior import uniform_alpha
 from problems import cases, make_case
 
 

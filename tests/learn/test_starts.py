@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from lacunet.model.counts import log_bd
 
 from lacunet.flags import Kind
 from lacunet.inference.problem import problem_of_codes
@@ -16,10 +15,12 @@ from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.ranks import density, is_better, mass, states_in_use
 from lacunet.learn.schedules import Schedule, climb_from_starts
 from lacunet.learn.wander import wander
+from lacunet.model.conjugacy import log_marginal as log_bd
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 from network_problems import build, make
 from problems import make_case, problem_for
 

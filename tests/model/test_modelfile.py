@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lacunet.errors import ModelError, OutputError
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.formats import read_model, write_model
 from lacunet.model.formats.json_model import read as model_from_json
 from lacunet.model.formats.json_model import write as model_to_json
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.sampling import random_theta
 
 
 def example():

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 
 from lacunet.errors import ModelError, OptionError
+from lacunet.model.conjugacy import log_prior, random_theta
 from lacunet.model.latent_class import is_latent_class, latent_class
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import log_prior, uniform_alpha
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.prior import uniform_alpha
+from lacunet.model.sampling import sample_codes
 
 
 def binary(name):

@@ -8,9 +8,9 @@ from report_cases import two_hidden
 
 from lacunet import api
 from lacunet.describe.profiles import profile, profiles
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import random_theta
 
 
 def joint(model: Model) -> np.ndarray:

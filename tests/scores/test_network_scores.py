@@ -18,11 +18,11 @@ from lacunet import api
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
+from lacunet.model.conjugacy import log_prior, random_theta
 from lacunet.model.formats import bif
 from lacunet.model.formats.pyagrum_door import to_pyagrum
 from lacunet.model.network import Network
-from lacunet.model.prior import log_prior
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 from lacunet.optional import require
 from lacunet.scores import SCORES, ScoreInput
 from lacunet.scores.bd import BD

@@ -16,9 +16,9 @@ from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
+from lacunet.model.conjugacy import log_prior, random_theta
 from lacunet.model.network import Model
-from lacunet.model.prior import log_prior, uniform_alpha
-from lacunet.model.sampling import random_theta
+from lacunet.model.prior import uniform_alpha
 from lacunet.scores import GROUPS, SCORES, ScoreInput, choose_scores
 from lacunet.scores.bd import BD
 from lacunet.scores.bic import BIC

@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from lacunet.model.counts import log_bd
 
 import network_oracle as oracle
 from lacunet.data.datasets import load_dataset
 from lacunet.errors import DataError
 from lacunet.evidence.exact import exact_evidence, terms
 from lacunet.flags import Flag, Kind
+from lacunet.inference.plans.trees import TreePlan
 from lacunet.inference.sampling import passes as sequential
-from lacunet.inference.sampling.passes import Rule, run_passes
+from lacunet.inference.sampling.passes import run_passes
 from lacunet.learn.fit import Options
+from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.scores import ScoreInput
 from lacunet.scores.sequential import SEQUENTIAL
 from network_problems import MODES, NetworkCase, build, engine, make, network_cases
@@ -29,7 +30,7 @@ def dirichlet_moments(eta):
     return eta / s, eta * (eta + 1) / (s * (s + 1))
 
 
-def updated(etas, parents, completions, rule):
+def updated(etas, parents, completions):
     """The twin: exponents after one case, from the mixture over all its completions."""
     means = [dirichlet_moments(eta)[0] for eta in etas]
     families = [[(*(x[u] for u in pa), x[i]) for i, pa in enumerate(parents)] for x in completions]
@@ -39,53 +40,43 @@ def updated(etas, parents, completions, rule):
     p = weights / weights.sum()
     after = []
     for i, eta in enumerate(etas):
-        if rule is Rule.FRACTIONAL:
-            new = eta.copy()
-            for share, places in zip(p, families, strict=True):
-                new[places[i]] += share
-        else:
-            first, second = np.zeros_like(eta), np.zeros_like(eta)
-            for share, places in zip(p, families, strict=True):
-                component = eta.copy()
-                component[places[i]] += 1.0
-                moments = dirichlet_moments(component)
-                first += share * moments[0]
-                second += share * moments[1]
-            variance = np.sum(first * (second - first**2), axis=-1, keepdims=True)
-            spread = np.sum(first**2 * (1 - first), axis=-1, keepdims=True)
-            fixed = variance < 1e-15  # a child with one state
-            precision = np.where(fixed, 1.0, spread / np.where(fixed, 1.0, variance) - 1)
-            new = first * precision
-        after.append(new)
+        first, second = np.zeros_like(eta), np.zeros_like(eta)
+        for share, places in zip(p, families, strict=True):
+            component = eta.copy()
+            component[places[i]] += 1.0
+            moments = dirichlet_moments(component)
+            first += share * moments[0]
+            second += share * moments[1]
+        variance = np.sum(first * (second - first**2), axis=-1, keepdims=True)
+        largest = np.sum(first**2 * (1 - first), axis=-1, keepdims=True)
+        fixed = variance < 1e-15  # a child with one state
+        precision = np.where(fixed, 1.0, largest / np.where(fixed, 1.0, variance) - 1)
+        after.append(first * precision)
     return after, math.log(weights.sum())
 
 
+ALL = 10**9  # cases whose hidden values are drawn: every one
 HIDDEN = build("H>a H>b G>b G>c a>c", {"H": 3, "G": 2, "a": 2, "b": 3, "c": 2}, "HG")
 ONE_EACH = build("H>a H>b a>b", {"H": 3, "a": 2, "b": 3}, "H")
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("rule", [Rule.MOMENTS, Rule.FRACTIONAL])
 @pytest.mark.parametrize("network", [HIDDEN, ONE_EACH])
-def test_a_pass_is_its_definition(network, rule, mode):
+def test_a_pass_is_its_definition(network, mode):
     """Each row is one component with all families in it, and rows are sorted as components are."""
     alpha = np.random.default_rng(7).uniform(0.5, 3.0, network.layout.size)
     columns = [network.layout.cards[i] for i in network.observed]
     codes = np.array(np.unravel_index([0, 1, 3, 4, 5], columns)).T.astype(np.int8)
     case = NetworkCase(network, alpha, alpha, codes, np.ones(len(codes)))
     with engine(mode):
-        walk = sequential._Walk(case.problem, moments=rule is Rule.MOMENTS)
+        (plan,) = case.problem.components.plans
     cases = np.array([3, 1, 0, 3, 4, 2])
-    rng = np.random.default_rng(0)
-    beliefs = walk.beliefs()
-    arrays = (walk.rows, walk.trees, walk.kind_of, cases)
-    found = sequential.kernels.run_pass(
-        *arrays, 0, walk.moments, rng, beliefs, walk.work, walk.messages
-    )
+    beliefs = sequential._beliefs(case.problem)
+    found = plan.pass_over(cases, 0, beliefs, np.random.default_rng(0))
     etas, total = case.tables(alpha), 0.0
     for row in [case.rows[i] for i in cases]:
         completions = oracle.completions(row, case.layout.cards)
-        etas, log_p = updated(etas, network.parents, completions, rule)
+        etas, log_p = updated(etas, network.parents, completions)
         total += log_p
     assert found == pytest.approx(total, abs=1e-9)
     for found_eta, eta in zip(case.tables(beliefs.eta), etas, strict=True):
@@ -98,11 +89,10 @@ def test_a_pass_is_its_definition(network, rule, mode):
 @settings(max_examples=25)
 @given(network_cases(complete=True, whole=True, max_rows=20))
 def test_nothing_missing_is_bd(case):
-    bd = float(log_bd(case.problem.components.seen, case.alpha, case.layout).sum())
-    for rule in Rule:
-        passes = run_passes(case.problem, rule, orders=2)
-        assert (passes.value, passes.mean) == (pytest.approx(bd), pytest.approx(bd))
-        assert passes.deviation == 0
+    bd = float(log_bd(case.problem.seen, case.alpha, case.layout).sum())
+    passes = run_passes(case.problem, orders=2)
+    assert (passes.value, passes.mean) == (pytest.approx(bd), pytest.approx(bd))
+    assert passes.deviation == 0
     found = SEQUENTIAL(ScoreInput(case.problem, case.theta))
     assert found.value == pytest.approx(bd)
     assert not found.flags
@@ -115,8 +105,8 @@ def test_one_row_with_holes_is_exact(case, seed):
     holes = np.random.default_rng(seed).random(case.codes.shape[1]) < 0.5
     case.codes[-1, holes], case.counts[-1] = -1, 1.0
     truth = exact_evidence(case.problem).value
-    for rule in Rule:
-        passes = run_passes(case.problem, rule, orders=3)
+    for drawn in (0, ALL):
+        passes = run_passes(case.problem, orders=3, drawn=drawn)
         np.testing.assert_allclose(passes.seen + passes.each, truth, atol=1e-10)
 
 
@@ -124,7 +114,7 @@ def test_one_row_with_holes_is_exact(case, seed):
 @given(network_cases(max_variables=4, max_rows=5, whole=True))
 def test_imputation_is_unbiased(case):
     assume(1 < terms(case.problem) < 1e5)
-    passes = run_passes(case.problem, Rule.IMPUTATION, orders=800)
+    passes = run_passes(case.problem, orders=800, drawn=ALL)
     truth = exact_evidence(case.problem).value
     # 5 standard errors of the average of weights, not of its log: there is no bias at all then.
     assert math.exp(passes.value - truth) == pytest.approx(
@@ -138,22 +128,19 @@ def test_scattered_holes_are_nearly_exact(seed):
     network = build("a>b a>c b>d c>d", {"a": 2, "b": 3, "c": 2, "d": 2})
     case = make(network, 60, missing=0.08, seed=seed, alpha=1.0)
     truth = exact_evidence(case.problem).value
-    passes = {rule: run_passes(case.problem, rule, orders=64) for rule in Rule}
-    assert all(p.drawn == 0 for rule, p in passes.items() if rule is not Rule.IMPUTATION)
-    for rule in (Rule.MOMENTS, Rule.FRACTIONAL):
-        assert passes[rule].value == pytest.approx(truth, abs=0.1)
-        assert passes[rule].deviation < 0.1
-    assert passes[Rule.IMPUTATION].deviation > passes[Rule.MOMENTS].deviation
+    passes = run_passes(case.problem, orders=64)
+    assert passes.drawn == 0
+    assert passes.value == pytest.approx(truth, abs=0.1)
+    assert passes.deviation < 0.1
+    assert run_passes(case.problem, orders=64, drawn=ALL).deviation > passes.deviation
 
 
 def test_updating_alone_never_tells_symmetric_states_apart():
-    """Fractional updating shares every case out evenly: as if there were one class, learnt late."""
+    """Without draws every case is shared out evenly: as if there were one class, learnt late."""
     problem = problem_for(load_dataset("carcinoma"), 2, alpha=1.0).problem
     truth = -357.31  # by long sampling runs
-    even = run_passes(problem, Rule.FRACTIONAL, orders=3, drawn=0)
-    assert even.deviation < 1e-9
-    assert even.value < truth - 100
-    assert run_passes(problem, Rule.FRACTIONAL, orders=3).mean > truth - 60
+    assert run_passes(problem, orders=3, drawn=0).value < truth - 100
+    assert run_passes(problem, orders=3).mean > truth - 60
 
 
 # Evidence by long sampling runs, a = 1, all labellings.
@@ -175,7 +162,7 @@ def test_reference_evidences(which):
     passes = run_passes(problem, orders=400)
     assert passes.value == pytest.approx(EVIDENCE[which], abs=1.0)
     assert passes.mean < EVIDENCE[which] - 2
-    drawn = run_passes(problem, Rule.IMPUTATION, orders=400)
+    drawn = run_passes(problem, orders=400, drawn=ALL)
     assert drawn.value == pytest.approx(EVIDENCE[which], abs=5 * drawn.stderr + 0.01)
 
 
@@ -203,8 +190,8 @@ def test_the_same_seed_gives_the_same_value():
     other = ScoreInput(case.problem, case.theta, options=Options(seed=1))
     assert SEQUENTIAL(at) == SEQUENTIAL(at)
     assert SEQUENTIAL(at).value != SEQUENTIAL(other).value
-    for rule in Rule:
-        few, more = (run_passes(case.problem, rule, orders=n).each for n in (3, 5))
+    for drawn in (None, ALL):
+        few, more = (run_passes(case.problem, orders=n, drawn=drawn).each for n in (3, 5))
         np.testing.assert_array_equal(few, more[:3])  # a pass has a seed of its own
 
 
@@ -235,5 +222,5 @@ def test_larger_problems_get_fewer_orders():
         assert len(run_passes(problem).each) == 100
     with patch.object(sequential, "ENOUGH", touched), engine("trees only"):
         trees = make_case([2] * 5, 3, 40, seed=1).problem
-        assert trees.components.trees is not None
+        assert isinstance(trees.components.plans[0], TreePlan)
         assert len(run_passes(trees).each) == 8

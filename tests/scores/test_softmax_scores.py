@@ -13,8 +13,8 @@ from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
+from lacunet.model.conjugacy import log_prior
 from lacunet.model.network import Model
-from lacunet.model.prior import log_prior
 from lacunet.scores import ScoreInput
 from lacunet.scores.bd import BD
 from lacunet.scores.cheeseman_stutz import CS

@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 import network_oracle
 import oracle
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model
-from lacunet.model.sampling import random_theta
 from lacunet.scores import ScoreInput, choose_scores
 from lacunet.scores.bd import BD
 from lacunet.scores.cheeseman_stutz import CS

@@ -11,9 +11,10 @@ from lacunet.api import learn_structure, random_model, with_parameters
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.problem import build_problem
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 from lacunet.scores import ScoreInput
 from lacunet.scores.bd import BD
 from lacunet.search.families import FamilyScores

@@ -69,17 +69,26 @@ class Passes:
         return float(w.std(ddof=1) / w.mean() / np.sqrt(len(w))) if len(w) > 1 else float(np.inf)
 
 
-def run_passes(problem: Problem, *, seed: int = 0) -> Passes:
-    """Run passes, each in an order and with a generator of its own; fewer for large problems.
+def run_passes(
+    problem: Problem, *, orders: int | None = None, drawn: int | None = None, seed: int = 0
+) -> Passes:
+    """Run passes, each in an order and with a generator of its own.
 
-    The hidden values of the first cases are drawn: none where no variable is wholly hidden, else 4
-    for each state of the largest one.
+    Parameters
+    ----------
+    orders
+        Number of passes (default: 256, fewer for large problems).
+    drawn
+        First cases whose hidden values are drawn (default: none where no variable is wholly hidden,
+        else 4 for each state of the largest one).
     """
     check_whole(problem)
-    counts = problem.components.counts
-    drawn = min(drawn_by_default(problem), int(sum(c.sum() for c in counts)))
-    touched = sum(float(p.touched() @ p.counts) for p in problem.components.plans)
-    orders = max(FEWEST, min(ORDERS, ENOUGH // max(1, int(touched))))
+    plans = problem.components.plans
+    cases = int(sum(plan.counts.sum() for plan in plans))
+    drawn = min(drawn_by_default(problem) if drawn is None else drawn, cases)
+    if orders is None:
+        touched = int(sum(float(plan.touched() @ plan.counts) for plan in plans))
+        orders = max(FEWEST, min(ORDERS, ENOUGH // max(1, touched)))
     each = [_one_pass(problem, drawn, np.random.default_rng([seed, i])) for i in range(orders)]
     return Passes(problem.log_seen, np.array(each), drawn)
 
