@@ -16,7 +16,6 @@ from lacunet.inference.asking.query import posterior
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.inference.expectation import Tangent, complete_counts, expect, safe_log
-from lacunet.inference.kernels import trees as tree_kernels
 from lacunet.inference.plans import cliques
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.trees import TreePlan
@@ -144,8 +143,7 @@ def test_expect_trees_is_its_twin(mode, case):
     if trees is None:
         return
     log_theta = safe_log(case.theta)
-    N = np.zeros(case.layout.size)
-    log_lik = tree_kernels.expect_trees(trees.arrays, log_theta, trees.scratch(), N)
+    N, log_lik = trees.expect_some(log_theta, slice(0, len(trees.counts)))
     wanted, wanted_log_lik = twins.expect_choices(trees, log_theta)
     assert log_lik == pytest.approx(wanted_log_lik, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(N, wanted, atol=1e-12)

@@ -13,11 +13,12 @@ from lacunet.flags import Kind
 from lacunet.inference.expectation import expect
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
+from lacunet.model.families import log_gammas
 from lacunet.scores import ScoreInput
 from lacunet.scores.bic import BIC
 from lacunet.scores.icl import ICL
 from lacunet.scores.sbic import SBIC, learning_coefficient, singular_bic
-from lacunet.scores.wbic import WBIC, Tempered, log_gamma_draws
+from lacunet.scores.wbic import WBIC, Tempered
 from lacunet.scoring.chains import chain_mean
 from network_problems import build, make
 from problems import cases, make_case, problem_for
@@ -132,7 +133,7 @@ def test_the_tempered_gradient_is_finite_differences():
     for i, e in enumerate(np.eye(len(u))):
         slope = (target(u + 1e-6 * e)[0] - target(u - 1e-6 * e)[0]) / 2e-6
         assert gradient[i] == pytest.approx(slope, abs=1e-6)
-    assert target(u)[2] == expect(case.problem, target.theta(u)).log_lik
+    assert target(u)[2] == expect(case.problem, log_gammas.theta_of(u, case.layout)).log_lik
 
 
 def test_log_gamma_draws_of_tiny_shapes():
@@ -140,7 +141,7 @@ def test_log_gamma_draws_of_tiny_shapes():
     from scipy.special import digamma, polygamma
 
     for a in (0.01, 1.0, 20.0):
-        draws = log_gamma_draws(np.full(20_000, a), np.random.default_rng(1))
+        draws = log_gammas.draw(np.full(20_000, a), np.random.default_rng(1))
         assert np.isfinite(draws).all()
         sd = math.sqrt(polygamma(1, a))
         assert draws.mean() == pytest.approx(digamma(a), abs=5 * sd / math.sqrt(20_000))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 
@@ -31,7 +32,7 @@ def dot(N: FloatArray, natural: FloatArray) -> float:
     return float(N[used] @ natural[used])
 
 
-def expect(problem: Problem, theta: FloatArray) -> Expectation:
+def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Expectation:
     """Run the E step. CH96 eq. 11.
 
     Barren variables are left out ("pruned"), not filled in: they carry no information about θ, so
@@ -42,22 +43,19 @@ def expect(problem: Problem, theta: FloatArray) -> Expectation:
     log_lik = problem.log_base
     if problem.any_seen:
         log_lik += dot(problem.seen, natural)
-    found = hidden_counts(problem, natural)
+    found = hidden_counts(problem, natural, executor)
     return Expectation(log_lik + found.log_lik, problem.seen + found.N)
 
 
-def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
+def hidden_counts(
+    problem: Problem, natural: FloatArray, executor: Executor = SERIAL
+) -> Expectation:
     """The part of it that is hidden, under any weights: log Z, and expected statistics."""
-    N, log_z = hidden_counts_of_all(problem, natural[None, :])
-    return Expectation(float(log_z[0]), N[0])
-
-
-def hidden_counts_of_all(problem: Problem, natural: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The same for several vectors of weights: (batch, size) and (batch,)."""
     network = problem.network
-    N = np.zeros((len(natural), network.cells.size))
-    log_z = problem.components.add_expected(network.to_cells(natural), N)
-    return network.to_statistics(N), log_z
+    cells = network.to_cells(natural)
+    N = np.zeros_like(cells)
+    log_z = problem.components.add_expected(cells[None, :], N[None, :], executor)
+    return Expectation(float(log_z[0]), network.to_statistics(N))
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
@@ -80,10 +78,10 @@ def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
 class Tangent:
     """The linear map from a direction of η to the change of the expected statistics, at one θ."""
 
-    def __init__(self, problem: Problem, theta: FloatArray) -> None:
+    def __init__(self, problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> None:
         self.network = problem.network
         cells = self.network.to_cells(conjugacy.natural(theta, problem.layout))
-        self.maps = [plan.tangent(cells) for plan in problem.components.plans]
+        self.maps = [plan.tangent(cells, executor) for plan in problem.components.plans]
 
     def __call__(self, direction: FloatArray) -> FloatArray:
         """Give dE[N] for dη = direction, (size,)."""

@@ -38,7 +38,7 @@ def least_curvature(objective: Objective, point: Point) -> Curvature:
     complete = conjugacy.sharpness(theta, N, layout)
     alive = np.flatnonzero(complete > 0)
     root = np.sqrt(complete[alive])
-    tangent = Tangent(objective.problem, theta)
+    tangent = Tangent(objective.problem, theta, objective.executor)
 
     def times_B(v: FloatArray) -> FloatArray:
         whole, phi = np.zeros(layout.size), np.zeros(layout.size)

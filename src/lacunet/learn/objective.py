@@ -76,7 +76,7 @@ class Objective:
 
     def at(self, theta: FloatArray) -> Point:
         """Run the E step at θ."""
-        found = expect(self.problem, theta)
+        found = expect(self.problem, theta, self.executor)
         g = found.log_lik + self.constant
         if self.estimate is Estimate.MAP:
             g += dot(self.pseudo, conjugacy.natural(theta, self.problem.layout))

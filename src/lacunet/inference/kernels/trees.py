@@ -228,12 +228,15 @@ def spread_cliques(a: TreeArrays, kind: int, row: int, weight: float, work: Any,
 
 
 @kernel
-def expect_trees(a: TreeArrays, log_theta: Any, scratch: Scratch, out: Any) -> Any:
-    """Add the expected counts of all components to `out`; return their log-likelihood."""
+def expect_trees(
+    a: TreeArrays, log_theta: Any, scratch: Scratch, out: Any, span: tuple[int, int]
+) -> Any:
+    """Add the expected counts of components first to last to `out`; return their log-likelihood."""
     scratch.work[0] = 0.0
     log_lik = scratch.work[0]  # a zero of the right type, real or complex
     for kind in range(a.kind_width.shape[0]):
-        for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
+        first, last = a.kind_instances[kind], a.kind_instances[kind + 1]
+        for i in range(max(first, span[0]), min(last, span[1])):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
             log_z = posterior_tables(a, kind, row, log_theta, scratch)
             if a.counts[i] > 0.0:  # 0 · −inf would be NaN

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels import drawing, one_pass, taking_in
 from lacunet.inference.kernels import rows as kernels
@@ -82,25 +83,30 @@ class PatternPlan(Plan):
         kernels.spread_patterns(self.starts, self.entries, table, blocks)
         kernels.scatter_blocks(blocks, self.positions, self.cells, out)
 
-    def expect(self, log_weights: FloatArray, out: FloatArray) -> FloatArray:
+    def expect(
+        self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
+    ) -> FloatArray:
         """See Plan."""
-        log_lik = np.empty(len(log_weights))
+        log_lik = np.zeros(len(log_weights))
         for b, x in enumerate(log_weights):
             table = self.table(x, padding=-np.inf)
+            one = partial(_expect_rows, table, self.index, self.counts)
             expected = np.zeros_like(table)
-            log_lik[b] = kernels.expect_rows(table, self.index, self.counts, expected)
+            for piece, value in executor.map(one, self.pieces):
+                expected += piece
+                log_lik[b] += value
             self._spread(expected, out[b])
         return log_lik
 
-    def tangent(self, log_weights: FloatArray) -> LinearMap:
+    def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         """See Plan."""
         # Posteriors are made anew for each direction: kept, they would be larger than the data.
         table = self.table(log_weights, padding=-np.inf)
 
         def change(direction: FloatArray) -> FloatArray:
             along = self.table(direction, padding=0.0)
-            moved = np.zeros_like(along)
-            kernels.tangent_rows(table, along, self.index, self.counts, moved)
+            one = partial(_tangent_rows, table, along, self.index, self.counts)
+            moved = np.sum(executor.map(one, self.pieces), axis=0)
             out = np.zeros(len(direction))
             self._spread(moved, out)
             return out
@@ -167,6 +173,23 @@ class PatternPlan(Plan):
                 [self.entries[self.starts[p] : self.starts[p + 1]] for p in patterns]
             )
             yield Choice(int(w), self.positions[blocks] + np.arange(self.cells)[:, None])
+
+
+def _expect_rows(
+    table: FloatArray, index: IndexArray, counts: FloatArray, rows: slice
+) -> tuple[FloatArray, float]:
+    """Expected counts of the patterns, and log-likelihood, of some rows."""
+    expected = np.zeros_like(table)
+    return expected, kernels.expect_rows(table, index[rows], counts[rows], expected)
+
+
+def _tangent_rows(
+    table: FloatArray, along: FloatArray, index: IndexArray, counts: FloatArray, rows: slice
+) -> FloatArray:
+    """How the expected counts of the patterns move, in some rows."""
+    moved = np.zeros_like(along)
+    kernels.tangent_rows(table, along, index[rows], counts[rows], moved)
+    return moved
 
 
 def pattern_plan(

@@ -11,16 +11,36 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
 
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
+
+# An E step over more cells than this takes some ten milliseconds: its components are then done in
+# pieces, side by side. Where it is cut depends on the data alone, and pieces are added in order, so
+# that sums do not depend on the number of threads.
+LONG = 1 << 21
+PIECE = 1 << 20
+
+
+def pieces(touched: FloatArray) -> list[slice]:
+    """Cut components, by the cells that each touches, into runs to be done side by side."""
+    ends = np.cumsum(touched)
+    total = float(ends[-1]) if len(ends) else 0.0
+    if total <= LONG:
+        return [slice(0, len(ends))]
+    cuts = np.searchsorted(ends, np.arange(PIECE, total, PIECE))
+    bounds = np.unique(np.concatenate([[0], cuts, [len(ends)]])).tolist()
+    return [slice(first, last) for first, last in pairwise(bounds)]
 
 
 class Rows(NamedTuple):
@@ -53,12 +73,19 @@ class Plan(ABC):
     def touched(self) -> FloatArray:
         """How many cells each component touches, (m,): what a sweep over it costs."""
 
+    @cached_property
+    def pieces(self) -> list[slice]:
+        """Runs of components that may be done side by side."""
+        return pieces(self.touched())
+
     @abstractmethod
-    def expect(self, log_weights: FloatArray, out: FloatArray) -> FloatArray:
+    def expect(
+        self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
+    ) -> FloatArray:
         """Add the expected counts to `out`, (batch, cells); return log-likelihoods, (batch,)."""
 
     @abstractmethod
-    def tangent(self, log_weights: FloatArray) -> LinearMap:
+    def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         """Give the map from a direction of the log weights, (cells,), to the change of E[N]."""
 
     @abstractmethod
@@ -122,9 +149,11 @@ class Components:
         """Variables of which the data tell something without showing them."""
         return frozenset(v for plan in self.plans for v in plan.members)
 
-    def add_expected(self, log_weights: FloatArray, out: FloatArray) -> FloatArray:
+    def add_expected(
+        self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
+    ) -> FloatArray:
         """Add the expected counts of all components to `out`, (batch, cells): log-likelihoods."""
         log_lik = np.zeros(len(log_weights))
         for plan in self.plans:
-            log_lik += plan.expect(log_weights, out)
+            log_lik += plan.expect(log_weights, out, executor)
         return log_lik

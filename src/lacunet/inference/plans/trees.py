@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels import drawing, one_pass, taking_in, trees
 from lacunet.inference.plans.decompose import Kind
@@ -79,20 +81,31 @@ class TreePlan(Plan):
         slots = np.add.reduceat(np.repeat(a.cells, np.diff(a.slots)), a.slots[a.kind_cliques[:-1]])
         return np.repeat(slots, np.diff(a.kind_instances)).astype(np.float64)
 
-    def expect(self, log_weights: FloatArray, out: FloatArray) -> FloatArray:
+    def expect(
+        self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
+    ) -> FloatArray:
         """See Plan."""
-        scratch = self.scratch()
-        each = zip(log_weights, out, strict=True)
-        return np.array([trees.expect_trees(self.arrays, x, scratch, N) for x, N in each])
+        log_lik = np.zeros(len(log_weights))
+        for b, x in enumerate(log_weights):
+            for N, value in executor.map(partial(self.expect_some, x), self.pieces):
+                out[b] += N
+                log_lik[b] += value
+        return log_lik
 
-    def tangent(self, log_weights: FloatArray) -> LinearMap:
+    def expect_some(self, log_weights: Any, some: slice) -> tuple[Any, Any]:
+        """Expected counts and log-likelihood of some components; weights may be complex."""
+        N = np.zeros_like(log_weights)
+        scratch = self.scratch(log_weights.dtype.type)
+        span = (some.start, some.stop)
+        return N, trees.expect_trees(self.arrays, log_weights, scratch, N, span)
+
+    def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         """See Plan; exact by the complex step."""
 
         def change(direction: FloatArray) -> FloatArray:
-            moved = np.zeros(len(direction), dtype=np.complex128)
             stepped = log_weights + 1j * trees.STEP * direction
-            trees.expect_trees(self.arrays, stepped, self.scratch(np.complex128), moved)
-            return moved.imag / trees.STEP
+            moved = [N for N, _ in executor.map(partial(self.expect_some, stepped), self.pieces)]
+            return np.asarray(np.sum(moved, axis=0).imag / trees.STEP)
 
         return change
 
