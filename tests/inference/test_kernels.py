@@ -80,7 +80,7 @@ def test_rows(case):
     close(moved, twins.tangent_rows(table, direction, plan.index, plan.counts))
     inverse = 1.0 / case.theta[plan.positions[:, None] + np.arange(plan.cells)]
     scores = np.zeros((m, inverse.size))
-    kernels.score_rows(plan.starts, plan.entries, plan.index, posterior, inverse, scores)
+    kernels.score_rows(plan.arrays, posterior, inverse, scores)
     close(scores, twins.score_rows(plan.starts, plan.entries, plan.index, posterior, inverse))
     marks = np.empty((m, len(inverse)))
     kernels.mark_blocks(plan.starts, plan.entries, plan.index, marks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ class Expectation:
 
     log_lik: float  # log p(D | θ)
     N: FloatArray  # (size,) E[N | D, θ] over the rows in which family i is not barren
+    natural: FloatArray  # (size,) η(θ), at which it was made
 
 
 def safe_log(p: FloatArray) -> FloatArray:
@@ -28,8 +30,11 @@ def safe_log(p: FloatArray) -> FloatArray:
 
 def dot(N: FloatArray, natural: FloatArray) -> float:
     """Σ N η, where nothing times −inf is nothing."""
-    used = N != 0.0
-    return float(N[used] @ natural[used])
+    total = float(N @ natural)
+    if math.isnan(total):
+        used = N != 0.0
+        total = float(N[used] @ natural[used])
+    return total
 
 
 def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Expectation:
@@ -40,11 +45,11 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
     faster. `complete_counts` gives the filled-in counts of the paper.
     """
     natural = conjugacy.natural(theta, problem.layout)
-    log_lik = problem.log_base
-    if problem.any_seen:
-        log_lik += dot(problem.seen, natural)
-    found = hidden_counts(problem, natural, executor)
-    return Expectation(log_lik + found.log_lik, problem.seen + found.N)
+    hidden = hidden_counts(problem, natural, executor)
+    if not problem.any_seen:
+        return hidden
+    log_lik = problem.log_base + dot(problem.seen, natural) + hidden.log_lik
+    return Expectation(log_lik, problem.seen + hidden.N, natural)
 
 
 def hidden_counts(
@@ -53,9 +58,9 @@ def hidden_counts(
     """The part of it that is hidden, under any weights: log Z, and expected statistics."""
     network = problem.network
     cells = network.to_cells(natural)
-    N = np.zeros_like(cells)
+    N = np.zeros(len(cells))
     log_z = problem.components.add_expected(cells[None, :], N[None, :], executor)
-    return Expectation(float(log_z[0]), network.to_statistics(N))
+    return Expectation(float(log_z[0]), network.to_statistics(N), natural)
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:

@@ -79,7 +79,7 @@ class Objective:
         found = expect(self.problem, theta, self.executor)
         g = found.log_lik + self.constant
         if self.estimate is Estimate.MAP:
-            g += dot(self.pseudo, conjugacy.natural(theta, self.problem.layout))
+            g += dot(self.pseudo, found.natural)
         return Point(theta, found.N, found.log_lik, g)
 
     def m_step(self, point: Point) -> FloatArray:

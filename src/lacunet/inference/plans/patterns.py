@@ -10,6 +10,7 @@ instead of one block per family. A family that a row does not have adds nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -47,12 +48,12 @@ class PatternPlan(Plan):
         """See Plan."""
         return (self.variable,)
 
-    @property
+    @cached_property
     def patterns(self) -> int:
         """Number of patterns, over all groups."""
         return len(self.starts) - 1
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Columns of every table: the cells, padded to whole lanes."""
         return padded(self.cells)
@@ -90,11 +91,13 @@ class PatternPlan(Plan):
         log_lik = np.zeros(len(log_weights))
         for b, x in enumerate(log_weights):
             table = self.table(x, padding=-np.inf)
-            one = partial(_expect_rows, table, self.index, self.counts)
-            expected = np.zeros_like(table)
-            for piece, value in executor.map(one, self.pieces):
-                expected += piece
-                log_lik[b] += value
+            if len(self.pieces) == 1:
+                expected = np.zeros(table.shape)
+                log_lik[b] = kernels.expect_rows(table, self.index, self.counts, expected)
+            else:
+                one = partial(_expect_rows, table, self.index, self.counts)
+                parts, values = zip(*executor.map(one, self.pieces), strict=True)
+                expected, log_lik[b] = np.sum(parts, axis=0), math.fsum(values)
             self._spread(expected, out[b])
         return log_lik
 

@@ -87,7 +87,8 @@ class TreePlan(Plan):
         """See Plan."""
         log_lik = np.zeros(len(log_weights))
         for b, x in enumerate(log_weights):
-            for N, value in executor.map(partial(self.expect_some, x), self.pieces):
+            parts = executor.map(partial(self.expect_some, x), self.pieces)
+            for N, value in parts:
                 out[b] += N
                 log_lik[b] += value
         return log_lik

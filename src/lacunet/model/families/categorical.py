@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +30,14 @@ def log_rising(a: FloatArray, n: FloatArray) -> FloatArray:
     """
     rise: FloatArray = gammaln(a + n) - gammaln(a)
     return rise
+
+
+@cache
+def _kernels() -> ModuleType:
+    """The compiled loops, loaded on first use: reading a network needs none of them."""
+    from lacunet.model.families import dirichlet_kernels
+
+    return dirichlet_kernels
 
 
 @dataclass(frozen=True)
@@ -80,10 +90,8 @@ class Categorical(Family):
 
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """See Family; a multivariate Beta function for each configuration."""
-        from lacunet.model.families import dirichlet_kernels as kernels
-
         values = np.empty(len(hyper))
-        kernels.log_beta(hyper, at.ij, np.empty(at.configurations), values)
+        _kernels().log_beta(hyper, at.ij, np.empty(at.configurations), values)
         return values
 
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
@@ -105,10 +113,8 @@ class Categorical(Family):
 
     def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
         """See Family."""
-        from lacunet.model.families import dirichlet_kernels as kernels
-
         drawn = np.empty_like(hyper)
-        kernels.draw_log_theta(hyper, at.ij, rng, np.empty(at.configurations), drawn)
+        _kernels().draw_log_theta(hyper, at.ij, rng, np.empty(at.configurations), drawn)
         return drawn
 
     def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
@@ -118,9 +124,7 @@ class Categorical(Family):
 
     def maximize(self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment) -> None:
         """See Family."""
-        from lacunet.model.families import dirichlet_kernels as kernels
-
-        kernels.maximize(N, pseudo, at.ij, np.empty(at.configurations), theta)
+        _kernels().maximize(N, pseudo, at.ij, np.empty(at.configurations), theta)
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
         """See Family."""
