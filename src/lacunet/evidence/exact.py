@@ -145,13 +145,10 @@ class _Table:
         raised = np.flatnonzero(last.touched)
         return kernels.sum_last(
             self.packing.digits,
-            self.keys,
-            self.log_ways,
+            kernels.Vectors(self.keys, self.log_ways),
             self.block.tables,
             np.flatnonzero(self.open & ~last.touched),
-            raised,
-            counts[:, raised],
-            log_orders,
+            kernels.Last(raised, counts[:, raised], log_orders),
         )
 
     def _repack(self, parts: Sequence[Part], still_touched: BoolArray) -> None:
@@ -162,14 +159,10 @@ class _Table:
         keys = np.empty((len(self.keys), new.words), dtype=np.int64)
         kernels.close_places(
             old.digits,
-            self.keys,
-            self.log_ways,
+            kernels.Vectors(self.keys, self.log_ways),
             self.block.tables,
             closing,
-            new.digits.word,
-            new.digits.step,
-            new.places,
-            keys,
+            kernels.Anew(new.digits.word, new.digits.step, new.places, keys),
         )
         self.keys, self.log_ways = _sorted(keys, self.log_ways)
         self.packing = new

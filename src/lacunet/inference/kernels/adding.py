@@ -1,19 +1,43 @@
 """Kernels of the sum over completions; in their tests a dictionary stands in their place.
 
-A table of count vectors is (keys, log_ways): packed vectors (M, W), each once, in lexicographic
-order, and the log number of ways to each, (M,). Sorted tables are merged by running through both,
-which keeps memory busy; a hash table would wait for it, and was ten times slower.
+Sorted tables of count vectors are merged by running through both, which keeps memory busy; a hash
+table would wait for it, and was ten times slower.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.sums.packing import Digits
 from lacunet.jit import kernel
+
+
+class Vectors(NamedTuple):
+    """A table of count vectors."""
+
+    keys: IntArray  # (M, W) packed, each once, in lexicographic order
+    log_ways: FloatArray  # (M,) log of the number of ways to each
+
+
+class Anew(NamedTuple):
+    """How count vectors are to be packed from now on, and room for them."""
+
+    word: IntArray  # (D,) which of the integers a digit is in
+    step: IntArray  # (D,) what one case adds to it
+    place: IntArray  # (D,) the place that it counts
+    keys: IntArray  # (M, W)
+
+
+class Last(NamedTuple):
+    """The ways to complete the last component; places that it does not raise stay as they are."""
+
+    raised: IntArray  # places
+    moves: IntArray  # (ways, raised) what each way adds to them
+    log_moves: FloatArray  # (ways,) log of the orders of its cases
 
 
 @kernel
@@ -84,17 +108,11 @@ def unpack(digits: Digits, key: IntArray, counts: IntArray) -> None:
 
 @kernel
 def close_places(
-    digits: Digits,
-    keys: IntArray,
-    log_ways: FloatArray,
-    tables: FloatArray,
-    closing: IntArray,
-    word: IntArray,
-    step: IntArray,
-    place: IntArray,
-    new_keys: IntArray,
+    digits: Digits, vectors: Vectors, tables: FloatArray, closing: IntArray, anew: Anew
 ) -> None:
     """Multiply the factors of some places in, and pack what is left anew (equal vectors stay)."""
+    keys, log_ways = vectors
+    word, step, place, new_keys = anew
     counts = np.empty(digits.matrix.shape[0], dtype=np.int64)
     new_keys[:] = 0
     for i in range(keys.shape[0]):
@@ -107,19 +125,11 @@ def close_places(
 
 @kernel
 def sum_last(
-    digits: Digits,
-    keys: IntArray,
-    log_ways: FloatArray,
-    tables: FloatArray,
-    others: IntArray,
-    raised: IntArray,
-    moves: IntArray,
-    log_moves: FloatArray,
+    digits: Digits, vectors: Vectors, tables: FloatArray, others: IntArray, last: Last
 ) -> float:
-    """Log Σ over count vectors and ways to complete the last component of Π over places.
-
-    Its ways add moves (ways, raised) to the places that it raises; the others are as they are.
-    """
+    """Log Σ over count vectors and ways to complete the last component of Π over places."""
+    keys, log_ways = vectors
+    raised, moves, log_moves = last
     counts = np.empty(digits.matrix.shape[0], dtype=np.int64)
     x = np.empty(moves.shape[0])
     top, total = -np.inf, 0.0

@@ -8,7 +8,9 @@ and the same families around them are of one kind.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,10 +34,10 @@ class Parts:
     """How patterns of holes fall apart. P patterns, n variables, C components in all."""
 
     barren: BoolArray  # (P, n) unobserved, without observed descendants
+    label: IndexArray  # (P, n) first member of a variable's component; -1 outside all of them
     pattern: IntArray  # (C,) the pattern that each component belongs to
     seed: IntArray  # (C,) its first member
     size: IntArray  # (C,) number of members
-    label: IndexArray  # (P, n) first member of a variable's component; -1 outside all of them
     signature: IntArray  # (C, 2) the same for components of one kind, else not (128 random bits)
 
 
@@ -57,6 +59,26 @@ def hole_patterns(codes: CodeArray) -> tuple[BoolArray, IntArray]:
     return codes[representative] < 0, index
 
 
+class Graph(NamedTuple):
+    """Who depends on whom, as ragged lists."""
+
+    order: IntArray  # (n,) variables with every parent before its children
+    parent_start: IntArray  # (n + 1,)
+    parent: IntArray
+    child_start: IntArray  # (n + 1,)
+    child: IntArray
+    fill: bool  # whether only variables without any children count as barren
+
+
+class Described(NamedTuple):
+    """What `Parts` has of each component."""
+
+    pattern: IntArray
+    seed: IntArray
+    size: IntArray
+    signature: IntArray
+
+
 def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) -> Parts:
     """Take patterns of holes, (P, n) over all variables, apart.
 
@@ -64,17 +86,17 @@ def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) ->
     too: then the joint posterior of every barren variable's parents is inside one component.
     """
     n = len(network.variables)
-    parents = _ragged(network.parents)
-    children = _ragged([[i for i in range(n) if v in network.parents[i]] for v in range(n)])
+    children = [[i for i in range(n) if v in network.parents[i]] for v in range(n)]
     order = np.array(network.order, dtype=np.int64)
+    graph = Graph(order, *_ragged(network.parents), *_ragged(children), fill)
     barren = np.zeros((len(unobserved), n), dtype=np.bool_)
     label = np.full((len(unobserved), n), -1, dtype=np.int32)
+    number = _count_components(graph, unobserved, barren, label)
+    pattern, seed, size = (np.empty(number, dtype=np.int64) for _ in range(3))
+    described = Described(pattern, seed, size, np.empty((number, 2), dtype=np.int64))
     random = np.random.default_rng(0).integers(0, 2**62, (2, n, 2))
-    found = _count_components(unobserved, order, *parents, *children, fill, barren, label)
-    pattern, seed, size = (np.empty(found, dtype=np.int64) for _ in range(3))
-    signature = np.empty((found, 2), dtype=np.int64)
-    _describe_components(barren, label, *children, fill, random, pattern, seed, size, signature)
-    return Parts(barren, pattern, seed, size, label, signature)
+    _describe_components(graph, barren, label, random, described)
+    return Parts(barren, label, *described)
 
 
 def kind_of(network: Network, parts: Parts, component: int, *, fill: bool = False) -> Kind:
@@ -89,25 +111,17 @@ def kind_of(network: Network, parts: Parts, component: int, *, fill: bool = Fals
     return Kind(tuple(sorted(members)), tuple(families))
 
 
-def _ragged(lists: object) -> tuple[IntArray, IntArray]:
-    rows = [list(x) for x in lists]  # type: ignore[attr-defined]
-    starts = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
-    return starts, np.array([x for r in rows for x in r], dtype=np.int64)
+def _ragged(lists: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in lists])]).astype(np.int64)
+    return starts, np.array([x for row in lists for x in row], dtype=np.int64)
 
 
 @kernel
 def _count_components(
-    unobserved: BoolArray,
-    order: IntArray,
-    parent_start: IntArray,
-    parent: IntArray,
-    child_start: IntArray,
-    child: IntArray,
-    fill: bool,
-    barren: BoolArray,
-    label: IndexArray,
+    graph: Graph, unobserved: BoolArray, barren: BoolArray, label: IndexArray
 ) -> int:
     """Mark barren variables, label components by their first member, and count them."""
+    order, parent_start, parent, child_start, child, fill = graph
     patterns, n = unobserved.shape
     todo = np.empty(n, dtype=np.int64)
     found = 0
@@ -144,18 +158,11 @@ def _count_components(
 
 @kernel
 def _describe_components(
-    barren: BoolArray,
-    label: IndexArray,
-    child_start: IntArray,
-    child: IntArray,
-    fill: bool,
-    random: IntArray,
-    pattern: IntArray,
-    seed: IntArray,
-    size: IntArray,
-    signature: IntArray,
+    graph: Graph, barren: BoolArray, label: IndexArray, random: IntArray, out: Described
 ) -> None:
     """Write each component's place, size and signature."""
+    child_start, child, fill = graph.child_start, graph.child, graph.fill
+    pattern, seed, size, signature = out
     patterns, n = label.shape
     place = np.full(n, -1, dtype=np.int64)
     counted = np.empty(n, dtype=np.int64)
