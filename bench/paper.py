@@ -19,7 +19,7 @@ from lacunet.model.sampling import sample_codes
 from lacunet.paper.design import EPSILON, PAPER
 from lacunet.paper.experiments import Experimenter, run_all
 from lacunet.paper.ledger import Ledger
-from lacunet.search.families import FamilyScores
+from lacunet.search.families import CompleteCounts, FamilyScores
 from lacunet.search.greedy import GreedySearch, learn_structure
 
 FITS_AT_MOST = 180.0  # seconds, on two cores
@@ -79,7 +79,7 @@ def _alarm(peers: Peers, quick: bool) -> Iterator[Line]:
     theirs = answer.get("seconds", PGMPY_AT_MOST)  # where it was stopped: at least that long
     yield faster("p", title, ours, theirs, WANTED, answer=json.dumps(answer)[:2000])
     if "edges" in answer:
-        score = FamilyScores(table, ALPHA)
+        score = FamilyScores(CompleteCounts(table), ALPHA)
         parents = [0] * len(names)
         for u, v in answer["edges"]:
             parents[names.index(v)] |= 1 << names.index(u)

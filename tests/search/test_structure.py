@@ -17,7 +17,7 @@ from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
 from lacunet.scores import ScoreInput
 from lacunet.scores.bd import BD
-from lacunet.search.families import FamilyScores
+from lacunet.search.families import CompleteCounts, FamilyScores
 from lacunet.search.greedy import Graph, GreedySearch
 
 
@@ -54,7 +54,7 @@ def test_there_are_543_graphs_of_four_variables():
 @pytest.mark.parametrize("alpha", ["k2", "bdeu:4", 0.5])
 def test_the_search_finds_the_best_of_all_graphs(seed, alpha):
     table = sampled([2, 3, 2, 3], [(), (0,), (0, 1), (2,)], 120, seed)
-    score = FamilyScores(table, alpha)
+    score = FamilyScores(CompleteCounts(table), alpha)
     best = max(sum(score(v, p) for v, p in enumerate(g)) for g in all_graphs(4))
     plain = learn_structure(table, alpha=alpha)
     assert plain.log_bd <= best + 1e-9

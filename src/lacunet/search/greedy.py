@@ -16,7 +16,7 @@ from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.model.network import Network, Variable
-from lacunet.search.families import FamilyScores
+from lacunet.search.families import CompleteCounts, FamilyScores
 from lacunet.tabular import Grid, Printable, number
 
 EQUAL = 1e-9  # nats: gains this near to each other are a tie
@@ -201,7 +201,7 @@ def learn_structure(
     """Search for the graph with the largest exact evidence, from the empty graph."""
     search = search or GreedySearch()
     rng = np.random.default_rng(search.seed)
-    score = FamilyScores(table, alpha)
+    score = FamilyScores(CompleteCounts(table), alpha)
     climb = _Climb(score, search, rng)
     best, total = climb.run(Graph(len(table.columns)))
     for k in range(search.restarts):

@@ -45,7 +45,6 @@ class PatternPlan(Plan):
 
     @property
     def members(self) -> tuple[int, ...]:
-        """See Plan."""
         return (self.variable,)
 
     @cached_property
@@ -66,7 +65,6 @@ class PatternPlan(Plan):
         )
 
     def touched(self) -> FloatArray:
-        """See Plan."""
         blocks = np.diff(self.starts)[self.index].sum(axis=1)
         return np.asarray(blocks * self.cells, dtype=np.float64)
 
@@ -87,7 +85,6 @@ class PatternPlan(Plan):
     def expect(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> FloatArray:
-        """See Plan."""
         log_lik = np.zeros(len(log_weights))
         for b, x in enumerate(log_weights):
             table = self.table(x, padding=-np.inf)
@@ -102,7 +99,6 @@ class PatternPlan(Plan):
         return log_lik
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
-        """See Plan."""
         # Posteriors are made anew for each direction: kept, they would be larger than the data.
         table = self.table(log_weights, padding=-np.inf)
 
@@ -119,13 +115,11 @@ class PatternPlan(Plan):
     def less_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
-        """See Plan."""
         with np.errstate(divide="ignore"):
             table = self.table(np.log(theta), padding=-np.inf)
         return less_pattern_covariance(A, self.arrays, self.counts, table, theta, coordinates)
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
-        """See Plan."""
         drawing.draw_patterns(self.arrays, counts, log_weights, rng, out)
 
     def hidden_posterior(self, log_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -139,7 +133,6 @@ class PatternPlan(Plan):
     def posterior(
         self, log_weights: FloatArray, first: int, last: int
     ) -> tuple[FloatArray, FloatArray]:
-        """See Plan."""
         log_z, posterior = self.hidden_posterior(log_weights)
         N = np.zeros((len(log_z), last - first))
         if N.size:
@@ -147,11 +140,9 @@ class PatternPlan(Plan):
         return log_z, N
 
     def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
-        """See Plan."""
         return taking_in.take_in_rows(self.arrays, cases, swarm, least, rng)
 
     def pass_over(self, cases: IntArray, drawn: int, beliefs: one_pass.Beliefs, rng: Any) -> float:
-        """See Plan."""
         return one_pass.pass_over_rows(self._written_out, cases, drawn, beliefs, rng)
 
     @cached_property
@@ -166,11 +157,10 @@ class PatternPlan(Plan):
         return one_pass.RowArrays(starts, blocks, self.cells)
 
     def sizes(self) -> IntArray:
-        """See Plan."""
         return np.full(len(self.counts), self.cells)
 
     def choices(self) -> Iterator[Choice]:
-        """See Plan; a row's cells are neighbours in each of its blocks."""
+        """A row's cells are neighbours in each of its blocks."""
         for patterns, w in zip(self.index, self.counts, strict=True):
             blocks = np.concatenate(
                 [self.entries[self.starts[p] : self.starts[p + 1]] for p in patterns]

@@ -64,7 +64,6 @@ class TreePlan(Plan):
 
     @property
     def members(self) -> tuple[int, ...]:
-        """See Plan."""
         return tuple({v: None for shape in self.shapes for v in shape.kind.members})
 
     def scratch(self, dtype: type = np.float64) -> trees.Scratch:
@@ -76,7 +75,6 @@ class TreePlan(Plan):
         )
 
     def touched(self) -> FloatArray:
-        """See Plan."""
         a = self.arrays
         slots = np.add.reduceat(np.repeat(a.cells, np.diff(a.slots)), a.slots[a.kind_cliques[:-1]])
         return np.repeat(slots, np.diff(a.kind_instances)).astype(np.float64)
@@ -84,7 +82,6 @@ class TreePlan(Plan):
     def expect(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> FloatArray:
-        """See Plan."""
         log_lik = np.zeros(len(log_weights))
         for b, x in enumerate(log_weights):
             parts = executor.map(partial(self.expect_some, x), self.pieces)
@@ -101,7 +98,7 @@ class TreePlan(Plan):
         return N, trees.expect_trees(self.arrays, log_weights, scratch, N, span)
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
-        """See Plan; exact by the complex step."""
+        """Exact by the complex step."""
 
         def change(direction: FloatArray) -> FloatArray:
             stepped = log_weights + 1j * trees.STEP * direction
@@ -113,7 +110,7 @@ class TreePlan(Plan):
     def less_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
-        """See Plan; it is the derivative of the expected counts."""
+        """It is the derivative of the expected counts."""
         with np.errstate(divide="ignore"):
             inverse, log_theta = 1.0 / theta, np.log(theta).astype(np.complex128)
         scratch, targets = self.scratch(np.complex128), _targets(len(theta), coordinates)
@@ -121,34 +118,29 @@ class TreePlan(Plan):
         return A
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
-        """See Plan."""
         arrays = self.arrays._replace(counts=counts)
         drawing.draw_trees(arrays, log_weights, rng, self.scratch(), out)
 
     def posterior(
         self, log_weights: FloatArray, first: int, last: int
     ) -> tuple[FloatArray, FloatArray]:
-        """See Plan."""
         log_z, N = np.empty(len(self.counts)), np.zeros((len(self.counts), last - first))
         trees.put_posteriors(self.arrays, log_weights, self.scratch(), first, log_z, N)
         return log_z, N
 
     def take_in(self, cases: IntArray, swarm: taking_in.Swarm, least: float, rng: Any) -> int:
-        """See Plan."""
         return taking_in.take_in_trees(self.arrays, cases, swarm, least, self.scratch(), rng)
 
     def pass_over(self, cases: IntArray, drawn: int, beliefs: one_pass.Beliefs, rng: Any) -> float:
-        """See Plan."""
         scratch = self.scratch()
         return one_pass.pass_over_trees(self.arrays, cases, drawn, beliefs, scratch, rng)
 
     def sizes(self) -> IntArray:
-        """See Plan."""
         cells = np.array([shape.cells for shape in self.shapes], dtype=object)
         return np.repeat(cells, np.diff(self.arrays.kind_instances))
 
     def choices(self) -> Iterator[Choice]:
-        """See Plan; the joint states of the members, without cliques."""
+        """The joint states of the members, without cliques."""
         a = self.arrays
         for t, shape in enumerate(self.shapes):
             steps = shape.steps()

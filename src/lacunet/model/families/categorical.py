@@ -47,33 +47,28 @@ class Categorical(Family):
     tabular: ClassVar[bool] = True
 
     def width(self, states: Sequence[State]) -> int:
-        """See Family."""
         return len(states)
 
     def statistics(self, states: Sequence[State]) -> FloatArray:
-        """See Family."""
         return np.eye(len(states))
 
     def log_base(self, states: Sequence[State]) -> FloatArray:
-        """See Family."""
         return np.zeros(len(states))
 
-    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:  # noqa: ARG002
+    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         """Take logs; log 0 = −inf without a warning: an impossible state weighs just that."""
         with np.errstate(divide="ignore"):
             return np.log(theta)
 
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:  # noqa: ARG002
-        """See Family."""
+    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
         theta: FloatArray = np.exp(natural)
         return theta
 
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:  # noqa: ARG002
-        """See Family; below 1 the density is infinite at probability 0."""
+    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+        """Below 1 the density is infinite at probability 0."""
         return bool((hyper >= 1.0).all())
 
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:  # noqa: ARG002
-        """See Family."""
+    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return hyper - 1.0
 
     def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
@@ -81,71 +76,61 @@ class Categorical(Family):
         return self.log_constant(hyper, at) + float(np.sum(xlogy(hyper - 1.0, theta)))
 
     def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        """See Family."""
         return float(np.sum(gammaln(at.sum(hyper))) - np.sum(gammaln(hyper)))
 
     def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Family; CH96 eq. 5."""
+        """CH96 eq. 5."""
         return at.by_variable(log_rising(hyper, N), -log_rising(at.sum(hyper), at.sum(N)))
 
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Family; a multivariate Beta function for each configuration."""
+        """A multivariate Beta function for each configuration."""
         values = np.empty(len(hyper))
         _kernels().log_beta(hyper, at.ij, np.empty(at.configurations), values)
         return values
 
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Family."""
         expected: FloatArray = digamma(hyper) - digamma(at.sum(hyper))[at.ij]
         return expected
 
     def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Family."""
         return hyper / at.totals(hyper)
 
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:  # noqa: ARG002
-        """See Family."""
+    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
         return theta
 
     def cases(self, N: FloatArray, at: Segment) -> FloatArray:
-        """See Family."""
         return at.totals(N)
 
     def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
-        """See Family."""
         drawn = np.empty_like(hyper)
         _kernels().draw_log_theta(hyper, at.ij, rng, np.empty(at.configurations), drawn)
         return drawn
 
     def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
-        """See Family; uniform, as CH96 draws models and starts."""
+        """Uniform, as CH96 draws models and starts."""
         gamma = rng.standard_exponential(len(at.ij))
         return gamma / at.totals(gamma)
 
     def maximize(self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment) -> None:
-        """See Family."""
         _kernels().maximize(N, pseudo, at.ij, np.empty(at.configurations), theta)
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
-        """See Family."""
         return g - theta * at.totals(g)
 
     def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
-        """See Family."""
         return phi - at.totals(theta * phi)
 
     def information(
         self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
     ) -> FloatArray:
-        """See Family; N_ij (diag θ − θθᵀ)."""
+        """N_ij (diag θ − θθᵀ)."""
         return theta * self.push(theta, phi, at) * at.totals(N)
 
     def longest_move(self, *, edge: bool) -> float:
-        """See Family."""
         return 0.5 if edge else 4.0
 
     def slope(self, theta: FloatArray, gradient: FloatArray, *, edge: bool) -> FloatArray:
-        """See Family; dφ/d√θ = 2/√θ."""
+        """Dφ/d√θ = 2/√θ."""
         if not edge:
             return gradient
         slope = np.zeros_like(gradient)
@@ -155,23 +140,21 @@ class Categorical(Family):
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:
-        """See Family."""
         cases = at.totals(N)
         return np.where(theta > 0, 4.0 * cases, 0.0) if edge else theta * cases
 
     def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
-        """See Family: a constant added to φ of one configuration."""
+        """A constant added to φ of one configuration."""
         root = np.sqrt(theta)
         return root * at.totals(root * v)
 
     def moved(
         self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:
-        """See Family; a step of √θ across zero counts by its size."""
+        """A step of √θ across zero counts by its size."""
         return self.mean((np.sqrt(theta) + move) ** 2 if edge else theta * np.exp(move), at)
 
     def between(self, old: FloatArray, new: FloatArray, *, edge: bool) -> FloatArray:
-        """See Family."""
         if edge:
             return np.sqrt(new) - np.sqrt(old)
         move = np.zeros_like(old)
@@ -180,7 +163,7 @@ class Categorical(Family):
         return move
 
     def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
-        """See Family; the most probable state makes up for the others."""
+        """The most probable state makes up for the others."""
         order = np.lexsort((at.k, -theta, at.ij))  # by configuration, most probable first
         ij = at.ij[order]
         opens = np.ones(len(order), dtype=bool)
@@ -189,12 +172,12 @@ class Categorical(Family):
         return free, order[opens][at.ij[free]]
 
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
-        """See Family; Π θ_k of every configuration with more than one state."""
+        """Π θ_k of every configuration with more than one state."""
         several = at.totals(np.ones(len(theta))) > 1
         return float(np.sum(self.natural(theta[several], at)))
 
     def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
-        """See Family; Π_ij N_ij^(r − 1) Π_k θ_k."""
+        """Π_ij N_ij^(r − 1) Π_k θ_k."""
         states = at.sum(np.ones(len(theta)))
         several = states > 1  # a variable with one state has no parameter
         cases = at.sum(N)[several]
