@@ -27,7 +27,6 @@ from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.conjugacy import log_marginal as log_bd
-from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from network_problems import build, engine, make
 from problems import make_case, problem_for

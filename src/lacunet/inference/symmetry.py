@@ -73,7 +73,7 @@ class Symmetries:
 def symmetries_of(problem: Problem) -> Symmetries:
     """Find the symmetries of a problem."""
     # A variable that is barren in every row has no modes: the data say nothing of it.
-    told = _told(problem)
+    told = problem.components.members.intersection(problem.network.hidden)
     free = {h for h in interchangeable(problem) if h in told}
     colours = _colours(problem)
     blocks = _blocks(problem, colours)
@@ -103,12 +103,6 @@ def _alike(problem: Problem, h: int) -> bool:
         if h in family
     )
     return all((table == table[0]).all() for table in tables)
-
-
-def _told(problem: Problem) -> set[int]:
-    """Hidden variables that some row tells something of."""
-    told = problem.components.members
-    return told.intersection(problem.network.hidden)
 
 
 def _colours(problem: Problem) -> dict[int, Hashable]:
