@@ -12,9 +12,10 @@ from lacunet.evidence.measure import Method, measure
 from lacunet.evidence.sandwich import sandwich
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import random_theta, sample_codes
+from lacunet.model.sampling import sample_codes
 
 LEAVES = 8
 ROWS = np.array([[0] * 8, [1] * 8, [0] * 4 + [1] * 4, [0, 1] * 4], dtype=np.int8)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from lacunet.errors import OptionError
 from lacunet.inference.problem import Problem
-from lacunet.model.conjugacy import natural
 from lacunet.scores.bd import BD
 from lacunet.scores.bic import BIC
 from lacunet.scores.cheeseman_stutz import CS
