@@ -46,7 +46,7 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
     """
     natural = conjugacy.natural(theta, problem.layout)
     hidden = hidden_counts(problem, natural, executor)
-    if not problem.any_seen:
+    if not (problem.any_seen or problem.log_base):
         return hidden
     log_lik = problem.log_base + dot(problem.seen, natural) + hidden.log_lik
     return Expectation(log_lik, problem.seen + hidden.N, natural)
