@@ -30,7 +30,8 @@ def safe_log(p: FloatArray) -> FloatArray:
 
 def dot(N: FloatArray, natural: FloatArray) -> float:
     """Σ N η, where nothing times −inf is nothing."""
-    total = float(N @ natural)
+    with np.errstate(invalid="ignore"):
+        total = float(N @ natural)
     if math.isnan(total):
         used = N != 0.0
         total = float(N[used] @ natural[used])
