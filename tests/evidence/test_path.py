@@ -42,7 +42,6 @@ def path(problem):
 
 
 def test_the_reference_is_normalised_and_the_end_is_the_evidence(problem, path):
-    worlds, draws = hidden_counts(problem), Draws(problem, None)
     assert logsumexp(path.log_density(0.0, worlds)) == pytest.approx(0.0, abs=1e-10)
     whole = logsumexp(path.log_density(1.0, worlds)) + path.log_seen
     assert whole == pytest.approx(exact_evidence(problem).value, abs=1e-10)
@@ -69,5 +68,5 @@ def test_a_move_leaves_the_path_as_it_is(problem, path, b):
 
 def test_the_prior_as_a_reference_gives_every_completion_the_same_weight(problem):
     path = Path(problem, Reference.prior(problem))
-    q = path.log_density(0.0, hidden_counts(problem), Draws(problem, None))
+    q = path.log_density(0.0, hidden_counts(problem))
     assert np.allclose(q, -5 * np.log(2), atol=1e-10)
