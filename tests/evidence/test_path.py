@@ -42,6 +42,7 @@ def path(problem):
 
 
 def test_the_reference_is_normalised_and_the_end_is_the_evidence(problem, path):
+    worlds = hidden_counts(problem)
     assert logsumexp(path.log_density(0.0, worlds)) == pytest.approx(0.0, abs=1e-10)
     whole = logsumexp(path.log_density(1.0, worlds)) + path.log_seen
     assert whole == pytest.approx(exact_evidence(problem).value, abs=1e-10)
