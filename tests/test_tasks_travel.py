@@ -162,7 +162,7 @@ def test_bounds_from_both_sides():
 def test_measured_selections():
     table = load_dataset("myocardial")
     found = evaluate(table, latent_classes(table, [1, 2]), options=QUICK, alpha=1.0)
-    one, *others = both(lambda e: measure_candidates(found, [1, 2], target=0.3, executor=e))
+    one, *others = both(lambda e: measure_candidates(found, [1, 2], goal=Goal(0.3), executor=e))
     for other in others:
         assert [c.measured for c in one.candidates] == [c.measured for c in other.candidates]
 

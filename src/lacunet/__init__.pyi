@@ -67,5 +67,6 @@ from lacunet.scores import Evidence as Evidence
 from lacunet.search.average import Labellings as Labellings
 from lacunet.search.candidates import Candidate as Candidate, Selection as Selection
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
+from lacunet.settings import Settings as Settings
 
 __version__: str

@@ -128,7 +128,8 @@ class Settings:
     bootstrap: int = _option(
         0, "Replicates of a parametric bootstrap: --intervals from it, not the Hessian."
     )
-    options: Options = field(init=False, repr=False, compare=False)  # what learning asks for
+    options: Options = field(init=False, compare=False)  # what learning asks for
+    goal: Goal = field(init=False, compare=False)  # what measuring asks for
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -149,15 +150,11 @@ class Settings:
             raise OptionError(f"{self.threads} threads: there must be at least 1.")
         learning = Estimate(self.estimate), Schedule(self.schedule), self.starts, self.seed
         put("options", Options(*learning))
-        put("budget", _seconds(self.budget))
-        self.goal()
+        put("goal", Goal(self.target, _seconds(self.budget)))
+        put("budget", self.goal.budget)
         check_level(self.level)
         if self.bootstrap:
             check_number(self.bootstrap, FEWEST)
-
-    def goal(self) -> Goal:
-        """What to reach in measuring the evidence, and when to stop; its clock starts now."""
-        return Goal(self.target, float(self.budget))
 
     @property
     def chosen_scores(self) -> tuple[Score, ...]:

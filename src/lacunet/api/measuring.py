@@ -52,7 +52,7 @@ def log_evidence(
         return measure(
             problem,
             Method(settings.method),
-            settings.goal(),
+            settings.goal,
             seed=settings.seed,
             executor=executor,
         )
@@ -89,5 +89,5 @@ def log_evidence_bounds(
     problem = build_problem(table, given.network, dirichlet(given.network, settings.alpha))
     with on_threads(settings.threads, listener) as executor:
         prepare_sampling(executor, given.network)
-        goal = settings.goal()
-        return sandwich(problem, given.theta, goal, seed=settings.seed, executor=executor)
+        goal, seed = settings.goal, settings.seed
+        return sandwich(problem, given.theta, goal, seed=seed, executor=executor)

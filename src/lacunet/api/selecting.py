@@ -180,10 +180,4 @@ def _evaluate(
             return found
         labels = [c.label for c in found.candidates] if settings.evidence else best_few(found)
         prepare_sampling(executor, *networks)
-        return measure_candidates(
-            found,
-            labels,
-            target=settings.target,
-            budget=settings.goal().budget,
-            executor=executor,
-        )
+        return measure_candidates(found, labels, goal=settings.goal, executor=executor)

@@ -41,6 +41,7 @@ from lacunet.model.network import Model
 from lacunet.model.sampling import sample_variables
 from lacunet.scores import Evidence
 from lacunet.search.candidates import Candidate
+from lacunet.settings import OPTIONS, Settings
 from lacunet.state import State
 
 
@@ -316,16 +317,15 @@ class HiddenStateEstimator(
         states = declared_states(self.categories, names)
         return read_fit(X, sample_weight, names=names, states=states, unseen=self.unseen)
 
-    def _how(self) -> dict[str, Any]:
-        """Say how to learn, as the functions of `api` want to be told."""
-        return {
-            "scores": self.scores,
-            "estimate": self.estimate,
-            "alpha": self.alpha,
-            "starts": self.n_init,
-            "seed": seed_of(self.random_state),
-            "threads": threads_of(self.n_jobs),
-        }
+    def _settings(self) -> Settings:
+        """Make settings of the parameters, three of which have scikit-learn's names."""
+        given = self.get_params(deep=False)
+        return Settings(
+            starts=self.n_init,
+            seed=seed_of(self.random_state),
+            threads=threads_of(self.n_jobs),
+            **{name: value for name, value in given.items() if name in OPTIONS},
+        )
 
     def _keep(self, candidate: Candidate) -> None:
         """Store what was learned."""

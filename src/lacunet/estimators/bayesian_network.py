@@ -15,6 +15,7 @@ from lacunet.data.discover import shown
 from lacunet.errors import DataError, ModelError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import Categories, is_frame, names_of, read_fit
+from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, Alpha
 
@@ -102,7 +103,7 @@ class BayesianNetworkModel(HiddenStateEstimator):
         hidden: Hidden | None = None,
         estimate: str = "map",
         alpha: Alpha = PAPER_ALPHA,
-        n_init: int = 64,
+        n_init: int = DEFAULT_STARTS,
         scores: str | Sequence[str] = "cs",
         categories: Categories = "auto",
         unseen: str = "error",
@@ -128,7 +129,9 @@ class BayesianNetworkModel(HiddenStateEstimator):
             table = self._read_all(X, sample_weight)
             network = build_network(table.columns, self._edges(), self.hidden)
             self._columns = list(range(X.shape[1]))
-        self._keep(api.compare(table, {"network": network}, **self._how()).candidates[0])
+        self._keep(
+            api.compare(table, {"network": network}, settings=self._settings()).candidates[0]
+        )
         self.network_ = network
         self.tables_ = {v.name: self.model_.table(v.name) for v in network.variables}
 

@@ -8,6 +8,7 @@ from lacunet import api
 from lacunet.arrays import FloatArray
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import Categories
+from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, Alpha
@@ -102,7 +103,7 @@ class LatentClassModel(HiddenStateEstimator):
         *,
         estimate: str = "map",
         alpha: Alpha = PAPER_ALPHA,
-        n_init: int = 64,
+        n_init: int = DEFAULT_STARTS,
         scores: str | list[str] = "cs",
         categories: Categories = "auto",
         unseen: str = "error",
@@ -121,7 +122,7 @@ class LatentClassModel(HiddenStateEstimator):
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         table = self._read_all(X, sample_weight)
-        self._keep(api.select(table, [self.n_classes], **self._how()).candidates[0])
+        self._keep(api.select(table, [self.n_classes], settings=self._settings()).candidates[0])
         self.class_sizes_, self.profiles_ = profiles(self.model_)
 
 

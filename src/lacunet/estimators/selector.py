@@ -11,6 +11,7 @@ from lacunet.errors import OptionError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import Categories
 from lacunet.estimators.latent_class import profiles
+from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.model.prior import PAPER_ALPHA, Alpha
 from lacunet.search.candidates import Selection
 from lacunet.search.mixing import Mixture, mix
@@ -100,7 +101,7 @@ class LatentClassSelector(HiddenStateEstimator):
         average: bool = False,
         estimate: str = "map",
         alpha: Alpha = PAPER_ALPHA,
-        n_init: int = 64,
+        n_init: int = DEFAULT_STARTS,
         scores: str | Sequence[str] = "csl-occupied",
         categories: Categories = "auto",
         unseen: str = "error",
@@ -121,7 +122,7 @@ class LatentClassSelector(HiddenStateEstimator):
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         table = self._read_all(X, sample_weight)
-        selection = api.select(table, self.n_classes, **self._how())
+        selection = api.select(table, self.n_classes, settings=self._settings())
         criterion = self._criterion(selection)
         chosen = selection.chosen[criterion]
         if chosen is None:

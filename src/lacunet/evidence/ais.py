@@ -17,7 +17,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.annealing import Allowed, Annealing, anything
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.clock import Clock
 from lacunet.evidence.estimate import RELIABLE_ERROR, LogMean, known, log_mean, log_sum
 from lacunet.evidence.modes import Mode, find_modes, widened
 from lacunet.evidence.path import Path, Reference
@@ -133,11 +133,11 @@ class AnnealingRounds:
         samples: Sequence[FloatArray],
         seed: int,
         executor: Executor,
-        goal: Goal,
+        clock: Clock,
         shared: UsedClasses | None = None,
     ) -> None:
         """Start from samples of hidden counts, best first."""
-        self.executor, self.goal = executor, goal
+        self.executor, self.clock = executor, clock
         self.one_class = known(-np.inf)
         self.factors: dict[int, float] = {0: 0.0}  # log factor of each term
         self.legs: list[tuple[int, Leg]] = []  # each with the number of used classes; 0: any
@@ -147,7 +147,7 @@ class AnnealingRounds:
             found = legs_of(problem, samples[:SAMPLES], anything, (seed, STREAM), executor)
             self.legs = [(0, leg) for leg in found]
         for n, (_, leg) in enumerate(self.legs):
-            if not leg.groups and (n == 0 or goal.allows()):
+            if not leg.groups and (n == 0 or clock.allows()):
                 leg.improve(executor)
 
     def _occupancy(
@@ -206,13 +206,13 @@ class AnnealingRounds:
     def price(self) -> float:
         """Work to the target, about: errors shrink with its square root."""
         work = sum(leg.work for _, leg in self.legs)
-        return work * (self.estimate.stderr / self.goal.target) ** 2
+        return work * (self.estimate.stderr / self.clock.goal.target) ** 2
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""
-        while self.estimate.stderr > self.goal.target or self.unsure > UNSURE:
+        while self.estimate.stderr > self.clock.goal.target or self.unsure > UNSURE:
             _, leg, _ = max(self._parts(), key=lambda part: _error(part[2]))
-            if not (leg.groups and self.goal.allows(leg.cost())):
+            if not (leg.groups and self.clock.allows(leg.cost())):
                 break
             leg.improve(self.executor)
         return self.estimate

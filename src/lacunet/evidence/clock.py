@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lacunet.errors import OptionError
 
@@ -14,13 +14,24 @@ class Goal:
 
     target: float = 0.1  # nats
     budget: float = 60.0  # seconds
-    began: float = field(default_factory=time.perf_counter, compare=False)
 
     def __post_init__(self) -> None:
         if not self.target > 0:
             raise OptionError(f"a target of {self.target:g} nats: it must be above 0.")
         if not self.budget > 0:
             raise OptionError(f"a budget of {self.budget:g} seconds: it must be above 0.")
+
+    def start(self) -> Clock:
+        """Let its time run from now on."""
+        return Clock(self, time.perf_counter())
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A goal whose time is running."""
+
+    goal: Goal
+    began: float  # as `time.perf_counter` counts
 
     @property
     def spent(self) -> float:
@@ -29,4 +40,4 @@ class Goal:
 
     def allows(self, seconds: float = 0.0) -> bool:
         """Whether work of that length still fits in."""
-        return self.spent + seconds <= self.budget
+        return self.spent + seconds <= self.goal.budget

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -11,7 +10,7 @@ from enum import StrEnum
 from lacunet.arrays import FloatArray
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.clock import Clock, Goal
 from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import at_parameters
@@ -94,22 +93,22 @@ def measure(
 
     Latent class models of one table whose classes have the same prior may have `shared` parts.
     """
-    began = time.perf_counter()
-    found = _Measuring(problem, goal or Goal(), seed, executor, shared).by(method)
+    clock = (goal or Goal()).start()
+    found = _Measuring(problem, clock, seed, executor, shared).by(method)
     executor.say("evidence", 1.0)
-    return replace(found, seconds=time.perf_counter() - began)
+    return replace(found, seconds=clock.spent)
 
 
 class _Measuring:
     def __init__(
         self,
         problem: Problem,
-        goal: Goal,
+        clock: Clock,
         seed: int,
         executor: Executor,
         shared: UsedClasses | None,
     ) -> None:
-        self.problem, self.goal, self.seed = problem, goal, seed
+        self.problem, self.clock, self.seed = problem, clock, seed
         self.executor, self.shared = executor, shared
 
     def by(self, method: Method) -> Measurement:
@@ -127,7 +126,7 @@ class _Measuring:
                 return self._auto()
 
     def _say(self, what: str) -> None:
-        self.executor.say(what, min(0.99, self.goal.spent / self.goal.budget))
+        self.executor.say(what, min(0.99, self.clock.spent / self.clock.goal.budget))
 
     def _closed_form(self) -> Measurement:
         """Nothing is hidden: BD."""
@@ -141,7 +140,7 @@ class _Measuring:
 
     def _smc(self) -> Measurement:
         self._say("particles")
-        rounds = ParticleRounds(self.problem, self.seed, self.executor, self.goal)
+        rounds = ParticleRounds(self.problem, self.seed, self.executor, self.clock)
         rounds.until_done()
         return self._of_particles(rounds)
 
@@ -159,7 +158,7 @@ class _Measuring:
         particles = self._first_particles()
         if particles is None:
             return self._ais_from(None)
-        if particles.estimate.stderr <= self.goal.target or not self.goal.allows():
+        if particles.estimate.stderr <= self.clock.goal.target or not self.clock.allows():
             return self._of_particles(particles)
         return self._ais_from(particles)
 
@@ -200,9 +199,9 @@ class _Measuring:
         sweep, cases = touched(self.problem)
         renewals = min(self.problem.network.dimension / 4, MOST_RENEWALS) + math.log2(cases + 1)
         likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep / SWEEP_GAIN + cases)
-        if likely > FIRST_PART * self.goal.budget * TOUCHED_PER_SECOND:
+        if likely > FIRST_PART * self.clock.goal.budget * TOUCHED_PER_SECOND:
             return None
-        return ParticleRounds(self.problem, self.seed, self.executor, self.goal)
+        return ParticleRounds(self.problem, self.seed, self.executor, self.clock)
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
         self._say("annealing")
@@ -213,7 +212,7 @@ class _Measuring:
             fewer_classes(self.problem, self._from_fit) if fewer else (self._from_fit(self.problem))
         )
         return AnnealingRounds(
-            self.problem, samples, self.seed, self.executor, self.goal, self.shared
+            self.problem, samples, self.seed, self.executor, self.clock, self.shared
         )
 
     def _from_fit(self, problem: Problem) -> list[FloatArray]:

@@ -86,15 +86,16 @@ def sandwich(
 ) -> Sandwich:
     """Bound the evidence of simulated data, given the parameters that they were simulated from."""
     goal = goal or Goal()
+    clock = goal.start()
     if problem.exact:
         value = problem.log_seen
-        return Sandwich(value, 0.0, value, 0.0, 0, 0, goal.spent)
+        return Sandwich(value, 0.0, value, 0.0, 0, 0, clock.spent)
     check_whole(problem)
     if not (theta > 0).all():
         raise ModelError("a probability of the model is 0: it was not drawn from the prior.")
     executor.say("looking for a reference", 0.0)
     # The reference must know nothing of the perfect sample, or the upper bound would not hold.
-    particles = ParticleRounds(problem, seed, executor, goal)
+    particles = ParticleRounds(problem, seed, executor, clock)
     mode = find_modes(problem, particles.samples(1), executor)[0]
     reference = widened(problem, mode, anything, (seed, STREAM))
     symmetries = symmetries_of(problem)
@@ -103,13 +104,13 @@ def sandwich(
     steps, groups = STEPS, GROUPS
     while True:
         began = time.perf_counter()
-        executor.say(f"{steps} steps", min(0.99, goal.spent / goal.budget))
+        executor.say(f"{steps} steps", min(0.99, clock.spent / goal.budget))
         down = annealing.backwards(start, steps, range(groups), (seed, STREAM), executor)
         up = annealing.forwards(steps, range(groups), (seed, STREAM), executor)
         lower, upper = log_mean(up), _upper(down, up)
         seconds = time.perf_counter() - began
         narrow = upper.value - lower.value <= goal.target
-        if (narrow and lower.stderr <= goal.target) or not goal.allows(2 * seconds):
+        if (narrow and lower.stderr <= goal.target) or not clock.allows(2 * seconds):
             break
         steps *= 2
     return Sandwich(
@@ -119,7 +120,7 @@ def sandwich(
         upper.stderr,
         steps,
         len(up),
-        goal.spent,
+        clock.spent,
     )
 
 

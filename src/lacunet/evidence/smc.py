@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.clock import Clock
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.particle_run import Run, run_particles
 from lacunet.executor import Executor
@@ -26,8 +26,8 @@ STREAM = 1  # of random numbers
 class ParticleRounds:
     """Independent runs of one size; a round doubles their number, or their size."""
 
-    def __init__(self, problem: Problem, seed: int, executor: Executor, goal: Goal) -> None:
-        self.problem, self.seed, self.executor, self.goal = problem, seed, executor, goal
+    def __init__(self, problem: Problem, seed: int, executor: Executor, clock: Clock) -> None:
+        self.problem, self.seed, self.executor, self.clock = problem, seed, executor, clock
         self.particles, self.runs, self.seconds = PARTICLES, list[Run](), 0.0
         self._add(RUNS)
 
@@ -48,7 +48,7 @@ class ParticleRounds:
     def price(self) -> float:
         """Work to the target, about: errors shrink with its square root."""
         work = sum(run.work for run in self.runs)
-        return work * (self.estimate.stderr / self.goal.target) ** 2
+        return work * (self.estimate.stderr / self.clock.goal.target) ** 2
 
     def improve(self) -> None:
         """One more round."""
@@ -60,7 +60,7 @@ class ParticleRounds:
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""
-        while self.estimate.stderr > self.goal.target and self.goal.allows(self.cost()):
+        while self.estimate.stderr > self.clock.goal.target and self.clock.allows(self.cost()):
             self.improve()
         return self.estimate
 
@@ -90,7 +90,7 @@ class ParticleRounds:
         began, first = time.perf_counter(), len(self.runs)
         run = partial(run_particles, self.problem, self.particles)
         for wave in range(first, first + runs, WAVE):
-            if self.runs and not self.goal.allows():
+            if self.runs and not self.clock.allows():
                 break
             numbers = range(wave, wave + WAVE)
             seeds = [(self.seed, STREAM, self.particles, number) for number in numbers]

@@ -24,11 +24,10 @@ def measure_candidates(
     selection: Selection,
     labels: Sequence[Label],
     *,
-    target: float = Goal.target,
-    budget: float = Goal.budget,
+    goal: Goal,
     executor: Executor = SERIAL,
 ) -> Selection:
-    """Measure the evidence of some candidates; target and budget are those of each."""
+    """Measure the evidence of some candidates; each has the whole of the budget."""
     shared = UsedClasses() if _shares(selection) else None
     found: dict[Label, Candidate] = {}
     for n, label in enumerate(labels):
@@ -36,7 +35,7 @@ def measure_candidates(
         measured = measure(
             candidate.problem,
             Method.AUTO,
-            Goal(target, budget),
+            goal,
             seed=selection.options.seed,
             executor=executor.part(n / len(labels), (n + 1) / len(labels), candidate.title),
             shared=shared,

@@ -56,7 +56,7 @@ class Measurer:
         truth = measure(
             problem,
             Method.AUTO,
-            Goal(self.goal.target, self.goal.budget),
+            self.goal,
             seed=self.experimenter.seed,
             executor=self.executor,
             shared=used,

@@ -82,7 +82,7 @@ def study(
     listener: Listener = ignore,
 ) -> TruthStudy:
     """Hold every score against the measured evidence; what the folder has is not done again."""
-    seed, starts, goal = settings.seed, settings.starts, settings.goal()
+    seed, starts, goal = settings.seed, settings.starts, settings.goal
     asked: dict[str, Any] = {"models": models, "datasets": datasets, "seed": seed, "starts": starts}
     ledger = begin(out, "truth.jsonl", **asked)
     todo = list(design.truth_tasks(models, datasets))

@@ -1,0 +1,158 @@
+"""One value says how to work: checked when it is made, and what everything else is made from."""
+
+import dataclasses
+import inspect
+import pickle
+import re
+
+import pytest
+import typer
+
+import lacunet
+from lacunet import OptionError, api
+from lacunet.api.options import ReadOptions, defaults_of, options_of
+from lacunet.cli.app import COMMANDS
+from lacunet.learn.objective import Estimate
+from lacunet.learn.schedules import Schedule
+from lacunet.scores import GROUPS
+from lacunet.settings import DEFAULTS, OPTIONS, Settings
+
+WITH_OPTIONS = {
+    name: function
+    for name, function in ((name, getattr(lacunet, name)) for name in lacunet.__all__)
+    if inspect.isfunction(function) and hasattr(function, "__signature__")
+}
+
+
+@pytest.mark.parametrize(
+    ("bad", "text"),
+    [
+        ({"scores": "lapalce"}, "'lapalce' is not a score. Did you mean 'laplace'?"),
+        ({"scores": []}, "no score is named. Name some, usual, or all"),
+        ({"estimate": "best"}, "estimate 'best' is not known. Choose from map, ml."),
+        ({"alpha": 0}, "alpha 0 is not allowed: Dirichlet exponents must be above 0."),
+        ({"alpha": "much"}, "alpha 'much' is not understood. Give a number above 0, k2, or bdeu"),
+        ({"starts": 0}, "0 starts: there must be at least 1."),
+        ({"schedule": "slow"}, "schedule 'slow' is not known. Choose from default, paper, thorou"),
+        ({"seed": -1}, "seed -1 is not allowed: give a whole number from 0 up."),
+        ({"threads": 0}, "0 threads: there must be at least 1."),
+        ({"dimension": "both"}, "dimension 'both' is not known. Choose from parameters, rank."),
+        ({"method": "guess"}, "method 'guess' is not known. Choose from auto, exact, ais, smc."),
+        ({"target": 0}, "a target of 0 nats: it must be above 0."),
+        ({"target": float("nan")}, "a target of nan nats: it must be above 0."),
+        ({"budget": -1}, "a budget of -1 seconds: it must be above 0."),
+        ({"budget": "soon"}, "--budget 'soon' is no time. Give for example 60s, 5m or 1h."),
+        ({"level": 1}, "level 1 is not allowed: give a number between 0 and 1, as 0.95."),
+        ({"bootstrap": 1}, "1 bootstrap replicates: there must be at least 2."),
+    ],
+)
+def test_what_is_refused_when_it_is_made(bad, text):
+    with pytest.raises(OptionError, match=re.escape(text)):
+        Settings(**bad)
+    with pytest.raises(OptionError, match=re.escape(text)):
+        dataclasses.replace(DEFAULTS, **bad)
+
+
+def test_texts_become_what_they_mean():
+    found = Settings(estimate="ml", schedule="mass", alpha="1.5", budget="5m", scores=["cs", "bic"])
+    assert found.options.estimate is found.estimate is Estimate.ML
+    assert found.options.schedule is found.schedule is Schedule.MASS
+    assert (found.alpha, found.budget, found.goal.budget) == (1.5, 300.0, 300.0)
+    assert [s.name for s in found.chosen_scores] == ["cs", "bic"]
+    assert Settings().chosen_scores == GROUPS["usual"]
+    assert Settings(dimension="rank").rank
+    assert not Settings().rank
+
+
+def test_it_is_a_value():
+    one = Settings(starts=8, alpha="bdeu:10", scores=["cs"])
+    assert one == Settings(starts=8, alpha="bdeu:10", scores=("cs",))
+    assert len({one, Settings(starts=8, alpha="bdeu:10", scores=["cs"]), DEFAULTS}) == 2
+    hash(Settings(alpha={"class": 1.0}))
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert pickle.loads(pickle.dumps(one)).options == one.options
+    assert repr(one) == "Settings(scores=('cs',), alpha='bdeu:10', starts=8)"
+    assert eval(repr(one)) == one
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.starts = 4
+
+
+def test_every_option_is_one_of_a_function_and_of_a_command():
+    of_functions = {name for f in WITH_OPTIONS.values() for name in options_of(f)}
+    of_commands = {name for c in COMMANDS for name in inspect.signature(c).parameters}
+    assert set(OPTIONS) - of_functions == set()
+    assert set(OPTIONS) - of_commands == set()
+    assert of_functions == {*OPTIONS, *ReadOptions.__annotations__}
+
+
+@pytest.mark.parametrize("name", WITH_OPTIONS)
+def test_help_shows_every_option_with_its_default_and_meaning(name):
+    function = WITH_OPTIONS[name]
+    parameters = inspect.signature(function).parameters
+    assert "**options" not in function.__doc__
+    for option in options_of(function):
+        assert re.search(rf"^    (\w+, )*{option}(, \w+)*$", function.__doc__, re.MULTILINE)
+        if option in OPTIONS:
+            assert parameters[option].default == getattr(defaults_of(function), option)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.__name__)
+def test_an_option_of_a_command_means_what_it_does_in_python(command):
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in OPTIONS:
+            told = parameter.annotation.__metadata__[0]
+            assert isinstance(told, typer.models.OptionInfo)
+            assert told.help == OPTIONS[name].metadata["meaning"]
+            assert dataclasses.replace(DEFAULTS, **{name: parameter.default})
+
+
+@pytest.mark.parametrize(
+    "work",
+    ["select", "compare", "fit", "compare_missing", "score", "learn_structure", "random_model"],
+)
+def test_a_command_has_the_options_and_defaults_of_its_function(work):
+    function = getattr(api, work)
+    (command,) = (c for c in COMMANDS if c.__name__ == COMMAND_OF.get(work, work))
+    options = {n: p for n, p in inspect.signature(command).parameters.items() if n in OPTIONS}
+    own = {n for n in options_of(function) if n in OPTIONS}
+    assert own <= set(options)
+    given = {name: option.default for name, option in options.items()}
+    assert dataclasses.replace(DEFAULTS, **given) == defaults_of(function)
+
+
+COMMAND_OF = {"learn_structure": "learn", "random_model": "random"}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [lacunet.LatentClassModel, lacunet.LatentClassSelector, lacunet.BayesianNetworkModel],
+)
+def test_estimators_start_from_the_same_defaults(estimator):
+    defaults = {n: p.default for n, p in inspect.signature(estimator).parameters.items()}
+    assert (defaults["estimate"], defaults["alpha"]) == (DEFAULTS.estimate, DEFAULTS.alpha)
+    assert defaults["n_init"] == DEFAULTS.starts
+
+
+def test_settings_and_options_beside_them():
+    table = lacunet.load_dataset("carcinoma")
+    few = Settings(starts=4, scores="bic", seed=3)
+    one = lacunet.select(table, [1, 2], settings=few)
+    same = lacunet.select(table, [1, 2], starts=4, scores="bic", seed=3)
+    assert one.values("bic") == same.values("bic")
+    assert one.options == same.options == few.options
+    assert lacunet.select(table, [1, 2], settings=few, seed=5).options.seed == 5
+
+
+def test_a_misspelt_option_is_named():
+    table = lacunet.load_dataset("carcinoma")
+    with pytest.raises(TypeError, match=r"fit\(\) has no option 'start'. Did you mean 'starts'\?"):
+        lacunet.fit(table, 2, start=3)
+    with pytest.raises(TypeError, match=r"fit\(\) has no option 'zzz'. It has data, states, netw"):
+        lacunet.fit(table, 2, zzz=3)
+    with pytest.raises(TypeError, match=r"'score'\. Did you mean 'scores'"):
+        lacunet.select("nowhere.csv", score="cs")
+
+
+def test_a_prior_by_families_needs_a_graph():
+    with pytest.raises(OptionError, match="a prior for each family needs a graph"):
+        lacunet.learn_structure(lacunet.load_dataset("carcinoma"), alpha={"A": 1.0})
