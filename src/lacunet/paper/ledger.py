@@ -13,7 +13,6 @@ from typing import Any
 
 from lacunet.errors import OptionError, OutputError
 from lacunet.files import check_folder
-from lacunet.learn.fit import Options
 from lacunet.paper.design import Task
 from lacunet.plots.door import load
 
@@ -28,7 +27,6 @@ def begin(
     for what, value in (("models", models), ("datasets", datasets)):
         if value < 1:
             raise OptionError(f"{value} {what}: there must be at least 1.")
-    Options(starts=starts, seed=seed)
     check_folder(out)
     load(extra="paper", what="a figure")
     return Ledger(Path(out) / name, {"seed": seed, "starts": starts})
