@@ -139,10 +139,9 @@ def ratio_test(
     check_replicates(small.counts, replicates)
     if stop_after is not None and stop_after < 1:
         raise OptionError(f"stop after {stop_after} exceedances: there must be at least 1.")
-    silent = executor.silent()
-    fits = _fit_both(small, large, options, silent)
+    fits = _fit_both(small, large, options, executor.silent())
     statistic = _statistic(*fits)
-    replicate = partial(_replicate, small, large, fits[0].model.theta, options, silent)
+    replicate = partial(_replicate, *fits, executor.silent())
     found: list[float] = []
     batch = replicates if stop_after is None else BATCH
     while len(found) < replicates:
@@ -163,18 +162,12 @@ def ratio_test(
     )
 
 
-def _replicate(
-    small: Problem,
-    large: Problem,
-    theta: FloatArray,
-    options: Options,
-    executor: Executor,
-    replicate: int,
-) -> float:
+def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:
     """Give the statistic of data drawn from the smaller model."""
-    drawn = simulate_like(small, theta, options.seed, replicate)
-    wider = problem_of_codes(drawn.codes, drawn.counts, large.network, large.alpha)
-    return _statistic(*_fit_both(drawn, wider, options, executor))
+    drawn = simulate_like(small.problem, small.model.theta, small.options.seed, replicate)
+    wide = large.problem
+    wider = problem_of_codes(drawn.codes, drawn.counts, wide.network, wide.alpha)
+    return _statistic(*_fit_both(drawn, wider, small.options, executor))
 
 
 def _fit_both(
