@@ -13,8 +13,9 @@ from lacunet.describe.intervals import bootstrap_intervals
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method, measure
 from lacunet.evidence.sandwich import sandwich
-from lacunet.executor import SERIAL, Executor
+from lacunet.executor import SERIAL, Executor, on_threads
 from lacunet.inference.classes import with_classes
+from lacunet.inference.plans import plan
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
@@ -101,6 +102,18 @@ def test_fits(schedule, case):
     problem, options = case().problem, Options(schedule=schedule, starts=6)
     one, *others = both(lambda executor: learn(problem, options, executor=executor))
     assert all(same_fit(one, other) for other in others)
+
+
+@pytest.mark.parametrize("case", [holes, network_case])
+def test_fits_whose_e_steps_are_done_in_pieces(case, monkeypatch):
+    monkeypatch.setattr(plan, "LONG", 100)
+    monkeypatch.setattr(plan, "PIECE", 50)
+    problem = case().problem
+    one, *others = both(lambda executor: learn(problem, QUICK, executor=executor))
+    assert all(same_fit(one, other) for other in others)
+    for count in (2, 3):
+        with on_threads(count) as executor:
+            assert same_fit(one, learn(problem, QUICK, executor=executor))
 
 
 @pytest.mark.parametrize("scores", ["usual", "cs,vb-all,cs-occupied,laplace-occupied,sbic"])

@@ -99,4 +99,4 @@ class ScoreInput:
 
     @cached_property
     def _expectation(self) -> Expectation:
-        return expect(self.problem, self.theta)
+        return expect(self.problem, self.theta, self.executor)
