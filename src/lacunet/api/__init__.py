@@ -6,61 +6,39 @@
 
 from __future__ import annotations
 
-from lacunet.api.asking import assign, query
-from lacunet.api.describe import fit_statistics, information_criteria, intervals, match_classes
-from lacunet.api.drawing import draw, random_model, simulate
-from lacunet.api.fitting import fit, score
-from lacunet.api.graphs import learn_structure, with_parameters
-from lacunet.api.inputs import (
-    as_model,
-    as_network,
-    as_table,
-    fresh_names,
-    observed_columns,
-    observed_states,
-    table_for,
-    to_vary,
+from lacunet.api.asking import assign as assign, query as query
+from lacunet.api.describe import (
+    fit_statistics as fit_statistics,
+    information_criteria as information_criteria,
+    intervals as intervals,
+    match_classes as match_classes,
 )
-from lacunet.api.measuring import log_evidence, log_evidence_bounds
-from lacunet.api.missing import compare_missing, missing_as_state, table_with_model
-from lacunet.api.ratio_test import likelihood_ratio_test
-from lacunet.api.results import Assigned, Assignment, Scores
-from lacunet.api.selecting import compare, select, structures
-from lacunet.api.traces import em_traces
-
-__all__ = [
-    "Assigned",
-    "Assignment",
-    "Scores",
-    "as_model",
-    "as_network",
-    "as_table",
-    "assign",
-    "compare",
-    "compare_missing",
-    "draw",
-    "em_traces",
-    "fit",
-    "fit_statistics",
-    "fresh_names",
-    "information_criteria",
-    "intervals",
-    "learn_structure",
-    "likelihood_ratio_test",
-    "log_evidence",
-    "log_evidence_bounds",
-    "match_classes",
-    "missing_as_state",
-    "observed_columns",
-    "observed_states",
-    "query",
-    "random_model",
-    "score",
-    "select",
-    "simulate",
-    "structures",
-    "table_for",
-    "table_with_model",
-    "to_vary",
-    "with_parameters",
-]
+from lacunet.api.drawing import draw as draw, random_model as random_model, simulate as simulate
+from lacunet.api.fitting import fit as fit, score as score
+from lacunet.api.graphs import (
+    learn_structure as learn_structure,
+    with_parameters as with_parameters,
+)
+from lacunet.api.inputs import (
+    as_model as as_model,
+    as_network as as_network,
+    as_table as as_table,
+    fresh_names as fresh_names,
+    observed_columns as observed_columns,
+    observed_states as observed_states,
+    table_for as table_for,
+    to_vary as to_vary,
+)
+from lacunet.api.measuring import (
+    log_evidence as log_evidence,
+    log_evidence_bounds as log_evidence_bounds,
+)
+from lacunet.api.missing import (
+    compare_missing as compare_missing,
+    missing_as_state as missing_as_state,
+    table_with_model as table_with_model,
+)
+from lacunet.api.ratio_test import likelihood_ratio_test as likelihood_ratio_test
+from lacunet.api.results import Assigned as Assigned, Assignment as Assignment, Scores as Scores
+from lacunet.api.selecting import compare as compare, select as select, structures as structures
+from lacunet.api.traces import em_traces as em_traces

@@ -28,92 +28,66 @@ SHARED = {
 }
 
 
-class RowOptions(TypedDict, total=False):
-    """Of `query`."""
-
+class RowOptions(TypedDict, total=False):  # of `query`
     missing: Sequence[State]
 
 
-class AssignOptions(RowOptions, total=False):
-    """Of `assign`."""
-
+class AssignOptions(RowOptions, total=False):  # of `assign`
     missing_as_state: bool
 
 
-class ReadOptions(RowOptions, total=False):
-    """Of `read_table`, and so of all that read a table."""
-
+class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all that read a table
     weights: str | None
     columns: Sequence[str] | None
     exclude: Sequence[str]
 
 
-class SeedOptions(TypedDict, total=False):
-    """Of `simulate`."""
-
+class SeedOptions(TypedDict, total=False):  # of `simulate`
     seed: int
 
 
-class DrawOptions(SeedOptions, total=False):
-    """Of `random_model`."""
-
+class DrawOptions(SeedOptions, total=False):  # of `random_model`
     alpha: Alpha
 
 
-class GraphOptions(DrawOptions, ReadOptions, total=False):
-    """Of `learn_structure`."""
+class GraphOptions(DrawOptions, ReadOptions, total=False):  # of `learn_structure`
+    pass
 
 
-class ThreadOptions(SeedOptions, ReadOptions, total=False):
-    """Of all that work on a table with threads."""
-
+class ThreadOptions(SeedOptions, ReadOptions, total=False):  # of all that have threads and a seed
     threads: int | None
 
 
-class RatioOptions(ThreadOptions, total=False):
-    """Of `likelihood_ratio_test`."""
-
+class RatioOptions(ThreadOptions, total=False):  # of `likelihood_ratio_test`
     starts: int
 
 
-class BoundOptions(ThreadOptions, total=False):
-    """Of `log_evidence_bounds`."""
-
+class BoundOptions(ThreadOptions, total=False):  # of `log_evidence_bounds`
     alpha: Alpha
     target: float
     budget: float | str
 
 
-class EvidenceOptions(BoundOptions, total=False):
-    """Of `log_evidence`."""
-
+class EvidenceOptions(BoundOptions, total=False):  # of `log_evidence`
     method: str
 
 
-class LearnOptions(ThreadOptions, total=False):
-    """Of all that look for a maximum."""
-
+class LearnOptions(ThreadOptions, total=False):  # of all that look for a maximum
     estimate: str
     alpha: Alpha
     starts: int
     schedule: str
 
 
-class HoleOptions(LearnOptions, total=False):
-    """Of `compare_missing`."""
-
+class HoleOptions(LearnOptions, total=False):  # of `compare_missing`
     scores: str | Sequence[str]
 
 
-class FitOptions(LearnOptions, total=False):
-    """Of `fit`."""
-
+class FitOptions(LearnOptions, total=False):  # of `fit`
     missing_as_state: bool
 
 
-class SelectOptions(FitOptions, total=False):
-    """Of `select` and `compare`."""
-
+class SelectOptions(FitOptions, total=False):  # of `select` and `compare`
     scores: str | Sequence[str]
     dimension: str
     evidence: bool
@@ -122,24 +96,18 @@ class SelectOptions(FitOptions, total=False):
     budget: float | str
 
 
-class ModelOptions(ReadOptions, total=False):
-    """Of all that hold a table against a model."""
-
+class ModelOptions(ReadOptions, total=False):  # of all that hold a table against a model
     missing_as_state: bool
 
 
-class ScoreOptions(ModelOptions, total=False):
-    """Of `score`."""
-
+class ScoreOptions(ModelOptions, total=False):  # of `score`
     scores: str | Sequence[str]
     estimate: str
     dimension: str
     threads: int | None
 
 
-class IntervalOptions(ThreadOptions, total=False):
-    """Of `intervals`."""
-
+class IntervalOptions(ThreadOptions, total=False):  # of `intervals`
     level: float
     bootstrap: int
     missing_as_state: bool

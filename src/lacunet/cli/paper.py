@@ -42,33 +42,13 @@ def paper(
 
     Can be interrupted at any moment: the same command goes on where it stopped.
     """
-    seed, target, budget = settings.seed, settings.target, settings.budget
-    count = max(models, FULL_MODELS) if full else models
+    count, seed = max(models, FULL_MODELS) if full else models, settings.seed
     asked = f"lacunet paper --out {out} --models {count} --datasets {datasets} --seed {seed}"
     if truth:
-        with progress() as listener:
-            against = study(
-                out,
-                models=count,
-                datasets=datasets,
-                settings=settings,
-                command=f"{asked} --truth --target {target:g} --budget {budget:g}s",
-                listener=listener,
-            )
-        document = {
-            "out": str(out),
-            "models": count,
-            "datasets": datasets,
-            "seed": seed,
-            "errors": list(against.errors),
-            "choices": list(against.choices),
-            "findings": list(against.findings),
-        }
-        show(against, document, form)
-        say(f"written: {out / 'truth.html'}")
-        return
+        asked += f" --truth --target {settings.target:g} --budget {settings.budget:g}s"
+    work, page = (study, "truth.html") if truth else (reproduce, "paper.html")
     with progress() as listener:
-        found = reproduce(
+        found = work(
             out,
             models=count,
             datasets=datasets,
@@ -76,13 +56,6 @@ def paper(
             command=asked,
             listener=listener,
         )
-    document = {
-        "out": str(out),
-        "models": count,
-        "datasets": datasets,
-        "seed": seed,
-        "table1": list(found.table1),
-        "findings": list(found.findings),
-    }
-    show(found, document, form)
-    say(f"written: {out / 'paper.html'}")
+    scale = {"out": str(out), "models": count, "datasets": datasets, "seed": seed}
+    show(found, {**scale, **found.document()}, form)
+    say(f"written: {out / page}")

@@ -32,6 +32,10 @@ class Reproduction(Printable):
     table1: tuple[dict[str, Any], ...]
     findings: tuple[str, ...]
 
+    def document(self) -> dict[str, Any]:
+        """Give what `--json` shows."""
+        return {"table1": list(self.table1), "findings": list(self.findings)}
+
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         header = ("n", "c", "N", *(f"{name}{x}" for name in tables.OTHERS for x in ("", " (1996)")))

@@ -37,6 +37,11 @@ class TruthStudy(Printable):
     choices: tuple[dict[str, Any], ...]
     findings: tuple[str, ...]
 
+    def document(self) -> dict[str, Any]:
+        """Give what `--json` shows."""
+        tables = {"errors": list(self.errors), "choices": list(self.choices)}
+        return {**tables, "findings": list(self.findings)}
+
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
 
