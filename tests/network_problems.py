@@ -17,7 +17,7 @@ from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
 
-MODES = ("enumerated", "cut", "trees only")
+MODES = ("usual", "cut", "trees only")
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def engine(mode):
     """Work with small components whole; with every component cut into cliques; or, besides, with
     no component treated as a pattern."""
     with ExitStack() as stack:
-        if mode != "enumerated":
+        if mode != "usual":
             stack.enter_context(patch.object(cliques, "ENUMERATED", 1))
         if mode == "trees only":
             never = property(lambda builder: np.zeros(len(builder.parts.size), dtype=bool))

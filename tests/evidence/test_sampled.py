@@ -95,7 +95,7 @@ def random_case(seed):
     return make(network, 5, missing=0.2, seed=seed, alpha=1.0)
 
 
-@pytest.mark.parametrize("mode", ["enumerated", "cut"])
+@pytest.mark.parametrize("mode", ["usual", "cut"])
 @pytest.mark.parametrize("method", [particles, annealed])
 def test_random_networks(method, mode):
     deviations = []

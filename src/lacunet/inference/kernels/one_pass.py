@@ -1,6 +1,6 @@
 """One pass over the cases, each of which moves the Dirichlets.
 
-A twin, over whole mixtures, is in `tests/scores/test_sequential.py`.
+A twin, over whole mixtures, is the plan in `tests/enumeration.py`.
 """
 
 from __future__ import annotations
@@ -111,6 +111,8 @@ def match_moments(b: Beliefs, q: int, used: float) -> None:
     With probability N_k the case adds one to exponent k, with 1 − `used` it adds nothing. Variances
     are averaged with the means as weights.
     """
+    if b.starts[q + 1] - b.starts[q] == 1:  # one state: nothing to learn, 0/0 to be had
+        return
     s = b.total[q]
     numerator, denominator = 0.0, 0.0
     for n in range(b.starts[q], b.starts[q + 1]):

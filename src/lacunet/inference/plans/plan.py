@@ -102,7 +102,7 @@ class Plan(ABC):
     def posterior(
         self, log_weights: FloatArray, first: int, last: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Log-likelihood of each component, (m,), and its E[N] at positions first to last."""
+        """Log-likelihood of each component, (m,), and its E[N] in families first to last."""
 
     @abstractmethod
     def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
