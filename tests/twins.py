@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
-from lacunet.inference.plans.plan import Plan
 
 
 def gather_blocks(x: FloatArray, positions: IntArray, cells: int, padding: float) -> FloatArray:
@@ -118,16 +117,3 @@ def two_loop(moves: FloatArray, changes: FloatArray, curvature: FloatArray) -> F
         keep = np.eye(len(move)) - np.outer(move, change) / (move @ change)
         inverse = keep @ inverse @ keep.T + np.outer(move, move) / (move @ change)
     return inverse
-
-
-def expect_choices(plan: Plan, log_theta: FloatArray) -> tuple[FloatArray, float]:
-    """Twin of any plan's E step, from zero: every joint state of every component written out."""
-    out, log_lik = np.zeros_like(log_theta), 0.0
-    for count, choice in zip(plan.counts, plan.choices(), strict=True):
-        x = log_theta[choice.cells].sum(axis=1)
-        log_z = logsumexp(x)
-        if count > 0:
-            log_lik += count * log_z
-        if np.isfinite(log_z):
-            np.add.at(out, choice.cells, (count * np.exp(x - log_z))[:, None])
-    return out, float(log_lik)

@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import network_oracle as oracle
-import twins
 from gradients import softmax_gradient, theta_gradient
 from lacunet.errors import ModelError
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
-from lacunet.inference.expectation import Tangent, complete_counts, expect, safe_log
+from lacunet.inference.expectation import Tangent, complete_counts, expect
 from lacunet.inference.plans import cliques
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.trees import TreePlan
@@ -133,20 +132,6 @@ def test_posteriors_of_any_variables(mode, case, data):
         q = oracle.row_posterior(p, row)[0]
         for members, answer in zip(groups, found, strict=True):
             np.testing.assert_allclose(answer[r], oracle.marginal(q, members), atol=1e-12)
-
-
-@pytest.mark.parametrize("mode", ["cut", "trees only"])
-@given(case=network_cases(max_rows=12, zeros=True))
-def test_expect_trees_is_its_twin(mode, case):
-    with engine(mode):
-        trees = tree_plan_of(case.problem.components)
-    if trees is None:
-        return
-    log_theta = safe_log(case.theta)
-    N, log_lik = trees.expect_some(log_theta, slice(0, len(trees.counts)))
-    wanted, wanted_log_lik = twins.expect_choices(trees, log_theta)
-    assert log_lik == pytest.approx(wanted_log_lik, rel=1e-12, abs=1e-12)
-    np.testing.assert_allclose(N, wanted, atol=1e-12)
 
 
 # Decomposition: facts of hand-made examples.

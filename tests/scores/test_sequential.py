@@ -1,4 +1,4 @@
-"""Sequential updating: against the enumeration plan, against exact values, and what it says of itself."""
+"""Sequential updating: against the enumeration plan and exact values; what it says of itself."""
 
 import math
 from unittest.mock import patch
@@ -22,7 +22,6 @@ from lacunet.scores import ScoreInput
 from lacunet.scores.sequential import SEQUENTIAL
 from network_problems import MODES, NetworkCase, build, engine, make, network_cases
 from problems import make_case, problem_for
-
 
 ALL = 10**9  # cases whose hidden values are drawn: every one
 HIDDEN = build("H>a H>b G>b G>c a>c", {"H": 3, "G": 2, "a": 2, "b": 3, "c": 2}, "HG")
