@@ -1,7 +1,5 @@
 """Latent classes that are all alike, and models with more or fewer of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.inference.problem import Problem, problem_of_codes

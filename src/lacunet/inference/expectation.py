@@ -1,8 +1,5 @@
 """The E step: expected statistics and log-likelihood at θ, and how they move with θ."""
 
-from __future__ import annotations
-
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +16,6 @@ class Expectation:
 
     log_lik: float  # log p(D | θ)
     N: FloatArray  # (size,) E[N | D, θ] over the rows in which family i is not barren
-    natural: FloatArray  # (size,) η(θ), at which it was made
 
 
 def safe_log(p: FloatArray) -> FloatArray:
@@ -30,12 +26,8 @@ def safe_log(p: FloatArray) -> FloatArray:
 
 def dot(N: FloatArray, natural: FloatArray) -> float:
     """Σ N η, where nothing times −inf is nothing."""
-    with np.errstate(invalid="ignore"):
-        total = float(N @ natural)
-    if math.isnan(total):
-        used = N != 0.0
-        total = float(N[used] @ natural[used])
-    return total
+    used = N != 0.0
+    return float(N[used] @ natural[used])
 
 
 def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Expectation:
@@ -45,23 +37,23 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
     the log-likelihood, its gradient and every fixed point of EM are the same, and EM converges
     faster. `complete_counts` gives the filled-in counts of the paper.
     """
-    natural = conjugacy.natural(theta, problem.layout)
-    hidden = hidden_counts(problem, natural, executor)
-    if not (problem.any_seen or problem.log_base):
-        return hidden
-    log_lik = problem.log_base + dot(problem.seen, natural) + hidden.log_lik
-    return Expectation(log_lik, problem.seen + hidden.N, natural)
+    network, layout = problem.network, problem.layout
+    log_lik = problem.log_base
+    if problem.any_seen:
+        log_lik += conjugacy.log_density(problem.seen, theta, layout)
+    N = problem.components.seen.copy()
+    cells = network.to_cells(conjugacy.natural(theta, layout))
+    log_lik += float(problem.components.add_expected(cells[None, :], N[None, :], executor)[0])
+    return Expectation(log_lik, network.to_statistics(N))
 
 
-def hidden_counts(
-    problem: Problem, natural: FloatArray, executor: Executor = SERIAL
-) -> Expectation:
+def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
     """The part of it that is hidden, under any weights: log Z, and expected statistics."""
     network = problem.network
     cells = network.to_cells(natural)
     N = np.zeros(len(cells))
-    log_z = problem.components.add_expected(cells[None, :], N[None, :], executor)
-    return Expectation(float(log_z[0]), network.to_statistics(N), natural)
+    log_z = problem.components.add_expected(cells[None, :], N[None, :])
+    return Expectation(float(log_z[0]), network.to_statistics(N))
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:

@@ -1,7 +1,5 @@
 """A table and a network joined, checked once: what learning and scoring work on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

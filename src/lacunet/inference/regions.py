@@ -10,8 +10,6 @@ which of them fits best; masses of all parts add up to the whole. Where nothing 
 there is one reference and one region: everything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 

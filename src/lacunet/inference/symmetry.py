@@ -10,8 +10,6 @@ need be listed. Other exchanges move several variables at once: a hidden parent 
 child, say. They take blocks to blocks, and are tried one by one.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import defaultdict

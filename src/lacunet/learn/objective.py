@@ -11,7 +11,7 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
-from lacunet.inference.expectation import dot, expect
+from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 
@@ -79,7 +79,7 @@ class Objective:
         found = expect(self.problem, theta, self.executor)
         g = found.log_lik + self.constant
         if self.estimate is Estimate.MAP:
-            g += dot(self.pseudo, found.natural)
+            g += conjugacy.log_density(self.pseudo, theta, self.problem.layout)
         return Point(theta, found.N, found.log_lik, g)
 
     def m_step(self, point: Point) -> FloatArray:

@@ -4,8 +4,6 @@ Flat vectors are over one layout, (..., size). A layout has one segment for each
 these are loops over kinds, never over numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +39,11 @@ def parameters(eta: FloatArray, layout: Layout) -> FloatArray:
 def has_mode(hyper: FloatArray, layout: Layout) -> bool:
     """Whether the density of θ has a maximum whatever the data say; for categories α ≥ 1."""
     return all(s.family.has_mode(hyper[s.where], s) for s in layout.segments)
+
+
+def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
+    """N · η(θ): log p of statistics without their base measure."""
+    return sum(s.family.log_density(N[s.where], theta[s.where], s) for s in layout.segments)
 
 
 def in_theta(hyper: FloatArray, layout: Layout) -> FloatArray:

@@ -1,7 +1,5 @@
 """How a model with hidden variables looks: class profiles, or the tables around what is hidden."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

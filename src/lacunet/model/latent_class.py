@@ -1,7 +1,5 @@
 """The latent class model: one hidden root, every observed variable its child."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

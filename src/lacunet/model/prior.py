@@ -1,7 +1,5 @@
 """Independent Dirichlet priors, one for each family and parent configuration. CH96 eq. 3."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """Other names for the same: variables that change places, and states that are renumbered."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Random data."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.arrays import CodeArray

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lacunet.inference.expectation import dot
 from lacunet.model import conjugacy
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -18,7 +17,7 @@ def cheeseman_stutz(at: ScoreInput) -> Evidence:
     N = at.complete_counts
     terms = {
         "log p(D′|S)": float(conjugacy.log_marginal(N, problem.alpha, problem.layout).sum()),
-        "−log p(D′|θ)": -dot(N, conjugacy.natural(at.theta, problem.layout)),
+        "−log p(D′|θ)": -conjugacy.log_density(N, at.theta, problem.layout),
         "log p(D|θ)": at.log_lik,
     }
     if at.dimension != at.parameters:

@@ -6,7 +6,6 @@ D′; half the difference of log |A′| and log |A| mends that. All in the softm
 
 from __future__ import annotations
 
-from lacunet.inference.expectation import dot
 from lacunet.model import conjugacy
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -25,7 +24,7 @@ def csl(at: ScoreInput) -> Evidence:
     point = mode.point
     terms = {
         "log p(D′|S)": float(conjugacy.log_marginal(point.N, problem.alpha, problem.layout).sum()),
-        "−log p(D′|φ)": -dot(point.N, conjugacy.natural(point.theta, problem.layout)),
+        "−log p(D′|φ)": -conjugacy.log_density(point.N, point.theta, problem.layout),
         "log p(D|φ)": point.log_lik,
         "½ log|A′|": mode.log_det_complete / 2,
         "−½ log|A|": -mode.log_det / 2,

@@ -12,11 +12,11 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
-from lacunet.inference.expectation import Expectation, complete_counts, dot, expect
+from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options
 from lacunet.learn.variational import Variational, at_theta, vary
-from lacunet.model.conjugacy import log_prior, natural
+from lacunet.model.conjugacy import log_density, log_prior
 from lacunet.scoring.softmax import SoftmaxMode, softmax_mode
 
 
@@ -75,7 +75,7 @@ class ScoreInput:
     @cached_property
     def entropy(self) -> float:
         """Entropy of the hidden values given the data and θ, barren variables left out."""
-        return self.log_lik - dot(self.observed_counts, natural(self.theta, self.problem.layout))
+        return self.log_lik - log_density(self.observed_counts, self.theta, self.problem.layout)
 
     @cached_property
     def log_prior(self) -> float:

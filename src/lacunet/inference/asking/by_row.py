@@ -1,7 +1,5 @@
 """What a model says of every row by itself: its log-likelihood, and its own expected counts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray

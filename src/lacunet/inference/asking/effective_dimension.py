@@ -4,8 +4,6 @@ Geiger, Heckerman & Meek (1996): where a hidden variable makes the map from para
 distribution of what can be seen lose rank, that rank is the dimension that the data know of.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -5,8 +5,6 @@ always seen. It changes no probability, but keeps them from being barren, and pu
 into one clique; their joint posterior is then what that child's family counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """log p(row | θ) of every row by itself, in the order of the rows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray

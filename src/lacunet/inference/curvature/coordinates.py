@@ -5,8 +5,6 @@ eliminated: log |A| does not depend on the choice, its rounding errors do. φ ba
 positions, with φ of the reference held.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from lacunet.arrays import FloatArray, IntArray

@@ -7,8 +7,6 @@ gradient appears, for complete data have none of it in their natural parameters 
 the covariances of its components.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -5,8 +5,6 @@ term with the gradient is left out, and steps in φ never leave the range 0 to 1
 carries its inverse, the covariance of φ, to every probability and to its logit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

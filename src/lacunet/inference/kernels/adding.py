@@ -4,8 +4,6 @@ Sorted tables of count vectors are merged by running through both, which keeps m
 table would wait for it, and was ten times slower.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ All work on several chains at once, one per row of their arrays, so that the pri
 shared. A random generator belongs to one group of chains and is never used by two threads.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ overlap, which for 4 or 10 states costs more than the sums. These operations say
 meant: load four neighbours, add, store. Tables are padded to a multiple of `LANES` columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

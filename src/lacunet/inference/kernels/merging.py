@@ -6,8 +6,6 @@ so many positions after the first of that place. For the BD score (CH96 eq. 5) t
 logarithms of gamma functions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray

@@ -3,8 +3,6 @@
 A twin, over whole mixtures, is the plan in `tests/enumeration.py`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ into patterns, run over rows, spread patterns back to blocks. All tables are (nu
 the number of cells padded to a multiple of four; padding cells weigh −inf (see `inference.lanes`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

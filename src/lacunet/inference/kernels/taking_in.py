@@ -6,8 +6,6 @@ parameters integrated out, is its probability at their means. A particle is weig
 draws the hidden values of the case and counts them: exponents A_ijk and their sums A_ij.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -7,8 +7,6 @@ with their exact derivative along u in the imaginary part (the complex-step meth
 kernel serves E step, tangent and Hessian.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

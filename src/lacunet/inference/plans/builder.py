@@ -1,7 +1,5 @@
 """Incomplete data as a bag of distinct local components and their counts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 One clique is plain enumeration: small components stay whole, large ones (chains, grids) are cut.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

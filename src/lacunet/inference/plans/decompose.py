@@ -6,8 +6,6 @@ components, two of them being connected when they share a family. Components wit
 and the same families around them are of one kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

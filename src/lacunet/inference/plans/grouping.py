@@ -1,7 +1,5 @@
 """Which families to put together, and the combinations of values that occur in a group."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

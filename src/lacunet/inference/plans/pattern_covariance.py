@@ -4,8 +4,6 @@ It is the second moment, which couples only parameters of the same hidden state 
 per state), less the outer product of the mean, which is one large product GᵀG over the rows.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg.blas import dsyrk
 

@@ -8,8 +8,6 @@ each combination ("pattern") are summed once per E step, and a row adds up one p
 instead of one block per family. A family that a row does not have adds nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

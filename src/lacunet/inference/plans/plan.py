@@ -6,8 +6,6 @@ vector for each start, chain or particle (the batch axis comes first). Nobody el
 of plan it is; a plan on another device, or one that is spread over machines, is one more file.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Writes kinds of components into the flat arrays of cliques and slots that tree kernels read."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ slots, one for each family that it takes in, with a map from the clique's joint 
 inside the family's block. An instance adds only where the observed values of its families point to.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,15 +82,19 @@ class TreePlan(Plan):
     ) -> FloatArray:
         log_lik = np.zeros(len(log_weights))
         for b, x in enumerate(log_weights):
-            parts = executor.map(partial(self.expect_some, x), self.pieces)
-            for N, value in parts:
+            if len(self.pieces) == 1:
+                _, log_lik[b] = self.expect_some(x, self.pieces[0], out[b])
+                continue
+            for N, value in executor.map(partial(self.expect_some, x), self.pieces):
                 out[b] += N
                 log_lik[b] += value
         return log_lik
 
-    def expect_some(self, log_weights: Any, some: slice) -> tuple[Any, Any]:
+    def expect_some(
+        self, log_weights: Any, some: slice, out: FloatArray | None = None
+    ) -> tuple[Any, Any]:
         """Expected counts and log-likelihood of some components; weights may be complex."""
-        N = np.zeros_like(log_weights)
+        N = np.zeros_like(log_weights) if out is None else out
         scratch = self.scratch(log_weights.dtype.type)
         span = (some.start, some.stop)
         return N, trees.expect_trees(self.arrays, log_weights, scratch, N, span)

@@ -4,8 +4,6 @@ What a chain has to remember of its hidden values are their statistics: how ofte
 used. Drawing them is an E step with draws in place of expectations, on the same plans.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Particles that take in the cases of a problem one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

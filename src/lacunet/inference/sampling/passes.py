@@ -14,8 +14,6 @@ is shared out evenly, for ever. So the hidden values of the first few cases are 
 sequential imputation; averaged over passes (not their logs), that adds no bias of its own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

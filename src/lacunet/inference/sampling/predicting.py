@@ -5,8 +5,6 @@ integrated out, is a product over families of exp(log ∫(hyper + T(x)) − log 
 that each family knows. Slower than the kernels for categories, and the same for them (tests).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A completion matters through the counts N_ijk and N_ij that it leaves, its "plac
 evidence is a product over places. Components that have no place in common are independent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

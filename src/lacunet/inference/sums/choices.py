@@ -1,7 +1,5 @@
 """How many ways there are to fill the holes of equal cases, and what each is."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

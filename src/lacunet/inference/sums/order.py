@@ -7,8 +7,6 @@ their largest counts, and in a zonotope, which has Σ_S Π w · gcd(minors of S)
 independent sets S of directions: at most det(I + Σ w v vᵀ), by Cauchy and Binet.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ others follow from them. Where the states of a hidden variable can be renumbered
 has an integer of its own, and vectors that differ by a renumbering are one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

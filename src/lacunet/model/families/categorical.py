@@ -6,8 +6,6 @@ and finite at the boundary. √θ suits maxima on the boundary: there φ runs of
 arrives, with finite curvature (complete data have the same curvature 4 N_ij in every direction).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -59,6 +57,9 @@ class Categorical(Family):
         """Take logs; log 0 = −inf without a warning: an impossible state weighs just that."""
         with np.errstate(divide="ignore"):
             return np.log(theta)
+
+    def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
+        return float(np.sum(xlogy(N, theta)))
 
     def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
         theta: FloatArray = np.exp(natural)

@@ -1,7 +1,5 @@
 """Loops over Dirichlets: their mode, draws, and normalising integral. Tests compare with SciPy."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

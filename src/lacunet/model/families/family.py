@@ -77,6 +77,11 @@ class Family(ABC):
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         """η(θ)."""
 
+    def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
+        """N · η(θ), where nothing times −∞ is nothing."""
+        used = N != 0.0
+        return float(N[used] @ self.natural(theta, at)[used])
+
     @abstractmethod
     def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
         """θ(η)."""

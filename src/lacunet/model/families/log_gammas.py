@@ -3,8 +3,6 @@
 Every real u is allowed, and the prior of θ is the Dirichlet: what Hamiltonian chains walk in.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.arrays import FloatArray
