@@ -1,18 +1,18 @@
 """Write files whole or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from lacunet.errors import OutputError
 
+StrPath: TypeAlias = str | os.PathLike[str]
 
-def check_file(target: str | os.PathLike[str]) -> None:
+
+def check_file(target: StrPath) -> None:
     """Say now, before the work, why a file could not be written; nothing is made yet."""
     path = Path(target)
     if path.is_dir():
@@ -22,7 +22,7 @@ def check_file(target: str | os.PathLike[str]) -> None:
     _check_place(path, path.absolute().parent)
 
 
-def check_folder(target: str | os.PathLike[str]) -> None:
+def check_folder(target: StrPath) -> None:
     """Say now, before the work, why a folder could not be made or used; nothing is made yet."""
     path = Path(target)
     if path.exists() and not path.is_dir():
@@ -39,7 +39,7 @@ def _check_place(path: Path, folder: Path) -> None:
         raise _refused(path, f"the folder {folder} is protected")
 
 
-def _refused(path: str | os.PathLike[str], why: object) -> OutputError:
+def _refused(path: StrPath, why: object) -> OutputError:
     reason = (why.strerror or why) if isinstance(why, OSError) else why
     return OutputError(
         f"{os.fspath(path)} cannot be written: {reason}. Choose a folder that you may write to."
@@ -47,66 +47,51 @@ def _refused(path: str | os.PathLike[str], why: object) -> OutputError:
 
 
 @contextlib.contextmanager
-def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary path beside `target`; rename it to `target` only if the block succeeds.
-
-    The temporary file lives in the same folder, because a rename is atomic only inside one file
-    system. Missing folders are made; a link is followed, not replaced.
-    """
+def atomic_path(target: StrPath) -> Iterator[Path]:
+    """Give a temporary path beside `target`; rename it to `target` only if the block succeeds."""
     check_file(target)
-    path = Path(os.path.realpath(target))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise _refused(target, error) from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with _beside(target) as (temporary, path):
+        temporary.touch()
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
-    except OSError as error:
-        raise _refused(target, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def atomic_folder(target: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_folder(target: StrPath) -> Iterator[Path]:
     """Give a temporary folder beside `target`; move what is in it there if the block succeeds.
 
     Other files that are in `target` already stay there.
     """
     check_folder(target)
-    path = Path(os.path.realpath(target))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    except OSError as error:
-        raise _refused(target, error) from error
-    try:
+    with _beside(target) as (temporary, path):
+        temporary.mkdir()
         yield temporary
         if path.exists():
             for file in sorted(temporary.iterdir()):
                 file.replace(path / file.name)
         else:
-            temporary.chmod(0o777 & ~_umask())
             temporary.replace(path)
+
+
+@contextlib.contextmanager
+def _beside(target: StrPath) -> Iterator[tuple[Path, Path]]:
+    """Give a name in a private folder beside `target`, thrown away at the end, and `target` itself.
+
+    It is beside it, because a rename is atomic only inside one file system. Missing folders are
+    made; a link is followed, not replaced.
+    """
+    path = Path(os.path.realpath(target))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            dir=path.parent, prefix=f".{path.name}.", ignore_cleanup_errors=True
+        ) as private:
+            yield Path(private) / path.name, path
     except OSError as error:
         raise _refused(target, error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _umask() -> int:
-    """Temporary files are private; what they become gets the permissions of any new file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def write_text(target: str | os.PathLike[str], text: str) -> None:
+def write_text(target: StrPath, text: str) -> None:
     """Write `text` as UTF-8, atomically."""
     with atomic_path(target) as path:
         path.write_text(text, encoding="utf-8")

@@ -1,7 +1,5 @@
 """Packages that are not required: imported when they are needed, and never replaced in silence."""
 
-from __future__ import annotations
-
 import warnings
 from importlib import import_module
 from typing import Any

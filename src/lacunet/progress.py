@@ -1,7 +1,5 @@
 """Long work tells how far it is; only the command line draws it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias

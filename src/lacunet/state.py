@@ -1,7 +1,5 @@
 """What a state of a variable may be, and its one text."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

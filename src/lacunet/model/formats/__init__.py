@@ -6,8 +6,6 @@ A format is one module with ``read(text) -> Model`` and ``write(model) -> str``,
 Structure and numbers come back exactly, states with their types (`typed`).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable
@@ -15,20 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lacunet.errors import ModelError
-from lacunet.files import check_file, write_text
+from lacunet.files import StrPath, check_file, write_text
 from lacunet.model.formats import bif, json_model, xdsl, xmlbif
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
-
-__all__ = [
-    "FORMATS",
-    "Format",
-    "check_network_file",
-    "read_model",
-    "read_network",
-    "write_model",
-    "write_network",
-]
 
 
 @dataclass(frozen=True)
@@ -56,7 +44,7 @@ FORMATS = (
 )
 
 
-def read_network(path: str | os.PathLike[str], alpha: float = PAPER_ALPHA) -> Model:
+def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
     """Read a network with its parameters; `alpha` is the prior where the file holds none."""
     check_alpha(alpha)
     file_format, model = _read(path, _allowed(path))
@@ -65,28 +53,28 @@ def read_network(path: str | os.PathLike[str], alpha: float = PAPER_ALPHA) -> Mo
     return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
 
 
-def write_network(model: Model, path: str | os.PathLike[str]) -> None:
+def write_network(model: Model, path: StrPath) -> None:
     """Write a network with its parameters, atomically."""
     write_text(path, _allowed(path)[0].write(model))
 
 
-def read_model(path: str | os.PathLike[str]) -> Model:
+def read_model(path: StrPath) -> Model:
     """Read and check a model file."""
     return _read(path, [JSON_MODEL])[1]
 
 
-def write_model(model: Model, path: str | os.PathLike[str]) -> None:
+def write_model(model: Model, path: StrPath) -> None:
     """Write a model file, atomically."""
     write_text(path, JSON_MODEL.write(model))
 
 
-def check_network_file(path: str | os.PathLike[str]) -> None:
+def check_network_file(path: StrPath) -> None:
     """Refuse, before any work is done, a file that could not be written."""
     check_file(path)
     _allowed(path)
 
 
-def _allowed(path: str | os.PathLike[str]) -> list[Format]:
+def _allowed(path: StrPath) -> list[Format]:
     if Path(path).is_dir():
         raise ModelError(f"{os.fspath(path)}: Is a directory. Give the path of a network file.")
     ending = Path(path).suffix.lower()
@@ -100,14 +88,14 @@ def _allowed(path: str | os.PathLike[str]) -> list[Format]:
     return allowed
 
 
-def _read(path: str | os.PathLike[str], allowed: list[Format]) -> tuple[Format, Model]:
+def _read(path: StrPath, allowed: list[Format]) -> tuple[Format, Model]:
     """Read a file in one of several formats; whatever is wrong with it, its path is named."""
-    text = _text(path)
     try:
+        text = _text(path)
         file_format = _chosen(allowed, text)
         return file_format, file_format.read(text)
     except ModelError as error:
-        raise ModelError(f"{os.fspath(path)}: {error}") from None
+        raise ModelError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
 def _chosen(allowed: list[Format], text: str) -> Format:
@@ -122,18 +110,15 @@ def _chosen(allowed: list[Format], text: str) -> Format:
     return (both or allowed)[0]
 
 
-def _text(path: str | os.PathLike[str]) -> str:
+def _text(path: StrPath) -> str:
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise ModelError(
-            f"{os.fspath(path)}: {error.strerror or error}. Give the path of a network file."
-        ) from error
+        raise ModelError(f"{error.strerror or error}. Give the path of a network file.") from error
     except UnicodeDecodeError as error:
         raise ModelError(
-            f"{os.fspath(path)}: this is not UTF-8 text (byte {error.start}). Save it as UTF-8, or "
-            "give another file."
+            f"this is not UTF-8 text (byte {error.start}). Save it as UTF-8, or give another file."
         ) from error
     if not text.strip():
-        raise ModelError(f"{os.fspath(path)}: the file is empty. Give a file with a network.")
+        raise ModelError("the file is empty. Give a file with a network.")
     return text

@@ -1,14 +1,13 @@
 """From named pieces to a checked model: what every network format and door shares.
 
 A format finds variables, and for each child its parents and its numbers. `connect` makes the
-structure of the names, `check_table` judges one table, and `assemble` does the rest. `where` is
+structure of the names, `check_table` judges one table, and `assemble` does it all. `where` is
 always the place as the user knows it: ``family 'a'``, ``line 12: probability block 'a'``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,35 +28,33 @@ class Family:
     child: str
     parents: tuple[str, ...]
     where: str
+    entry: Any = None  # what holds its numbers, in the words of the format
 
 
 def connect(
     variables: Sequence[Variable], families: Sequence[Family], kind: str
-) -> tuple[Network, list[int]]:
-    """Make the structure; also tell which of `families` belongs to each variable.
-
-    `kind` is what the format calls a family.
-    """
+) -> tuple[Network, list[Family]]:
+    """Make the structure; also give the family of each variable, which the format calls `kind`."""
     index: dict[str, int] = {}
     for i, v in enumerate(variables):
         if v.name in index:
             raise ModelError(f"variable '{v.name}' stands twice. Names must differ.")
         index[v.name] = i
     names = ", ".join(map(repr, index))
-    chosen: dict[str, int] = {}
-    for f, family in enumerate(families):
+    chosen: dict[str, Family] = {}
+    for family in families:
         if family.child not in index:
             raise ModelError(
                 f"{family.where}: no variable has this name. The variables are {names}."
             )
         if family.child in chosen:
             raise ModelError(f"{family.where} stands twice. Each variable has one {kind}.")
-        chosen[family.child] = f
+        chosen[family.child] = family
     for name in index:
         if name not in chosen:
             raise ModelError(f"variable '{name}' has no {kind}. Add its table.")
-    order = [chosen[v.name] for v in variables]
-    return Network.build(variables, [_parents(families[f], index, names) for f in order]), order
+    ordered = [chosen[v.name] for v in variables]
+    return Network.build(variables, [_parents(f, index, names) for f in ordered]), ordered
 
 
 def _parents(family: Family, index: dict[str, int], names: str) -> list[int]:
@@ -72,31 +69,39 @@ def _parents(family: Family, index: dict[str, int], names: str) -> list[int]:
     return [index[p] for p in family.parents]
 
 
-def shapes(network: Network) -> list[tuple[int, ...]]:
-    """Shape of each table: parents in their order, then the child."""
-    return [tuple(len(network.variables[v].states) for v in f) for f in network.layout.families]
+def members(network: Network) -> list[list[Variable]]:
+    """List the variables of each table: parents in their order, then the child."""
+    return [[network.variables[v] for v in family] for family in network.layout.families]
 
 
-def _indices(place: tuple[int, ...]) -> str:
-    return str(list(place))
+def shape(variables: Sequence[Variable]) -> tuple[int, ...]:
+    """Shape of a table of these variables."""
+    return tuple(len(v.states) for v in variables)
+
+
+def tables(model: Model) -> list[tuple[list[Variable], FloatArray]]:
+    """List the variables of each table, and the table."""
+    layout = model.network.layout
+    return [(m, layout.table(model.theta, i)) for i, m in enumerate(members(model.network))]
 
 
 def check_table(
-    table: FloatArray,
-    where: str,
-    *,
-    place: Callable[[tuple[int, ...]], str] = _indices,
-    rounded: bool = False,
+    table: FloatArray, where: str, variables: Sequence[Variable] = (), *, rounded: bool = False
 ) -> FloatArray:
-    """Refuse what is no table of conditional distributions (..., r).
+    """Refuse what is no table of conditional distributions (..., r), of these variables, if named.
 
     With `rounded`, for formats in which programs print few digits, a row may miss the sum 1 by
     1e-6 for each state, and is then divided by its sum. Nothing else is ever changed: a row that
     sums to 1 within 1e-12 stays as it is, and one that is further off is an error.
     """
+
+    def place(at: list[int]) -> str:
+        named = zip(variables, at, strict=False)  # at the parents of a row, or at one cell
+        return ", ".join(repr(v.labels[k]) for v, k in named) if variables else str(at)
+
     for wrong, bad in (("not a finite number", ~np.isfinite(table)), ("negative", table < 0)):
         if bad.any():
-            at = place(tuple(int(i) for i in np.argwhere(bad)[0]))
+            at = place(np.argwhere(bad)[0].tolist())
             raise ModelError(
                 f"{where}: its table is {wrong} at {at}. Each entry must be a probability."
             )
@@ -104,11 +109,11 @@ def check_table(
     off = np.abs(sums - 1.0)
     too_far = off > (DIGITS * table.shape[-1] if rounded else SUM_TOLERANCE)
     if too_far.any():
-        row = tuple(int(i) for i in np.argwhere(too_far)[0])
+        row = np.argwhere(too_far)[0].tolist()
         at = f" at parent states {place(row)}" if row else ""
         hint = f" (printed digits may miss it by {DIGITS:g} per state)" if rounded else ""
         raise ModelError(
-            f"{where}: its table sums to {sums[row]:.12g}{at}. "
+            f"{where}: its table sums to {sums[tuple(row)]:.12g}{at}. "
             f"Each distribution must sum to 1{hint}."
         )
     if not rounded:
@@ -116,12 +121,12 @@ def check_table(
     return np.where((off > FLOAT_NOISE)[..., None], table / sums[..., None], table)
 
 
-def check_shape(array: FloatArray, what: str, where: str, shape: tuple[int, ...]) -> FloatArray:
+def check_shape(array: FloatArray, what: str, where: str, asked: tuple[int, ...]) -> FloatArray:
     """Refuse numbers that are not as many as parents and states ask for."""
-    if array.shape != shape:
+    if array.shape != asked:
         raise ModelError(
             f"{where}: its {what} has shape {array.shape}, but its parents and states "
-            f"ask for {shape}."
+            f"ask for {asked}."
         )
     return array
 
@@ -134,38 +139,41 @@ def check_exponents(alpha: FloatArray, where: str) -> FloatArray:
 
 
 def assemble(
-    network: Network,
-    tables: Sequence[FloatArray],
-    wheres: Sequence[str],
+    variables: Sequence[Variable],
+    families: Sequence[Family],
+    kind: str,
+    read: Callable[[Family, Sequence[Variable]], FloatArray],
     alpha: float = PAPER_ALPHA,
 ) -> Model:
-    """Check one table per variable, as printed, and give the model with the same α everywhere."""
+    """Connect the families, and `read` and check the table of each, as printed, by its variables.
 
-    def by_name(i: int) -> Callable[[tuple[int, ...]], str]:
-        labels = [network.variables[v].labels for v in network.layout.families[i]]
-        return lambda place: ", ".join(repr(labels[a][k]) for a, k in enumerate(place))
-
+    The model has the same α everywhere.
+    """
+    network, ordered = connect(variables, families, kind)
+    both = list(zip(ordered, members(network), strict=True))
+    given = [read(family, its) for family, its in both]
     checked = [
-        check_table(table, wheres[i], place=by_name(i), rounded=True)
-        for i, table in enumerate(tables)
+        check_table(table, family.where, its, rounded=True)
+        for table, (family, its) in zip(given, both, strict=True)
     ]
     layout = network.layout
     return Model(network, layout.flat(checked), uniform_alpha(layout, alpha))
 
 
-def numbers(words: Sequence[str], shape: tuple[int, ...], where: str) -> FloatArray:
-    """Read printed numbers into a table; their count must be that of `shape`."""
+def numbers(words: Sequence[str], variables: Sequence[Variable], where: str) -> FloatArray:
+    """Read printed numbers into the table of some variables; their count must be right."""
     values = [number(word, where) for word in words]
-    needed = int(np.prod(shape, dtype=np.int64))
+    sizes = shape(variables)
+    needed = int(np.prod(sizes, dtype=np.int64))
     if len(values) != needed:
-        sizes = " × ".join(map(str, shape))
+        product = " × ".join(map(str, sizes))
         raise ModelError(
-            f"{where}: its table has {len(values)} numbers. It needs {sizes} = {needed}: the "
+            f"{where}: its table has {len(values)} numbers. It needs {product} = {needed}: the "
             "states of its parents, then its own."
-            if shape[1:]
+            if sizes[1:]
             else f"{where}: its table has {len(values)} numbers. It needs {needed}, one per state."
         )
-    return np.array(values).reshape(shape)
+    return np.array(values).reshape(sizes)
 
 
 def number(word: str, where: str) -> float:

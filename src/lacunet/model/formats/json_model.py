@@ -10,25 +10,16 @@
 Numbers are written with all their digits, so that a file reads back exactly.
 """
 
-from __future__ import annotations
-
 import json
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats.assembly import (
-    Family,
-    check_exponents,
-    check_shape,
-    check_table,
-    connect,
-    shapes,
-)
+from lacunet.model.formats import assembly
+from lacunet.model.formats.assembly import Family
 from lacunet.model.network import Model, Variable
 
 FORMAT = "lacunet-model/1"
@@ -36,24 +27,20 @@ FORMAT = "lacunet-model/1"
 
 def write(model: Model) -> str:
     """Give the text of a model file."""
-    network = model.network
-    names = [v.name for v in network.variables]
-    document = {
-        "format": FORMAT,
-        "variables": [
-            {"name": v.name, "states": list(v.states), "hidden": v.hidden}
-            for v in network.variables
-        ],
-        "families": [
-            {
-                "child": names[i],
-                "parents": [names[p] for p in network.parents[i]],
-                "table": network.layout.table(model.theta, i).tolist(),
-                "alpha": _compact(network.layout.table(model.alpha, i)),
-            }
-            for i in range(len(names))
-        ],
-    }
+    variables = [
+        {"name": v.name, "states": list(v.states), "hidden": v.hidden}
+        for v in model.network.variables
+    ]
+    families = [
+        {
+            "child": child.name,
+            "parents": [p.name for p in parents],
+            "table": table.tolist(),
+            "alpha": _compact(model.network.layout.table(model.alpha, i)),
+        }
+        for i, ((*parents, child), table) in enumerate(assembly.tables(model))
+    ]
+    document = {"format": FORMAT, "variables": variables, "families": families}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -80,17 +67,13 @@ def read(text: str) -> Model:
             "`lacunet fit --save model.json` wrote."
         )
     variables = [_variable(entry) for entry in _list(document, "variables", "the file")]
-    entries = _list(document, "families", "the file")
-    network, order = connect(variables, [_family(entry) for entry in entries], "family")
-    named = [
-        (entries[f], f"family '{v.name}'", shape)
-        for f, v, shape in zip(order, variables, shapes(network), strict=True)
+    families = [_family(entry) for entry in _list(document, "families", "the file")]
+    network, ordered = assembly.connect(variables, families, "family")
+    shaped = [
+        (f, assembly.shape(its)) for f, its in zip(ordered, assembly.members(network), strict=True)
     ]
-    return Model(
-        network,
-        network.layout.flat([_table(*family) for family in named]),
-        network.layout.flat([_alpha(*family) for family in named]),
-    )
+    theta = network.layout.flat([_table(*one) for one in shaped])
+    return Model(network, theta, network.layout.flat([_alpha(*one) for one in shaped]))
 
 
 def _get(entry: Any, key: str, where: str) -> Any:
@@ -136,17 +119,18 @@ def _family(entry: Any) -> Family:
     for name in (child, *parents):
         if not isinstance(name, str):
             raise ModelError(f"{where}: {name!r} is not the name of a variable. Names are texts.")
-    return Family(child, tuple(parents), where)
+    return Family(child, tuple(parents), where, entry)
 
 
-def _numbers(value: Any, what: str, where: str, shape: tuple[int, ...]) -> FloatArray:
+def _numbers(family: Family, what: str, asked: tuple[int, ...]) -> FloatArray:
+    value = _get(family.entry, what, family.where)
     try:
         if not _all_numbers(value):
             raise TypeError
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):  # words, ragged lists, endless integers
         raise ModelError(
-            f"{where}: its {what} is not a nested list of numbers of shape {shape}."
+            f"{family.where}: its {what} is not a nested list of numbers of shape {asked}."
         ) from None
 
 
@@ -156,15 +140,15 @@ def _all_numbers(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _table(entry: Mapping[str, Any], where: str, shape: tuple[int, ...]) -> FloatArray:
-    table = _numbers(_get(entry, "table", where), "table", where, shape)
-    return check_table(check_shape(table, "table", where, shape), where)
+def _table(family: Family, asked: tuple[int, ...]) -> FloatArray:
+    table = assembly.check_shape(_numbers(family, "table", asked), "table", family.where, asked)
+    return assembly.check_table(table, family.where)
 
 
-def _alpha(entry: Mapping[str, Any], where: str, shape: tuple[int, ...]) -> FloatArray:
-    alpha = _numbers(_get(entry, "alpha", where), "alpha", where, shape)
-    if alpha.shape not in ((), shape):
+def _alpha(family: Family, asked: tuple[int, ...]) -> FloatArray:
+    alpha = _numbers(family, "alpha", asked)
+    if alpha.shape not in ((), asked):
         raise ModelError(
-            f"{where}: its alpha has shape {alpha.shape}. Give one number, or {shape}."
+            f"{family.where}: its alpha has shape {alpha.shape}. Give one number, or {asked}."
         )
-    return np.broadcast_to(check_exponents(alpha, where), shape)
+    return np.broadcast_to(assembly.check_exponents(alpha, family.where), asked)

@@ -4,22 +4,15 @@ Node attributes: ``states`` (tuple), ``hidden`` (bool), ``parents`` (tuple of na
 the table's axes), ``table`` and ``alpha`` (arrays: parents in their order, then the child).
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats.assembly import (
-    Family,
-    assemble,
-    check_exponents,
-    check_shape,
-    connect,
-    shapes,
-)
+from lacunet.model.formats import assembly
+from lacunet.model.formats.assembly import Family
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA, check_alpha
 from lacunet.optional import require
@@ -28,19 +21,17 @@ from lacunet.optional import require
 def to_networkx(model: Model) -> Any:
     """Give the model as a networkx.DiGraph."""
     graph = require("networkx", error=ModelError).DiGraph()
-    network = model.network
-    names = [v.name for v in network.variables]
-    for i, v in enumerate(network.variables):
+    for i, ((*parents, child), table) in enumerate(assembly.tables(model)):
         graph.add_node(
-            v.name,
-            states=v.states,
-            hidden=v.hidden,
-            parents=tuple(names[p] for p in network.parents[i]),
-            table=network.layout.table(model.theta, i).copy(),
-            alpha=network.layout.table(model.alpha, i).copy(),
+            child.name,
+            states=child.states,
+            hidden=child.hidden,
+            parents=tuple(p.name for p in parents),
+            table=table.copy(),
+            alpha=model.network.layout.table(model.alpha, i).copy(),
         )
-    for i, parents in enumerate(network.parents):
-        graph.add_edges_from((names[p], names[i]) for p in parents)
+    for *parents, child in assembly.members(model.network):
+        graph.add_edges_from((p.name, child.name) for p in parents)
     return graph
 
 
@@ -72,25 +63,29 @@ def from_networkx(graph: Any, alpha: float = PAPER_ALPHA) -> Model:
             )
         hidden = bool(attributes.get("hidden", False))
         variables.append(Variable(name, tuple(attributes["states"]), hidden=hidden))
-        families.append(Family(name, parents, where))
-    network, _ = connect(variables, families, "node")
-    wanted = list(zip(families, shapes(network), strict=True))
-    tables = [_array(graph.nodes[f.child]["table"], "table", shape, f) for f, shape in wanted]
-    model = assemble(network, tables, [f.where for f in families])
-    alphas = [_alpha(graph.nodes[f.child].get("alpha", alpha), shape, f) for f, shape in wanted]
-    return Model(network, model.theta, network.layout.flat(alphas))
+        families.append(Family(name, parents, where, attributes))
+
+    def table(family: Family, its: Sequence[Variable]) -> FloatArray:
+        return _array(family.entry["table"], "table", assembly.shape(its), family.where)
+
+    model = assembly.assemble(variables, families, "node", table)
+    alphas = [
+        _alpha(f.entry.get("alpha", alpha), assembly.shape(its), f.where)
+        for f, its in zip(families, assembly.members(model.network), strict=True)
+    ]
+    return Model(model.network, model.theta, model.network.layout.flat(alphas))
 
 
-def _array(value: Any, what: str, shape: tuple[int, ...], family: Family) -> FloatArray:
+def _array(value: Any, what: str, asked: tuple[int, ...], where: str) -> FloatArray:
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ModelError(
-            f"{family.where}: its {what} is not an array of numbers of shape {shape}."
+            f"{where}: its {what} is not an array of numbers of shape {asked}."
         ) from None
-    return check_shape(array, what, family.where, shape)
+    return assembly.check_shape(array, what, where, asked)
 
 
-def _alpha(value: Any, shape: tuple[int, ...], family: Family) -> FloatArray:
-    whole = np.full(shape, value) if np.ndim(value) == 0 else value
-    return check_exponents(_array(whole, "alpha", shape, family), family.where)
+def _alpha(value: Any, asked: tuple[int, ...], where: str) -> FloatArray:
+    whole = np.full(asked, value) if np.ndim(value) == 0 else value
+    return assembly.check_exponents(_array(whole, "alpha", asked, where), where)

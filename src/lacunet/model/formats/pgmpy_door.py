@@ -3,16 +3,15 @@
 Hidden variables are pgmpy's latents. pgmpy holds no prior.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats.assembly import Family, assemble, connect
-from lacunet.model.network import Model, Network, Variable
+from lacunet.model.formats.assembly import Family, assemble, tables
+from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.optional import require
 
@@ -20,24 +19,21 @@ from lacunet.optional import require
 def to_pgmpy(model: Model) -> Any:
     """Give the model as a pgmpy DiscreteBayesianNetwork."""
     network = model.network
-    names = [v.name for v in network.variables]
-    states = {v.name: list(v.states) for v in network.variables}
     other = require("pgmpy.models", error=ModelError).DiscreteBayesianNetwork()
-    other.add_nodes_from(names)
-    other.latents = {names[i] for i in network.hidden}
+    other.add_nodes_from([v.name for v in network.variables])
+    other.latents = {network.variables[i].name for i in network.hidden}
     cpd = require("pgmpy.factors.discrete", error=ModelError).TabularCPD
-    for i, parents in enumerate(network.parents):
-        family = [names[i], *(names[p] for p in parents)]
-        table = network.layout.table(model.theta, i)
-        other.add_edges_from((p, names[i]) for p in family[1:])
+    for (*parents, child), table in tables(model):
+        evidence, (*cards, card) = [p.name for p in parents], table.shape
+        other.add_edges_from((name, child.name) for name in evidence)
         other.add_cpds(
             cpd(
-                names[i],
-                table.shape[-1],
-                np.moveaxis(table, -1, 0).reshape(table.shape[-1], -1),
-                evidence=family[1:] or None,
-                evidence_card=list(table.shape[:-1]) or None,
-                state_names={name: states[name] for name in family},
+                child.name,
+                card,
+                np.moveaxis(table, -1, 0).reshape(card, -1),
+                evidence=evidence or None,
+                evidence_card=cards or None,
+                state_names={v.name: list(v.states) for v in (child, *parents)},
             )
         )
     return other
@@ -48,7 +44,7 @@ def from_pgmpy(other: Any, alpha: float = PAPER_ALPHA) -> Model:
     require("pgmpy", error=ModelError)
     if not (hasattr(other, "get_cpds") and hasattr(other, "latents")):
         raise ModelError(f"{other!r} is not a pgmpy DiscreteBayesianNetwork. Give one.")
-    cpds, variables, families = [], [], []
+    variables, families = [], []
     for name in other.nodes():
         where = f"node '{name}'"
         if not isinstance(name, str):
@@ -62,24 +58,21 @@ def from_pgmpy(other: Any, alpha: float = PAPER_ALPHA) -> Model:
                 f"{where}: its TabularCPD has the parents {list(parents)}, but its edges come from "
                 f"{list(other.predecessors(name))}. Make them agree."
             )
-        cpds.append(cpd)
         states = tuple(cpd.state_names[name])
         variables.append(Variable(name, states, hidden=name in other.latents))
-        families.append(Family(name, parents, where))
-    network, _ = connect(variables, families, "node")
-    tables = [_table(cpd, network, i) for i, cpd in enumerate(cpds)]
-    return assemble(network, tables, [f.where for f in families], alpha)
+        families.append(Family(name, parents, where, cpd))
+    return assemble(variables, families, "node", _table, alpha)
 
 
-def _table(cpd: Any, network: Network, i: int) -> FloatArray:
+def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
     """Give the table in the order of states of the network: a CPD may order its parents' anew."""
+    cpd, (*parents, child) = family.entry, variables
     table = np.asarray(cpd.values, dtype=np.float64)  # child first, then parents
-    for axis, v in enumerate((i, *network.parents[i])):
-        ours = network.variables[v]
+    for axis, ours in enumerate((child, *parents)):
         theirs = list(cpd.state_names[ours.name])
         if sorted(map(repr, theirs)) != sorted(map(repr, ours.states)):
             raise ModelError(
-                f"node '{cpd.variable}': its TabularCPD gives '{ours.name}' the states {theirs}, "
+                f"{family.where}: its TabularCPD gives '{ours.name}' the states {theirs}, "
                 f"but they are {list(ours.states)}. Make them agree."
             )
         table = np.take(table, [theirs.index(s) for s in ours.states], axis=axis)

@@ -4,15 +4,13 @@ pyAgrum knows states as texts, so types come back by the rule of `typed`; the de
 variable carries what the rule needs, and ``hidden = true``. pyAgrum holds no prior.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.model.formats.assembly import Family, assemble, connect
-from lacunet.model.formats.typed import to_properties, variable
+from lacunet.model.formats.assembly import Family, assemble, tables
+from lacunet.model.formats.typed import properties, to_properties, variable
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.optional import require
@@ -21,19 +19,16 @@ from lacunet.optional import require
 def to_pyagrum(model: Model) -> Any:
     """Give the model as a pyagrum.BayesNet."""
     gum = require("pyagrum", error=ModelError)
-    network = model.network
     other = gum.BayesNet("lacunet")
-    for v in network.variables:
+    for v in model.network.variables:
         described = "; ".join(f"{k} = {value}" for k, value in to_properties(v).items())
         other.add(gum.LabelizedVariable(v.name, described, list(v.labels)))
-    for i, parents in enumerate(network.parents):
+    for (*parents, child), table in tables(model):
         for p in parents:
-            other.addArc(network.variables[p].name, network.variables[i].name)
-    for i, v in enumerate(network.variables):
-        table = network.layout.table(model.theta, i)
+            other.addArc(p.name, child.name)
         # pyAgrum fills with the child fastest, then the first parent, then the next.
-        parents_reversed = [*reversed(range(table.ndim - 1)), table.ndim - 1]
-        other.cpt(v.name).fillWith(np.transpose(table, parents_reversed).reshape(-1).tolist())
+        parents_reversed = [*reversed(range(len(parents))), len(parents)]
+        other.cpt(child.name).fillWith(np.transpose(table, parents_reversed).reshape(-1).tolist())
     return other
 
 
@@ -42,17 +37,15 @@ def from_pyagrum(other: Any, alpha: float = PAPER_ALPHA) -> Model:
     gum = require("pyagrum", error=ModelError)
     if not isinstance(other, gum.BayesNet):
         raise ModelError(f"{other!r} is not a pyagrum.BayesNet. Give one.")
-    variables, families, tables = [], [], []
+    variables, families = [], []
     for node in sorted(other.nodes()):
         v, cpt = other.variable(node), other.cpt(node)
         where = f"node '{v.name()}'"
-        pairs = [part.partition("=") for part in v.description().split(";")]
-        properties = [(key.strip(), value.strip()) for key, _, value in pairs]
-        variables.append(variable(v.name(), v.labels(), properties, where))
+        told = properties(v.description().split(";"))
+        variables.append(variable(v.name(), v.labels(), told, where))
         parents = tuple(name for name in cpt.names if name != v.name())
-        families.append(Family(v.name(), parents, where))
         axes = list(reversed(cpt.names))  # an array of pyAgrum has its last variable first
         array = np.asarray(cpt.toarray(), dtype=np.float64)
-        tables.append(np.transpose(array, [axes.index(name) for name in (*parents, v.name())]))
-    network, _ = connect(variables, families, "node")
-    return assemble(network, tables, [f.where for f in families], alpha)
+        table = np.transpose(array, [axes.index(name) for name in (*parents, v.name())])
+        families.append(Family(v.name(), parents, where, table))
+    return assemble(variables, families, "node", lambda family, _: family.entry, alpha)

@@ -14,9 +14,7 @@ mixture), the file also says their types, as a property ``types = text`` or, one
 both. pgmpy marks its latent variables as ``roles = {'latents'}``, and these are hidden too.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -37,15 +35,18 @@ def to_properties(variable: Variable) -> dict[str, str]:
     return properties
 
 
-def variable(
-    name: str, labels: Sequence[str], properties: Iterable[tuple[str, str]], where: str
-) -> Variable:
+def properties(texts: Iterable[str]) -> dict[str, str]:
+    """Read properties that are written as ``key = value``."""
+    pairs = [text.partition("=") for text in texts]
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def variable(name: str, labels: Sequence[str], told: Mapping[str, str], where: str) -> Variable:
     """Make the variable of a file; properties that are not ours are other programs' business."""
-    ours = dict(properties)
-    hidden = ours.get(HIDDEN, "true" if PGMPY_LATENT in ours.get("roles", "") else "false")
+    hidden = told.get(HIDDEN, "true" if PGMPY_LATENT in told.get("roles", "") else "false")
     if hidden not in ("true", "false"):
         raise ModelError(f"{where}: its property hidden is '{hidden}'. It must be true or false.")
-    types = ours.get(TYPES)
+    types = told.get(TYPES)
     states = guess(labels) if types is None else _told(labels, types, where)
     return Variable(name, states, hidden=hidden == "true")
 

@@ -10,17 +10,16 @@ with an id of its own and a property ``name``. SMILE wants parents before childr
 variables stand in another order, the property ``position`` keeps it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats.assembly import Family, assemble, connect, numbers, shapes
+from lacunet.model.formats.assembly import Family, assemble, numbers, shape
 from lacunet.model.formats.typed import to_properties, variable
-from lacunet.model.formats.xml_text import attribute, content, only, parse, tag
+from lacunet.model.formats.xml_text import attribute, content, only, parse, printed, tag
 from lacunet.model.network import Model, Network, Variable
 
 FIRST_FASTEST = "aGrUM"  # the one program that lets the first parent vary fastest
@@ -35,7 +34,6 @@ def write(model: Model) -> str:
     lines.append("<nodes>")
     for i in order:
         v = network.variables[i]
-        table = network.layout.table(model.theta, i).reshape(-1).tolist()
         properties = to_properties(v)
         if ids[i] != v.name:
             properties["name"] = v.name
@@ -45,7 +43,7 @@ def write(model: Model) -> str:
         lines += [f"<state id={attribute(text)} />" for text in v.labels]
         if network.parents[i]:
             lines.append(tag("parents", " ".join(ids[p] for p in network.parents[i])))
-        lines.append(tag("probabilities", " ".join(map(repr, table))))
+        lines.append(tag("probabilities", printed(model.table(v.name))))
         lines += [tag("property", value, id=key) for key, value in properties.items()]
         lines.append("</cpt>")
     lines += ["</nodes>", "<extensions>", '<genie version="1.0" app="lacunet" name="lacunet">']
@@ -88,25 +86,31 @@ def read(text: str) -> Model:
     if root.find("dynamic") is not None:
         raise ModelError("this is a dynamic network. Only static ones are read: unroll it first.")
     nodes = [_node(element) for section in root.findall("nodes") for element in section]
-    properties = [_properties(node) for node in nodes]
-    pairs = list(zip(nodes, properties, strict=True))
-    names = {n.get("id", ""): p.get("name", n.get("id", "")) for n, p in pairs}
-    variables = [_variable(n, p, names) for n, p in pairs]
+    told = [{p.get("id", ""): content(p) for p in node.findall("property")} for node in nodes]
+    ids = [node.get("id", "") for node in nodes]
+    names = {i: properties.get("name", i) for i, properties in zip(ids, told, strict=True)}
+    variables = [
+        variable(
+            names[i],
+            [state.get("id", "") for state in node.findall("state")],
+            properties,
+            f"node '{names[i]}'",
+        )
+        for i, node, properties in zip(ids, nodes, told, strict=True)
+    ]
     families = [_family(node, names) for node in nodes]
-    kept = _kept_order(properties)
-    network, order = connect([variables[k] for k in kept], families, "node")
     genie = root.find("extensions/genie")
     first_fastest = genie is not None and genie.get("app", "").startswith(FIRST_FASTEST)
-    tables = []
-    for f, shape in zip(order, shapes(network), strict=True):
-        words = only(nodes[f], "probabilities", families[f].where).split()
-        table = numbers(words, shape, families[f].where)
-        if first_fastest:
-            parents = len(shape) - 1
-            table = table.reshape(shape[:-1][::-1] + shape[-1:])
-            table = np.transpose(table, [*reversed(range(parents)), parents])
-        tables.append(table)
-    return assemble(network, tables, [families[f].where for f in order])
+
+    def table(family: Family, its: Sequence[Variable]) -> FloatArray:
+        flat = numbers(only(family.entry, "probabilities", family.where).split(), its, family.where)
+        if not first_fastest:
+            return flat
+        *parents, child = its
+        reversed_ = flat.reshape(shape([*parents[::-1], child]))
+        return np.transpose(reversed_, [*reversed(range(len(parents))), len(parents)])
+
+    return assemble([variables[k] for k in _kept_order(told)], families, "node", table)
 
 
 def _node(element: Element) -> Element:
@@ -118,26 +122,15 @@ def _node(element: Element) -> Element:
     return element
 
 
-def _properties(node: Element) -> dict[str, str]:
-    return {p.get("id", ""): content(p) for p in node.findall("property")}
-
-
-def _variable(node: Element, properties: Mapping[str, str], names: Mapping[str, str]) -> Variable:
-    name = names[node.get("id", "")]
-    labels = [state.get("id", "") for state in node.findall("state")]
-    return variable(name, labels, properties.items(), f"node '{name}'")
-
-
 def _family(node: Element, names: Mapping[str, str]) -> Family:
     name = names[node.get("id", "")]
     ids = " ".join(content(p) for p in node.findall("parents")).split()
-    return Family(name, tuple(names.get(i, i) for i in ids), f"node '{name}'")
+    return Family(name, tuple(names.get(i, i) for i in ids), f"node '{name}'", node)
 
 
 def _kept_order(properties: Sequence[Mapping[str, str]]) -> list[int]:
     """Where every node tells its position, and they are 0, 1, …: that order; else the file's."""
     told = [p.get("position", "") for p in properties]
-    wanted = list(map(str, range(len(told))))
-    return (
-        [told.index(k) for k in wanted] if sorted(told) == sorted(wanted) else [*map(int, wanted)]
-    )
+    places = range(len(told))
+    kept = sorted(told) == sorted(map(str, places))
+    return [told.index(str(k)) if kept else k for k in places]

@@ -1,11 +1,10 @@
 """What the two XML formats share: parse or say why not, and write any text that XML can hold."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element
 
+from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 
 # XML 1.0 §2.2: no escape exists for these.
@@ -55,6 +54,11 @@ def tag(name: str, text: str, **attributes: str) -> str:
     opened = " ".join([name, *(f"{k}={attribute(value)}" for k, value in attributes.items())])
     keep = ' xml:space="preserve"' if text != text.strip() else ""
     return f"<{opened}{keep}>{_escaped(text)}</{name}>"
+
+
+def printed(table: FloatArray) -> str:
+    """Write the numbers of a table, the child fastest, with all their digits."""
+    return " ".join(map(repr, table.reshape(-1).tolist()))
 
 
 def attribute(text: str) -> str:
