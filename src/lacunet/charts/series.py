@@ -1,7 +1,5 @@
 """What the charts of a selection show: a curve for each score, a bar for each candidate."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

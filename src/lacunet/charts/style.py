@@ -1,7 +1,5 @@
 """How charts look: colours on a screen, in the dark and on paper; sizes, marks, dashes, ticks."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

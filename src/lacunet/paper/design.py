@@ -1,9 +1,8 @@
 """The experiments of CH96 §4 and §5."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
+from itertools import product
 from typing import TypeAlias
 
 EPSILON = 0.01  # α = 1 + ε; CH96 §3
@@ -13,9 +12,9 @@ Panel: TypeAlias = tuple[int, int, int]  # n leaves, c states of the generating 
 
 @dataclass(frozen=True)
 class Task:
-    """One line of the ledger: a fit, or one comparison of §5."""
+    """One line of the ledger: a fit, one comparison of §5, or a measured evidence."""
 
-    kind: str  # "fit" or "reality"
+    kind: str  # "fit", "reality" or "truth"
     n: int  # leaves
     c: int  # states of the generating root
     N: int  # cases
@@ -27,7 +26,7 @@ class Task:
     @property
     def key(self) -> tuple[object, ...]:
         """What makes it this task."""
-        return tuple(asdict(self).values())
+        return astuple(self)
 
 
 @dataclass(frozen=True)
@@ -51,29 +50,30 @@ class Design:
     def tasks(self, models: int, datasets: int) -> Iterator[Task]:
         """Every task, all of model 0 first."""
         for m in range(models):
-            yield from self._fits(self.panels, m, datasets, EPSILON)
-            for n, c, N in self.reality:
-                for r in range(datasets):
-                    yield Task("reality", n, c, N, m, r, 0, EPSILON)
+            yield from _tests("fit", self.panels, self.states, m, datasets)
+            for (n, c, N), r in product(self.reality, range(datasets)):
+                yield Task("reality", n, c, N, m, r, 0, EPSILON)
             for epsilon in self.epsilons:
                 if epsilon != EPSILON:
-                    yield from self._fits(self.epsilon_panels, m, datasets, epsilon)
+                    yield from _tests("fit", self.epsilon_panels, self.states, m, datasets, epsilon)
 
     def truth_tasks(self, models: int, datasets: int) -> Iterator[Task]:
         """Every evidence to measure, those of one data set together."""
         for m in range(models):
-            for n, c, N in self.panels:
-                for r in range(datasets):
-                    for k in self.truth_states[c]:
-                        yield Task("truth", n, c, N, m, r, k, EPSILON)
+            yield from _tests("truth", self.panels, self.truth_states, m, datasets)
 
-    def _fits(
-        self, panels: Sequence[Panel], model: int, datasets: int, epsilon: float
-    ) -> Iterator[Task]:
-        for n, c, N in panels:
-            for r in range(datasets):
-                for k in self.states[c]:
-                    yield Task("fit", n, c, N, model, r, k, epsilon)
+
+def _tests(
+    kind: str,
+    panels: Sequence[Panel],
+    states: Mapping[int, Sequence[int]],
+    model: int,
+    datasets: int,
+    epsilon: float = EPSILON,
+) -> Iterator[Task]:
+    """Every test model of every data set of one generating model."""
+    for (n, c, N), r in product(panels, range(datasets)):
+        yield from (Task(kind, n, c, N, model, r, k, epsilon) for k in states[c])
 
 
 PAPER = Design(

@@ -1,9 +1,8 @@
 """Do the experiments: sample models and data, fit, score, compare."""
 
-from __future__ import annotations
-
 import math
 import time
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from lacunet.data.table import Table
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.learn.fit import Options, learn
+from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.schedules import Schedule
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import latent_class
@@ -23,7 +22,6 @@ from lacunet.model.sampling import sample_codes
 from lacunet.paper.design import EPSILON, Design, Task
 from lacunet.paper.ledger import Ledger
 from lacunet.scores import SCORES, Evidence, ScoreInput
-from lacunet.scores.laplace import laplace
 from lacunet.search.greedy import learn_structure
 
 PAPER_SCORES = ("laplace", "cs", "mled", "draper", "bic")
@@ -46,9 +44,8 @@ class Experimenter:
     def table(self, task: Task) -> Table:
         """Draw the data set of a task."""
         model = self.generator(task.n, task.c, task.model)
-        rng = np.random.default_rng(
-            [self.seed, 1, task.n, task.c, task.N, task.model, task.dataset]
-        )
+        place = (task.n, task.c, task.N, task.model, task.dataset)
+        rng = np.random.default_rng([self.seed, 1, *place])
         return Table.from_codes(sample_codes(model, task.N, rng))
 
     def problem(self, table: Table, states: int, epsilon: float) -> Problem:
@@ -61,16 +58,14 @@ class Experimenter:
         work = self._reality if task.kind == "reality" else self._fit
         return {**asdict(task), **work(task, executor)}
 
+    @property
+    def _options(self) -> Options:
+        return Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
+
     def _fit(self, task: Task, executor: Executor) -> dict[str, Any]:
         problem = self.problem(self.table(task), task.states, task.epsilon)
-        options = Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
-        fit = learn(problem, options, executor=executor)
-        # Each score starts from the parameters alone, so that its time is all its own.
-        scores = {
-            s.name: s(ScoreInput(problem, fit.model.theta))
-            for s in SCORES
-            if s.name in PAPER_SCORES
-        }
+        fit = learn(problem, self._options, executor=executor)
+        scores = scored(fit, PAPER_SCORES)
         # How far from a true maximum was that?
         onward = learn(problem, executor=executor, start=fit.model)
         return {
@@ -90,9 +85,8 @@ class Experimenter:
         best, states = -math.inf, 0
         for k in self.design.reality_states:
             problem = self.problem(table, k, EPSILON)
-            options = Options(schedule=Schedule.PAPER, starts=self.starts, seed=self.seed)
-            theta = learn(problem, options, executor=executor).model.theta
-            value = laplace(ScoreInput(problem, theta)).value
+            fit = learn(problem, self._options, executor=executor)
+            value = scored(fit, ("laplace",))["laplace"].value
             if value > best:
                 best, states = value, k
         graph = learn_structure(table, 1.0)
@@ -106,6 +100,12 @@ class Experimenter:
         }
 
 
+def scored(fit: Fit, names: Collection[str]) -> dict[str, Evidence]:
+    """Give some scores; each starts from the parameters alone, so that its time is all its own."""
+    theta = fit.model.theta
+    return {s.name: s(ScoreInput(fit.problem, theta)) for s in SCORES if s.name in names}
+
+
 def finite(evidence: Evidence) -> float | None:
     """Give the value of a score, if it has one."""
     return evidence.value if math.isfinite(evidence.value) else None
@@ -116,8 +116,8 @@ def run_all(
 ) -> None:
     """Run every task that the ledger does not have; each result is kept as soon as it is there."""
     left = [task for task in todo if task not in ledger]
-    total = sum(_weight(task) for task in todo)
-    finished = total - sum(_weight(task) for task in left)
+    total = sum(map(_weight, todo))
+    finished = total - sum(map(_weight, left))
     run = partial(Experimenter.run, experimenter, executor.silent())
     for place, record in executor.results(run, left):
         task = left[place]

@@ -1,11 +1,9 @@
 """The paper's figures: five scores against the number of root states, four experiments each."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +13,12 @@ from lacunet.charts.style import Look
 from lacunet.files import atomic_path, write_text
 from lacunet.paper.design import Panel
 from lacunet.paper.experiments import PAPER_SCORES
-from lacunet.paper.tables import Record, fits
+from lacunet.paper.tables import Record, by_dataset, fits, largest
 from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
 from lacunet.plots.score_curves import draw_curves
-from lacunet.scores import SCORES
+from lacunet.search.grids import TITLES
 
 SIZE = (7.2, 5.4)  # inches: the width of a page
-TITLES = {s.name: s.title for s in SCORES}
 
 
 @dataclass(frozen=True)
@@ -33,57 +30,36 @@ class Experiment:
     curves: tuple[Series, ...]
 
 
-def curve(
-    title: str, states: Sequence[int], values: Mapping[int, float | None], look: Look, **more: Any
-) -> Series:
-    """Give the curve of a score from its values by number of states; its largest one is marked."""
-    known = {k: v for k in states if (v := values.get(k)) is not None}
-    top = max(known, key=lambda k: known[k]) if known else None
-    return Series(
-        title,
-        tuple(known.get(k, math.nan) for k in states),
-        more.pop("errors", (None,) * len(states)),
-        None if top is None else list(states).index(top),
-        look,
-        **more,
-    )
+def curve(title: str, values: Sequence[float | None], look: Look, **more: Any) -> Series:
+    """Give the curve of a score; its largest value is marked."""
+    errors = more.pop("errors", (None,) * len(values))
+    known = tuple(math.nan if v is None else v for v in values)
+    return Series(title, known, errors, largest(values), look, **more)
 
 
-def first_dataset(records: Sequence[Record], panel: Panel) -> list[Record]:
-    """Give what there is of an experiment's first data set, by number of states."""
-    place = (*panel, 0, 0)
-    mine = [r for r in records if (r["n"], r["c"], r["N"], r["model"], r["dataset"]) == place]
-    return sorted(mine, key=lambda r: int(r["states"]))
+def experiment(records: Sequence[Record], panel: Panel, names: Sequence[str]) -> Experiment:
+    """Give the scores of an experiment's first data set."""
+    mine = by_dataset(records).get((*panel, 0, 0), [])
+    scores = {name: [r["scores"].get(name) for r in mine] for name in names}
+    curves = (curve(TITLES[name], scores[name], Look(i)) for i, name in enumerate(names))
+    return Experiment(panel, tuple(r["states"] for r in mine), tuple(curves))
 
 
 def write_figure(
     number: int, panels: Sequence[Panel], records: Sequence[Record], folder: Path
 ) -> str:
     """Write figureN.svg, .png and .csv; return the <svg> element."""
-    experiments = [_experiment(fits(records), panel) for panel in panels]
+    experiments = [experiment(fits(records), panel, PAPER_SCORES) for panel in panels]
     write_text(folder / f"figure{number}.csv", _data(experiments))
     return draw_experiments(f"figure{number}", experiments, folder)
-
-
-def _experiment(records: Sequence[Record], panel: Panel) -> Experiment:
-    mine = first_dataset(records, panel)
-    states = tuple(r["states"] for r in mine)
-    return Experiment(
-        panel,
-        states,
-        tuple(
-            curve(TITLES[name], states, {r["states"]: r["scores"].get(name) for r in mine}, Look(i))
-            for i, name in enumerate(PAPER_SCORES)
-        ),
-    )
 
 
 def draw_experiments(stem: str, experiments: Sequence[Experiment], folder: Path) -> str:
     """Draw four experiments to .svg and .png; return the <svg> element."""
     with paper_style():
         figure = load("figure").Figure(figsize=SIZE, layout="constrained")
-        for ax, experiment in zip(figure.subplots(2, 2).flat, experiments, strict=True):
-            _draw(axes(ax), experiment)
+        for ax, shown in zip(figure.subplots(2, 2).flat, experiments, strict=True):
+            _draw(axes(ax), shown)
         handles, labels = figure.axes[0].get_legend_handles_labels()
         below: dict[str, Any] = {"loc": "outside lower center", "frameon": False}
         figure.legend(handles, labels, ncols=5, handlelength=2.6, **below)
@@ -94,9 +70,9 @@ def draw_experiments(stem: str, experiments: Sequence[Experiment], folder: Path)
     return text[text.index("<svg") :]  # what stands before it has no place inside a page
 
 
-def _draw(ax: Any, experiment: Experiment) -> None:
-    n, c, N = experiment.panel
-    draw_curves(ax, experiment.states, experiment.curves)
+def _draw(ax: Any, shown: Experiment) -> None:
+    n, c, N = shown.panel
+    draw_curves(ax, shown.states, shown.curves)
     ax.axvline(c, color=GREY, linewidth=THIN, linestyle=":")
     ax.set_title(f"n = {n}, c = {c}, N = {N}", fontsize=SMALL, loc="left")
     ax.set_xlabel("states of the root", fontsize=SMALLER)

@@ -4,10 +4,9 @@ The first line says what the file is. A last line that was cut off (the program 
 writing it) is dropped; anything else that is not as it should be is reported and left alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,7 @@ from lacunet.paper.design import Task
 from lacunet.plots.door import load
 
 FORMAT = "lacunet-paper/1"
-TASK = ("kind", "n", "c", "N", "model", "dataset", "states", "epsilon")
-
-
-def begin(
-    out: str | Path, name: str, *, models: int, datasets: int, seed: int, starts: int
-) -> Ledger:
-    """Check all that can be checked before the work, and open the results file of a folder."""
-    for what, value in (("models", models), ("datasets", datasets)):
-        if value < 1:
-            raise OptionError(f"{value} {what}: there must be at least 1.")
-    check_folder(out)
-    load(extra="paper", what="a figure")
-    return Ledger(Path(out) / name, {"seed": seed, "starts": starts})
+TASK = tuple(field.name for field in fields(Task))
 
 
 class Ledger:
@@ -68,9 +55,8 @@ class Ledger:
             raise self._refused("it is not a results file of `lacunet paper`")
         for name, value in self.header.items():
             if parsed[0].get(name) != value:
-                raise self._refused(
-                    f"it was made with {name} {parsed[0].get(name)!r}, not {value!r}"
-                )
+                made = parsed[0].get(name)
+                raise self._refused(f"it was made with {name} {made!r}, not {value!r}")
         for number, record in enumerate(parsed[1:], start=2):
             if not all(name in record for name in TASK):
                 raise self._refused(f"line {number} is no result")
@@ -93,6 +79,18 @@ class Ledger:
             f"{self.path}: {why}. It was left as it is: move it away, or choose another folder "
             "with --out."
         )
+
+
+def begin(
+    out: str | Path, name: str, *, models: int, datasets: int, seed: int, starts: int
+) -> Ledger:
+    """Check all that can be checked before the work, and open the results file of a folder."""
+    for what, value in {"models": models, "datasets": datasets}.items():
+        if value < 1:
+            raise OptionError(f"{value} {what}: there must be at least 1.")
+    check_folder(out)
+    load(extra="paper", what="a figure")
+    return Ledger(Path(out) / name, {"seed": seed, "starts": starts})
 
 
 def _key(record: dict[str, Any]) -> tuple[object, ...]:

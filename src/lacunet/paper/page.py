@@ -1,10 +1,8 @@
 """One self-contained page: what was asked, figures, tables, published beside measured."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,10 @@ from typing import Any
 from lacunet.charts.style import style_sheet
 from lacunet.optional import require
 from lacunet.paper.tables import OTHERS, Record
-from lacunet.scores import SCORES
+from lacunet.search.grids import TITLES as SCORES
+from lacunet.tabular import Grid
 
-TITLES = {s.name: s.title for s in SCORES} | {"em": "EM", "cs": "CS"}
-TIMINGS = ("em", "laplace", "cs", "mled", "draper", "bic")
+TITLES = SCORES | {"em": "EM", "cs": "CS"}
 PACKAGES = ("lacunet", "numpy", "scipy", "numba")
 NEAR = 0.5  # states: means this near to each other count as equal
 FAR = 2.0  # standard deviations, of both sides together, from which means count as different
@@ -25,6 +23,30 @@ def versions() -> str:
     """Name what computed the numbers."""
     packages = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
     return ", ".join([f"Python {platform.python_version()}", *packages, platform.machine()])
+
+
+def signed(x: float | None) -> str:
+    """Write a difference."""
+    return "–" if x is None else f"{x:+.1f}"
+
+
+def experiments_grid(
+    title: str, table: Sequence[Record], columns: Mapping[str, tuple[str, str]]
+) -> Grid:
+    """Give a table for `print`: each experiment, and for each column a number of a score."""
+    rows = (
+        (
+            *(str(row[x]) for x in ("n", "c", "N")),
+            *(signed(row["scores"][name][what]) for name, what in columns.values()),
+        )
+        for row in table
+    )
+    return Grid(title, ("n", "c", "N", *columns), tuple(rows), frozenset())
+
+
+def findings_grid(lines: Sequence[str]) -> Grid:
+    """Give the findings for `print`."""
+    return Grid("Findings", (), (), notes=tuple(f"- {line}" for line in lines))
 
 
 def findings(table1: Sequence[Record], reality: Sequence[Record]) -> list[str]:
@@ -75,11 +97,6 @@ def _differ(x: Record) -> bool:
     return bool(abs(x["mean"] - x["published_mean"]) > max(chance, NEAR))
 
 
-def write_page(content: dict[str, Any]) -> str:
-    """Give the text of the page."""
-    return render("page.html.j2", content, others=OTHERS, timings=TIMINGS)
-
-
 def render(template: str, content: dict[str, Any], **more: Any) -> str:
     """Fill a template of this folder."""
     jinja2 = require("jinja2", extra="paper", what="the page")
@@ -92,7 +109,7 @@ def render(template: str, content: dict[str, Any], **more: Any) -> str:
         "plusminus": _plusminus,
         "printed": _printed,
         "one": lambda x: "–" if x is None else f"{x:.1f}",
-        "signed": lambda x: "–" if x is None else f"{x:+.1f}".replace("-", "−"),
+        "signed": lambda x: signed(x).replace("-", "−"),
         "plain": lambda x: "–" if x is None else f"{x:g}",
         "seconds": _seconds,
         "times": lambda x: "–" if x is None else f"{x:,.0f}×",

@@ -1,7 +1,5 @@
 """The whole of it: run what is not done yet, then write figures, tables and the page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +10,10 @@ from lacunet.executor import on_threads
 from lacunet.files import write_text
 from lacunet.paper import tables
 from lacunet.paper.design import PAPER, Design
-from lacunet.paper.experiments import Experimenter, run_all
+from lacunet.paper.experiments import PAPER_SCORES, Experimenter, run_all
 from lacunet.paper.figures import write_figure
 from lacunet.paper.ledger import begin
-from lacunet.paper.page import findings, versions, write_page
+from lacunet.paper.page import experiments_grid, findings, findings_grid, render, versions
 from lacunet.progress import Listener, ignore
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import Grid, Printable
@@ -38,21 +36,10 @@ class Reproduction(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        header = ("n", "c", "N", *(f"{name}{x}" for name in tables.OTHERS for x in ("", " (1996)")))
-        rows = []
-        for row in self.table1:
-            cells = [str(row[x]) for x in ("n", "c", "N")]
-            for name in tables.OTHERS:
-                x = row["scores"][name]
-                then = x["published_mean"]
-                cells += [f"{x['mean']:+.1f}", "–" if then is None else f"{then:+.1f}"]
-            rows.append(tuple(cells))
+        means = {"": "mean", " (1996)": "published_mean"}
+        columns = {f"{s}{year}": (s, mean) for s in tables.OTHERS for year, mean in means.items()}
         title = "Table 1: states chosen by a score − states chosen by Laplace, mean"
-        notes = tuple(f"- {line}" for line in self.findings)
-        return [
-            Grid(title, header, tuple(rows), frozenset()),
-            Grid("Findings", (), (), notes=notes),
-        ]
+        return [experiments_grid(title, self.table1, columns), findings_grid(self.findings)]
 
 
 def reproduce(
@@ -82,43 +69,35 @@ def _write(
 ) -> Reproduction:
     table1, table2 = tables.table1(records, design), tables.table2(records, design)
     reality, convergence = tables.reality(records, design), tables.convergence(records)
-    for name, document in (
-        ("table1", table1),
-        ("table2", table2),
-        ("reality_check", {"comparisons": reality, "convergence": convergence}),
-    ):
+    checked = {"comparisons": reality, "convergence": convergence}
+    documents = {"table1": table1, "table2": table2, "reality_check": checked}
+    for name, document in documents.items():
         write_text(folder / f"{name}.json", json.dumps(document, indent=1) + "\n")
-    figures = [
-        {"number": number, "svg": write_figure(number, panels, records, folder)}
-        for number, panels in design.figures.items()
-    ]
     lines = findings(table1, reality)
-    scale = (
-        "one random model and five data sets for each experiment, as in the paper"
-        if (asked["models"], asked["datasets"]) == (1, 5)
-        else "{models} random models and {datasets} data sets of each, for each experiment".format(
-            **asked
-        )
-    )
-    page = write_page(
-        {
-            "figures": figures,
-            "table1": table1,
-            "table2": table2,
-            "timed": design.timed,
-            "convergence": convergence,
-            "reality": reality,
-            "epsilons": tables.epsilons(records, design),
-            "epsilons_range": list(design.epsilons),
-            "findings": lines,
-            "settings": {
-                **asked,
-                "scale": scale,
-                "versions": versions(),
-                "fits": len(tables.fits(records)),
-                "seconds": sum(sum(r["seconds"].values()) for r in records),
-            },
-        }
-    )
+    content = {
+        "figures": {n: write_figure(n, p, records, folder) for n, p in design.figures.items()},
+        "table1": table1,
+        "table2": table2,
+        "timed": design.timed,
+        "convergence": convergence,
+        "reality": reality,
+        "epsilons": tables.epsilons(records, design),
+        "epsilons_range": list(design.epsilons),
+        "findings": lines,
+        "settings": {
+            **asked,
+            "scale": _scale(**asked),
+            "versions": versions(),
+            "fits": len(tables.fits(records)),
+            "seconds": sum(sum(r["seconds"].values()) for r in records),
+        },
+    }
+    page = render("page.html.j2", content, others=tables.OTHERS, timings=("em", *PAPER_SCORES))
     write_text(folder / "paper.html", page)
     return Reproduction(folder, tuple(records), tuple(table1), tuple(lines))
+
+
+def _scale(models: int, datasets: int, **_others: object) -> str:
+    if (models, datasets) == (1, 5):
+        return "one random model and five data sets for each experiment, as in the paper"
+    return f"{models} random models and {datasets} data sets of each, for each experiment"

@@ -1,15 +1,13 @@
 """From lines of the ledger to the paper's tables."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from lacunet.paper import published
-from lacunet.paper.design import EPSILON, PAPER, Design
+from lacunet.paper.design import EPSILON, PAPER, Design, Panel
 
 Record = dict[str, Any]
 OTHERS = ("cs", "mled", "draper", "bic")  # compared with Laplace
@@ -21,19 +19,41 @@ def fits(records: Iterable[Record], epsilon: float = EPSILON) -> list[Record]:
     return [r for r in records if r["kind"] == "fit" and r["epsilon"] == epsilon]
 
 
+def by_panel(
+    records: Iterable[Record], panels: Sequence[Panel]
+) -> Iterator[tuple[Record, list[Record]]]:
+    """Give each experiment that there are lines of, as the beginning of a row, and these lines."""
+    mine = defaultdict(list)
+    for r in records:
+        mine[r["n"], r["c"], r["N"]].append(r)
+    for n, c, N in panels:
+        if (n, c, N) in mine:
+            yield {"n": n, "c": c, "N": N}, mine[n, c, N]
+
+
+def by_dataset(records: Iterable[Record]) -> dict[tuple[int, ...], list[Record]]:
+    """Lines of one data set together, by (n, c, N, model, dataset) and by number of states."""
+    together: dict[tuple[int, ...], list[Record]] = defaultdict(list)
+    for r in sorted(records, key=lambda r: int(r["states"])):
+        together[r["n"], r["c"], r["N"], r["model"], r["dataset"]].append(r)
+    return together
+
+
+def largest(values: Sequence[float | None]) -> int | None:
+    """Give the place of the largest value, the first of equal ones; None if there is no value."""
+    known = {i: v for i, v in enumerate(values) if v is not None}
+    return max(known, key=lambda i: known[i], default=None)
+
+
 def chosen(records: Sequence[Record]) -> dict[tuple[int, ...], dict[str, int]]:
     """States that each score chooses, by (n, c, N, model, dataset)."""
-    curves: dict[tuple[int, ...], dict[str, dict[int, float]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
-    for r in records:
-        place = (r["n"], r["c"], r["N"], r["model"], r["dataset"])
-        for name, value in r["scores"].items():
-            if value is not None:
-                curves[place][name][r["states"]] = value
     return {
-        place: {name: max(curve, key=lambda k: curve[k]) for name, curve in scores.items()}
-        for place, scores in curves.items()
+        place: {
+            name: mine[best]["states"]
+            for name in mine[0]["scores"]
+            if (best := largest([r["scores"].get(name) for r in mine])) is not None
+        }
+        for place, mine in by_dataset(records).items()
     }
 
 
@@ -41,13 +61,9 @@ def summary(values: Sequence[float]) -> dict[str, float | int | None]:
     """Mean, standard deviation (over single values) and standard error of the mean."""
     if not values:
         return {"mean": None, "sd": None, "stderr": None, "count": 0}
-    sd = statistics.stdev(values) if len(values) > 1 else 0.0
-    return {
-        "mean": statistics.fmean(values),
-        "sd": sd,
-        "stderr": sd / math.sqrt(len(values)),
-        "count": len(values),
-    }
+    mean, count = statistics.fmean(values), len(values)
+    sd = statistics.stdev(values) if count > 1 else 0.0
+    return {"mean": mean, "sd": sd, "stderr": sd / math.sqrt(count), "count": count}
 
 
 def table1(
@@ -58,28 +74,27 @@ def table1(
     The standard error counts models, not data sets: data sets of one model are not independent
     repetitions of the experiment.
     """
-    choices = chosen(fits(records, epsilon))
     rows = []
-    for n, c, N in design.panels:
-        mine = {p: x for p, x in choices.items() if p[:3] == (n, c, N) and "laplace" in x}
-        if not mine:
+    for row, mine in by_panel(fits(records, epsilon), design.panels):
+        choices = {p: x for p, x in chosen(mine).items() if "laplace" in x}
+        if not choices:
             continue
-        row: Record = {"n": n, "c": c, "N": N, "datasets": len(mine)}
-        row["models"] = len({p[3] for p in mine})
-        row["laplace_states"] = summary([x["laplace"] for x in mine.values()])
+        row["datasets"], row["models"] = len(choices), len({p[3] for p in choices})
+        row["laplace_states"] = summary([x["laplace"] for x in choices.values()])
         row["scores"] = {}
         for name in OTHERS:
-            differences = {p: x[name] - x["laplace"] for p, x in mine.items() if name in x}
             by_model = defaultdict(list)
-            for p, d in differences.items():
-                by_model[p[3]].append(d)
+            for p, x in choices.items():
+                if name in x:
+                    by_model[p[3]].append(x[name] - x["laplace"])
             means = [statistics.fmean(v) for v in by_model.values()]
-            printed = published.TABLE1.get((n, c, N), {}).get(name, (None, None))
+            printed = published.TABLE1.get((row["n"], row["c"], row["N"]), {})
+            mean, sd = printed.get(name, (None, None))
             row["scores"][name] = {
-                **summary(list(differences.values())),
+                **summary([d for differences in by_model.values() for d in differences]),
                 "stderr": summary(means)["stderr"] if len(means) > 1 else None,
-                "published_mean": printed[0],
-                "published_sd": printed[1],
+                "published_mean": mean,
+                "published_sd": sd,
             }
         rows.append(row)
     return rows
@@ -125,17 +140,15 @@ def convergence(records: Iterable[Record]) -> Record:
 
 def reality(records: Iterable[Record], design: Design = PAPER) -> list[Record]:
     """Δm of §5, for the paper's size and larger ones."""
-    comparisons = [r for r in records if r["kind"] == "reality"]
     rows = []
-    for n, c, N in design.reality:
-        mine = [r for r in comparisons if (r["n"], r["c"], r["N"]) == (n, c, N)]
-        if mine:
-            row: Record = {"n": n, "c": c, "N": N, **summary([r["difference"] for r in mine])}
-            row["hidden_states"] = [r["hidden_states"] for r in mine]
-            row["differences"] = [r["difference"] for r in mine]
-            if design is PAPER and (n, c, N) == design.reality[0]:
-                row["published_mean"], row["published_sd"] = published.REALITY
-            rows.append(row)
+    for row, mine in by_panel((r for r in records if r["kind"] == "reality"), design.reality):
+        differences = [r["difference"] for r in mine]
+        row.update(summary(differences))
+        row["hidden_states"] = [r["hidden_states"] for r in mine]
+        row["differences"] = differences
+        if design is PAPER and (row["n"], row["c"], row["N"]) == design.reality[0]:
+            row["published_mean"], row["published_sd"] = published.REALITY
+        rows.append(row)
     return rows
 
 

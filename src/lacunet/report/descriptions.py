@@ -1,7 +1,5 @@
 """What describes a fit, as JSON documents: intervals, fit statistics, tests, readings of holes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from lacunet.describe.bootstrap_test import RatioTest

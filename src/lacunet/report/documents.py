@@ -1,7 +1,5 @@
 """Results as JSON documents: what `--json` prints and `--save` keeps."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

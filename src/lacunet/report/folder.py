@@ -1,7 +1,5 @@
 """A selection as a folder: everything as data, and one model file per candidate."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -4,8 +4,6 @@ Markdown is GitHub's, LaTeX needs the package booktabs. A CSV cell holds all the
 (see `Shown`), the other formats what a person is shown.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -16,37 +14,18 @@ from lacunet.tabular.numbers import Shown
 Row = Sequence[str]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]|~$#])")
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "{''}",  # in some languages a plain one begins a command
-    # Signs of our own titles that pdfLaTeX has no letter for.
-    "α": r"$\alpha$",
-    "θ": r"$\theta$",
-    "χ": r"$\chi$",
-    "π": r"$\pi$",
-    "−": "$-$",
-    "–": "--",
-    "′": "$'$",
-    "²": "$^2$",
-    "½": r"$\frac12$",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "…": r"\dots{}",
-}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
+        "_": r"\_", "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
+        '"': "{''}",  # in some languages a plain one begins a command
+        # Signs of our own titles that pdfLaTeX has no letter for.
+        "α": r"$\alpha$", "θ": r"$\theta$", "χ": r"$\chi$", "π": r"$\pi$", "−": "$-$", "–": "--",
+        "′": "$'$", "²": "$^2$", "½": r"$\frac12$", "×": r"$\times$", "±": r"$\pm$",
+        "≤": r"$\leq$", "≥": r"$\geq$", "…": r"\dots{}",
+    }
+)  # fmt: skip
 
 
 def csv_table(header: Row, rows: Sequence[Row]) -> str:
@@ -149,4 +128,4 @@ def latex(text: str) -> str:
         plain = plain.replace("-", "−")
     # A line of a table that begins with [ would be taken for an option of the \\ before it.
     guard = "{}" if plain.startswith(("[", "*")) else ""
-    return guard + "".join(_LATEX.get(c, c) for c in plain)
+    return guard + plain.translate(_LATEX)

@@ -1,11 +1,10 @@
 """A table as a value: aligned text, HTML, and the formats of `export`."""
 
-from __future__ import annotations
-
 import html
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Self
 
 from lacunet.tabular import export
 
@@ -20,7 +19,7 @@ class Grid:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: frozenset[int] = frozenset({0})  # columns that are words, not numbers
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Give aligned plain text.
@@ -31,15 +30,14 @@ class Grid:
         1       0.75
         2       0.25
         """
-        lines = [self.header, *self.rows] if self.header else []
         widths = self._widths()
         body = [
             "  ".join(_pad(cell, widths[c], c in self.left) for c, cell in enumerate(line)).rstrip()
-            for line in lines
+            for line in ([self.header, *self.rows] if self.header else [])
         ]
         return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
 
-    def panels(self, width: int, gap: int) -> list[Grid]:
+    def panels(self, width: int, gap: int) -> list[Self]:
         """Split a table that is too wide into several, each with the first column again.
 
         Columns of words can be wrapped, so they count for no more than `WORDS` characters.
@@ -48,9 +46,7 @@ class Grid:
         >>> [panel.header for panel in wide.panels(width=11, gap=2)]
         [('k', 'one', 'two'), ('k', 'three')]
         """
-        needs = [
-            min(need, WORDS) if c in self.left else need for c, need in enumerate(self._widths())
-        ]
+        needs = [min(w, WORDS) if c in self.left else w for c, w in enumerate(self._widths())]
         parts: list[list[int]] = []
         room = 0
         for c in range(1, len(self.header)):
@@ -66,10 +62,10 @@ class Grid:
         panels[-1] = replace(panels[-1], notes=self.notes)
         return panels
 
-    def _columns(self, wanted: Sequence[int]) -> Grid:
+    def _columns(self, wanted: Sequence[int]) -> Self:
         header, *rows = (tuple(line[c] for c in wanted) for line in (self.header, *self.rows))
         left = frozenset(new for new, c in enumerate(wanted) if c in self.left)
-        return Grid("", header, tuple(rows), left)
+        return replace(self, title="", header=header, rows=tuple(rows), left=left, notes=())
 
     def _widths(self) -> list[int]:
         lines = [self.header, *self.rows]

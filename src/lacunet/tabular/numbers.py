@@ -1,7 +1,5 @@
 """Numbers as a table shows them; each remembers all its digits."""
 
-from __future__ import annotations
-
 import math
 from typing import Self
 

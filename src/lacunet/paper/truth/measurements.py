@@ -1,7 +1,5 @@
 """Do the experiments: fit, score, and measure the evidence itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -15,12 +13,11 @@ from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.schedules import Schedule
 from lacunet.model.network import Model
 from lacunet.paper.design import Task
-from lacunet.paper.experiments import Experimenter, finite
-from lacunet.scores import SCORES, Evidence, Score, ScoreInput
+from lacunet.paper.experiments import Experimenter, finite, scored
+from lacunet.scores import SCORES, Score
 from lacunet.scoring.evaluation import Asked, Scored, score_fits
 from lacunet.scoring.fitting import Fitting
 
-KIND = "truth"
 LARGEST_WBIC = 200  # parameters beyond which the chains of WBIC are not run: minutes for each
 
 
@@ -42,8 +39,8 @@ class Measurer:
         """
         asked = [self._asked(task) for task in tasks]
         used = UsedClasses()
-        for task, scored in zip(tasks, score_fits(asked, self.executor), strict=True):
-            yield self._measured(task, scored, used)
+        for task, found in zip(tasks, score_fits(asked, self.executor), strict=True):
+            yield self._measured(task, found, used)
 
     def _asked(self, task: Task) -> Asked:
         table = self.experimenter.table(task)
@@ -51,19 +48,15 @@ class Measurer:
         options = Options(starts=self.experimenter.starts, seed=self.experimenter.seed)
         return Asked(Fitting(problem, options), tuple(s for s in SCORES if _wanted(s, problem)))
 
-    def _measured(self, task: Task, scored: Scored, used: UsedClasses) -> dict[str, Any]:
-        fit, scores, problem = scored.fit, scored.evidence, scored.fit.problem
+    def _measured(self, task: Task, found: Scored, used: UsedClasses) -> dict[str, Any]:
+        fit, scores = found.fit, found.evidence
+        seed = self.experimenter.seed
         truth = measure(
-            problem,
-            Method.AUTO,
-            self.goal,
-            seed=self.experimenter.seed,
-            executor=self.executor,
-            shared=used,
+            fit.problem, Method.AUTO, self.goal, seed=seed, executor=self.executor, shared=used
         )
         return {
             **asdict(task),
-            "dimension": problem.network.dimension,
+            "dimension": fit.problem.network.dimension,
             "scores": {name: finite(e) for name, e in scores.items()},
             "log_posterior": fit.log_posterior,
             "truth": {
@@ -74,7 +67,7 @@ class Measurer:
                 "method": truth.method.value,
                 "used": {str(m): share for m, share in truth.used.items()},
             },
-            "starts": self._starts(problem, task, fit),
+            "starts": self._starts(task, fit),
             "seconds": {
                 "em": fit.seconds,
                 "evidence": truth.seconds,
@@ -82,29 +75,24 @@ class Measurer:
             },
         }
 
-    def _starts(self, problem: Problem, task: Task, default: Fit) -> dict[str, Any]:
+    def _starts(self, task: Task, default: Fit) -> dict[str, Any]:
         """CS and log posterior where each way of starting EM ends."""
-        truth = self.experimenter.generator(task.n, task.c, task.model)
-        ways: dict[str, Fit] = {"default": default}
+        problem, ways = default.problem, {"default": default}
         for schedule in (Schedule.PAPER, Schedule.THOROUGH, Schedule.MASS):
             options = replace(default.options, schedule=schedule)
             ways[schedule.value] = learn(problem, options, executor=self.executor)
         if task.states == task.c:
+            truth = self.experimenter.generator(task.n, task.c, task.model)
             began = Model(problem.network, truth.theta, problem.alpha)
             ways["generating"] = learn(problem, executor=self.executor, start=began)
         return {
             name: {
                 "log_posterior": fit.log_posterior,
-                "scores": {n: finite(e) for n, e in _two_scores(problem, fit).items()},
+                "scores": {n: finite(e) for n, e in scored(fit, ("cs", "laplace")).items()},
                 "seconds": fit.seconds,
             }
             for name, fit in ways.items()
         }
-
-
-def _two_scores(problem: Problem, fit: Fit) -> dict[str, Evidence]:
-    at = ScoreInput(problem, fit.model.theta)
-    return {s.name: s(at) for s in SCORES if s.name in ("cs", "laplace")}
 
 
 def _wanted(score: Score, problem: Problem) -> bool:

@@ -1,7 +1,5 @@
 """The whole of it: measure what is not measured yet, then write figures, tables and the page."""
 
-from __future__ import annotations
-
 import json
 import statistics
 from collections.abc import Sequence
@@ -16,7 +14,8 @@ from lacunet.files import write_text
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import Ledger, begin
-from lacunet.paper.page import render, versions
+from lacunet.paper.page import experiments_grid, findings_grid, render, versions
+from lacunet.paper.tables import Record
 from lacunet.paper.truth import comparison_tables as tables
 from lacunet.paper.truth.measurements import Measurer, weight
 from lacunet.paper.truth.truth_curves import write_figure
@@ -33,8 +32,8 @@ class TruthStudy(Printable):
     """What was found, and where it was written."""
 
     folder: Path
-    errors: tuple[dict[str, Any], ...]
-    choices: tuple[dict[str, Any], ...]
+    errors: tuple[Record, ...]
+    choices: tuple[Record, ...]
     findings: tuple[str, ...]
 
     def document(self) -> dict[str, Any]:
@@ -44,36 +43,13 @@ class TruthStudy(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-
-        def rows(table: Sequence[dict[str, Any]], key: str) -> tuple[tuple[str, ...], ...]:
-            return tuple(
-                (
-                    *(str(row[x]) for x in ("n", "c", "N")),
-                    *(_signed(row["scores"][name][key]) for name in SHOWN),
-                )
-                for row in table
-            )
-
-        header = ("n", "c", "N", *SHOWN)
+        errors = "Score − evidence at the generating number of states, nats, mean"
+        choices = "States chosen by a score − states chosen by the evidence, mean"
         return [
-            Grid(
-                "Score − evidence at the generating number of states, nats, mean",
-                header,
-                rows(self.errors, "at_c"),
-                frozenset(),
-            ),
-            Grid(
-                "States chosen by a score − states chosen by the evidence, mean",
-                header,
-                rows(self.choices, "mean"),
-                frozenset(),
-            ),
-            Grid("Findings", (), (), notes=tuple(f"- {line}" for line in self.findings)),
+            experiments_grid(errors, self.errors, {name: (name, "at_c") for name in SHOWN}),
+            experiments_grid(choices, self.choices, {name: (name, "mean") for name in SHOWN}),
+            findings_grid(self.findings),
         ]
-
-
-def _signed(x: float | None) -> str:
-    return "–" if x is None else f"{x:+.1f}"
 
 
 def study(
@@ -110,8 +86,7 @@ def _measure_all(
         left = [task for task in tasks if task not in ledger]
         records = measurer.run(left)
         for task in tasks:
-            title = f"n={task.n} c={task.c} N={task.N}, {task.states} states"
-            executor.say(title, done / total)
+            executor.say(f"n={task.n} c={task.c} N={task.N}, {task.states} states", done / total)
             if task in left:
                 ledger.add(next(records))
             done += weight(task)
@@ -122,47 +97,33 @@ def _write(
     records: list[dict[str, Any]], design: Design, folder: Path, asked: dict[str, Any]
 ) -> TruthStudy:
     """Write tables, figures and the page."""
-    measured = tables.measured(records)
-    errors, choices = tables.errors_table(measured, design), tables.choices_table(measured, design)
-    costs, starts = tables.costs_table(measured, design), tables.starts_table(measured, design)
+    errors, choices = tables.errors_table(records, design), tables.choices_table(records, design)
+    costs, starts = tables.costs_table(records, design), tables.starts_table(records, design)
     document = {"errors": errors, "choices": choices, "costs": costs, "starts": starts}
     write_text(folder / "truth.json", json.dumps(document, indent=1) + "\n")
-    figures = [
-        {"number": number, "svg": write_figure(number, panels, measured, folder)}
-        for number, panels in design.figures.items()
-    ]
+    figures = {n: write_figure(n, p, records, folder) for n, p in design.figures.items()}
     lines = findings(errors, choices, starts)
-    page = render(
-        "truth/page.html.j2",
-        {**document, "figures": figures, "findings": lines, "settings": asked},
-        names=tables.NAMES,
-        ways=tables.WAYS,
-    )
+    content = {**document, "figures": figures, "findings": lines, "settings": asked}
+    page = render("truth/page.html.j2", content, names=tables.NAMES, ways=tables.WAYS)
     write_text(folder / "truth.html", page)
     return TruthStudy(folder, tuple(errors), tuple(choices), tuple(lines))
 
 
 def findings(
-    errors: Sequence[dict[str, Any]],
-    choices: Sequence[dict[str, Any]],
-    starts: Sequence[dict[str, Any]],
+    errors: Sequence[Record], choices: Sequence[Record], starts: Sequence[Record]
 ) -> list[str]:
     """Say, from the numbers, which scores are near and which choose well."""
     lines = []
-    size = _means(errors, "mean_size")
-    ranked = sorted(size, key=lambda name: size[name])
-    if ranked:
+    size = _mean_sizes(errors, "mean_size")
+    if size:
+        ranked = sorted(size, key=lambda name: size[name])
         near = ", ".join(f"{name} ({size[name]:.1f})" for name in ranked[:4])
         far = ", ".join(f"{name} ({size[name]:.0f})" for name in ranked[-3:])
         lines.append(
             f"Mean distance from the evidence over all experiments, in nats: nearest {near}; "
             f"farthest {far}."
         )
-    off = {
-        name: statistics.fmean(abs(row["scores"][name]["mean"]) for row in choices)
-        for name in tables.NAMES
-        if choices and all(row["scores"][name]["mean"] is not None for row in choices)
-    }
+    off = _mean_sizes(choices, "mean")
     if off:
         best = sorted(off, key=lambda name: off[name])
         lines.append(
@@ -182,10 +143,10 @@ def findings(
     return lines
 
 
-def _means(rows: Sequence[dict[str, Any]], key: str) -> dict[str, float]:
-    """Means over the experiments, of the scores that every one of them has."""
+def _mean_sizes(rows: Sequence[Record], key: str) -> dict[str, float]:
+    """Mean sizes over the experiments, of the scores that every one of them has."""
     return {
-        name: statistics.fmean(row["scores"][name][key] for row in rows)
+        name: statistics.fmean(abs(row["scores"][name][key]) for row in rows)
         for name in tables.NAMES
         if rows and all(row["scores"][name][key] is not None for row in rows)
     }

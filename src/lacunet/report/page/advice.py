@@ -1,7 +1,5 @@
 """Every flag in plain words: what it means, and what to do about it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

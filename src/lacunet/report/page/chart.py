@@ -4,8 +4,6 @@ Each is drawn twice, for a wide screen and for a narrow one: a picture that is o
 read on a phone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The evidence of every candidate: the chart, all numbers, and the probabilities that follow."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

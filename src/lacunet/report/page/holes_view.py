@@ -1,7 +1,5 @@
 """Missing data: how much, where, and in which patterns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

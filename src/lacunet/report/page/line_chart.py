@@ -1,7 +1,5 @@
 """One curve for each score over the numbers of hidden states."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Class profiles as a heat map and as bars, what separates the classes first."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

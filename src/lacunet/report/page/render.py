@@ -1,7 +1,5 @@
 """From views to the text of the page. jinja2 has its door here."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

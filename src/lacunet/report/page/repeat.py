@@ -1,7 +1,5 @@
 """What was run, and how to run it again."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import platform
 from collections.abc import Mapping

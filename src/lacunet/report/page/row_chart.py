@@ -1,7 +1,5 @@
 """One line for each candidate that has a name, with the mark of every score on it."""
 
-from __future__ import annotations
-
 from lacunet.charts.style import AXIS, tick_labels, ticks
 from lacunet.data.audit import shorten
 from lacunet.report.page.chart import Axis, Chart, marks

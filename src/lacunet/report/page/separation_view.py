@@ -1,7 +1,5 @@
 """How well rows can be told apart by their classes, and how well the classes explain the table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The most important numbers, and how sure it is that the search found the best fits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

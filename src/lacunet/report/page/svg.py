@@ -1,7 +1,5 @@
 """SVG as text, a few shapes at a time; everything that is put into it is escaped."""
 
-from __future__ import annotations
-
 from html import escape
 
 from lacunet.charts.style import Corners
