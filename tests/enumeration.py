@@ -30,13 +30,12 @@ class EnumerationPlan(Plan):
     def touched(self):
         return np.array([float(cells.size) for cells in self.cells])
 
-    def expect(self, log_weights, out, executor=None):
-        log_lik = np.zeros(len(log_weights))
-        for b, x in enumerate(log_weights):
-            for n, cells in zip(self.counts, self.cells, strict=True):
-                log_z, p = conditional(x, cells)
-                log_lik[b] += n * log_z if n > 0 else 0.0
-                np.add.at(out[b], cells, n * p[:, None])
+    def expect_one(self, log_weights, out, executor=None):
+        log_lik = 0.0
+        for n, cells in zip(self.counts, self.cells, strict=True):
+            log_z, p = conditional(log_weights, cells)
+            log_lik += n * log_z if n > 0 else 0.0
+            np.add.at(out, cells, n * p[:, None])
         return log_lik
 
     def covariance(self, log_weights):

@@ -41,7 +41,7 @@ def expected(components, log_weights, executor=SERIAL):
     N = np.tile(components.seen, (len(log_weights), 1))
     used = components.seen > 0
     seen = log_weights[:, used] @ components.seen[used]
-    return seen + components.add_expected(log_weights, N, executor), N
+    return sum((plan.expect(log_weights, N, executor) for plan in components.plans), seen), N
 
 
 class RowByRow:
@@ -151,12 +151,12 @@ def test_expected_counts(mode, case):
     wanted_log_lik, wanted = expected(enumerated(case.problem).components, x)
     np.testing.assert_allclose(log_lik, wanted_log_lik, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(N, wanted, atol=1e-11)
-    batch, alone = np.zeros_like(x), np.zeros_like(x)
-    together = components.add_expected(x, batch)
-    for b in range(len(x)):  # several vectors at once are one after the other
-        (one,) = components.add_expected(x[b : b + 1], alone[b : b + 1])
-        assert one == together[b]
-    np.testing.assert_array_equal(batch, alone)
+    for plan in components.plans:
+        batch, alone = np.zeros_like(x), np.zeros_like(x)
+        together = plan.expect(x, batch)
+        for b in range(len(x)):  # several vectors at once are one after the other
+            assert plan.expect_one(x[b], alone[b]) == together[b]
+        np.testing.assert_array_equal(batch, alone)
 
 
 @modes

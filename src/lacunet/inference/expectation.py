@@ -43,7 +43,7 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
         log_lik += conjugacy.log_density(problem.seen, theta, layout)
     N = problem.components.seen.copy()
     cells = network.to_cells(conjugacy.natural(theta, layout))
-    log_lik += float(problem.components.add_expected(cells[None, :], N[None, :], executor)[0])
+    log_lik += problem.components.add_expected(cells, N, executor)
     return Expectation(log_lik, network.to_statistics(N))
 
 
@@ -52,8 +52,8 @@ def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
     network = problem.network
     cells = network.to_cells(natural)
     N = np.zeros(len(cells))
-    log_z = problem.components.add_expected(cells[None, :], N[None, :])
-    return Expectation(float(log_z[0]), network.to_statistics(N))
+    log_z = problem.components.add_expected(cells, N)
+    return Expectation(log_z, network.to_statistics(N))
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
@@ -65,9 +65,7 @@ def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
     network, layout, components = problem.network, problem.layout, problem.filled
     cells = network.to_cells(conjugacy.natural(theta, layout))
     N = components.seen.copy()
-    components.add_expected(
-        np.concatenate([cells, np.zeros(layout.configurations)])[None, :], N[None, :]
-    )
+    components.add_expected(np.concatenate([cells, np.zeros(layout.configurations)]), N)
     barren = N[network.cells.size :][layout.ij]  # cases of each configuration
     known = network.to_statistics(N[: network.cells.size])
     return known + conjugacy.expected_statistics(theta, barren, layout)

@@ -18,8 +18,9 @@ def _joined(
     layout: Layout, one: Callable[[Segment], FloatArray], like: FloatArray | None = None
 ) -> FloatArray:
     """Put the answers of all segments at their places; one segment is the whole vector."""
-    if len(layout.segments) == 1:
-        return one(layout.segments[0])
+    first, *more = layout.segments
+    if not more:
+        return one(first)
     whole = np.empty(layout.size) if like is None else np.empty_like(like)
     for s in layout.segments:
         whole[..., s.where] = one(s)
@@ -43,7 +44,7 @@ def has_mode(hyper: FloatArray, layout: Layout) -> bool:
 
 def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
     """N · η(θ): log p of statistics without their base measure."""
-    return sum(s.family.log_density(N[s.where], theta[s.where], s) for s in layout.segments)
+    return sum([s.family.log_density(N[s.where], theta[s.where], s) for s in layout.segments])
 
 
 def in_theta(hyper: FloatArray, layout: Layout) -> FloatArray:
@@ -116,13 +117,12 @@ def random_theta(layout: Layout, rng: np.random.Generator) -> FloatArray:
 
 def maximize(N: FloatArray, pseudo: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
     """M step: the θ that is best for statistics N + pseudo; where there are no cases, θ stays."""
-
-    def one(s: Segment) -> FloatArray:
-        best = theta[s.where].copy()
-        s.family.maximize(N[s.where], pseudo[s.where], best, s)
-        return best
-
-    return _joined(layout, one)
+    best = theta.copy()
+    for s in layout.segments:
+        own = best[s.where]
+        s.family.maximize(N[s.where], pseudo[s.where], own, s)
+        best[s.where] = own
+    return best
 
 
 def pull_back(theta: FloatArray, g: FloatArray, layout: Layout) -> FloatArray:

@@ -80,20 +80,18 @@ class PatternPlan(Plan):
         kernels.spread_patterns(self.starts, self.entries, table, blocks)
         kernels.scatter_blocks(blocks, self.positions, self.cells, out)
 
-    def expect(
+    def expect_one(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
-    ) -> FloatArray:
-        log_lik = np.zeros(len(log_weights))
-        for b, x in enumerate(log_weights):
-            table = self.table(x, padding=-np.inf)
-            if len(self.pieces) == 1:
-                expected = np.zeros(table.shape)
-                log_lik[b] = kernels.expect_rows(table, self.index, self.counts, expected)
-            else:
-                one = partial(_expect_rows, table, self.index, self.counts)
-                parts, values = zip(*executor.map(one, self.pieces), strict=True)
-                expected, log_lik[b] = np.sum(parts, axis=0), math.fsum(values)
-            self._spread(expected, out[b])
+    ) -> float:
+        table = self.table(log_weights, padding=-np.inf)
+        if len(self.pieces) == 1:
+            expected = np.zeros(table.shape)
+            log_lik = kernels.expect_rows(table, self.index, self.counts, expected)
+        else:
+            one = partial(_expect_rows, table, self.index, self.counts)
+            parts, values = zip(*executor.map(one, self.pieces), strict=True)
+            expected, log_lik = np.sum(parts, axis=0), math.fsum(values)
+        self._spread(expected, out)
         return log_lik
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:

@@ -76,11 +76,18 @@ class Plan(ABC):
         """Runs of components that may be done side by side."""
         return pieces(self.touched())
 
-    @abstractmethod
     def expect(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> FloatArray:
         """Add the expected counts to `out`, (batch, cells); return log-likelihoods, (batch,)."""
+        each = zip(log_weights, out, strict=True)
+        return np.array([self.expect_one(x, N, executor) for x, N in each])
+
+    @abstractmethod
+    def expect_one(
+        self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
+    ) -> float:
+        """Do the same for one vector, (cells,): the E step, without the price of a batch."""
 
     @abstractmethod
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
@@ -149,9 +156,6 @@ class Components:
 
     def add_expected(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
-    ) -> FloatArray:
-        """Add the expected counts of all components to `out`, (batch, cells): log-likelihoods."""
-        log_lik = np.zeros(len(log_weights))
-        for plan in self.plans:
-            log_lik += plan.expect(log_weights, out, executor)
-        return log_lik
+    ) -> float:
+        """Add the expected counts of all components to `out`, (cells,); their log-likelihood."""
+        return sum((plan.expect_one(log_weights, out, executor) for plan in self.plans), 0.0)

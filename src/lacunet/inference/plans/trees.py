@@ -77,17 +77,15 @@ class TreePlan(Plan):
         slots = np.add.reduceat(np.repeat(a.cells, np.diff(a.slots)), a.slots[a.kind_cliques[:-1]])
         return np.repeat(slots, np.diff(a.kind_instances)).astype(np.float64)
 
-    def expect(
+    def expect_one(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
-    ) -> FloatArray:
-        log_lik = np.zeros(len(log_weights))
-        for b, x in enumerate(log_weights):
-            if len(self.pieces) == 1:
-                _, log_lik[b] = self.expect_some(x, self.pieces[0], out[b])
-                continue
-            for N, value in executor.map(partial(self.expect_some, x), self.pieces):
-                out[b] += N
-                log_lik[b] += value
+    ) -> float:
+        if len(self.pieces) == 1:
+            return float(self.expect_some(log_weights, self.pieces[0], out)[1])
+        log_lik = 0.0
+        for N, value in executor.map(partial(self.expect_some, log_weights), self.pieces):
+            out += N
+            log_lik += value
         return log_lik
 
     def expect_some(
