@@ -119,7 +119,7 @@ class Poisson(Family):
         s, n = self.pair(N + pseudo, at)
         old = self.pair(theta, at)[0]
         rate = np.where(n > 0, s / np.where(n > 0, n, 1.0), old)
-        theta[:] = self.at_places(rate, rate, at)
+        return self.at_places(rate, rate, at)
 
     def pull_back(self, theta, g, at):
         first, second = self.pair(g, at)
@@ -136,7 +136,7 @@ class Poisson(Family):
     def longest_move(self, *, edge):
         return 4.0
 
-    def slope(self, theta, gradient, *, edge):
+    def slope(self, theta, gradient, at, *, edge):
         return gradient
 
     def sharpness(self, theta, N, at, *, edge=False):
@@ -150,7 +150,7 @@ class Poisson(Family):
         rate = self.pair(theta, at)[0] * np.exp(self.pair(move, at)[0])
         return self.at_places(rate, rate, at)
 
-    def between(self, old, new, *, edge):
+    def between(self, old, new, at, *, edge):
         return np.log(new / old)
 
     def free(self, theta, at):

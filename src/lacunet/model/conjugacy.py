@@ -1,7 +1,7 @@
 """Priors, modes, draws and coordinates of all parameters together: each segment asks its family.
 
 Flat vectors are over one layout, (..., size). A layout has one segment for each kind of family, so
-these are loops over kinds, never over numbers.
+these are loops over kinds, never over numbers. `Family` says what each of them means.
 """
 
 from collections.abc import Callable
@@ -10,31 +10,44 @@ from typing import Any
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.model.families import Segment
+from lacunet.model.families import Family
 from lacunet.model.layout import Layout
 
 
 def _joined(
-    layout: Layout, one: Callable[[Segment], FloatArray], like: FloatArray | None = None
+    layout: Layout, method: Callable[..., Any], *vectors: FloatArray, **how: Any
 ) -> FloatArray:
-    """Put the answers of all segments at their places; one segment is the whole vector."""
-    first, *more = layout.segments
-    if not more:
-        return one(first)
-    whole = np.empty(layout.size) if like is None else np.empty_like(like)
+    """Put the answers of all segments at their places; where there is only one, it is all."""
+    only = layout.only
+    if only is not None:
+        answer: FloatArray = getattr(only.family, method.__name__)(*vectors, at=only, **how)
+        return answer
+    whole = np.empty((*vectors[0].shape[:-1], layout.size) if vectors else layout.size)
     for s in layout.segments:
-        whole[..., s.where] = one(s)
+        own = (x[..., s.where] for x in vectors)
+        whole[..., s.where] = getattr(s.family, method.__name__)(*own, at=s, **how)
     return whole
+
+
+def _total(layout: Layout, method: Callable[..., Any], *vectors: FloatArray) -> Any:
+    """Add the answers of all segments."""
+    only = layout.only
+    if only is not None:
+        return getattr(only.family, method.__name__)(*vectors, at=only)
+    return sum(
+        getattr(s.family, method.__name__)(*(x[..., s.where] for x in vectors), at=s)
+        for s in layout.segments
+    )
 
 
 def natural(theta: FloatArray, layout: Layout) -> FloatArray:
     """η(θ); for categories log θ."""
-    return _joined(layout, lambda s: s.family.natural(theta[..., s.where], s), theta)
+    return _joined(layout, Family.natural, theta)
 
 
 def parameters(eta: FloatArray, layout: Layout) -> FloatArray:
     """θ(η)."""
-    return _joined(layout, lambda s: s.family.parameters(eta[..., s.where], s), eta)
+    return _joined(layout, Family.parameters, eta)
 
 
 def has_mode(hyper: FloatArray, layout: Layout) -> bool:
@@ -44,22 +57,22 @@ def has_mode(hyper: FloatArray, layout: Layout) -> bool:
 
 def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
     """N · η(θ): log p of statistics without their base measure."""
-    return sum([s.family.log_density(N[s.where], theta[s.where], s) for s in layout.segments])
+    return float(_total(layout, Family.log_density, N, theta))
 
 
 def in_theta(hyper: FloatArray, layout: Layout) -> FloatArray:
     """What the prior adds to statistics as a density of θ; for categories α − 1."""
-    return _joined(layout, lambda s: s.family.in_theta(hyper[s.where], s))
+    return _joined(layout, Family.in_theta, hyper)
 
 
 def log_prior(theta: FloatArray, hyper: FloatArray, layout: Layout) -> float:
     """Log density of θ with its normalising constant. CH96 eq. 3."""
-    return sum(s.family.log_prior(theta[s.where], hyper[s.where], s) for s in layout.segments)
+    return float(_total(layout, Family.log_prior, theta, hyper))
 
 
 def log_constant(hyper: FloatArray, layout: Layout) -> float:
     """What of the log prior is left without its linear part in η."""
-    return sum(s.family.log_constant(hyper[s.where], s) for s in layout.segments)
+    return float(_total(layout, Family.log_constant, hyper))
 
 
 def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
@@ -79,67 +92,62 @@ def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray
 
 def log_integral(hyper: FloatArray, layout: Layout) -> FloatArray:
     """Log ∫ exp(hyper · η) dφ: (batch, size) → (batch,)."""
-    total = np.zeros(len(hyper))
-    for s in layout.segments:
-        total += s.family.log_integral(hyper[:, s.where], s)
-    return total
+    return np.asarray(_total(layout, Family.log_integral, hyper))
 
 
 def expected_natural(hyper: FloatArray, layout: Layout) -> FloatArray:
     """E[η] under the prior with these hyperparameters."""
-    return _joined(layout, lambda s: s.family.expected_natural(hyper[s.where], s))
+    return _joined(layout, Family.expected_natural, hyper)
 
 
 def mean(hyper: FloatArray, layout: Layout) -> FloatArray:
     """E[θ]."""
-    return _joined(layout, lambda s: s.family.mean(hyper[s.where], s))
+    return _joined(layout, Family.mean, hyper)
 
 
 def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) -> FloatArray:
     """E[T | θ], times the cases of each configuration, (size,)."""
-    return cases * _joined(layout, lambda s: s.family.mean_statistics(theta[s.where], s))
+    return cases * _joined(layout, Family.mean_statistics, theta)
 
 
 def cases(N: FloatArray, layout: Layout) -> FloatArray:
     """How many cases of its configuration statistics stand for, at every position."""
-    return _joined(layout, lambda s: s.family.cases(N[s.where], s))
+    return _joined(layout, Family.cases, N)
 
 
 def draw(hyper: FloatArray, layout: Layout, rng: Any) -> FloatArray:
     """Draw η given hyperparameters, (batch, size)."""
-    return _joined(layout, lambda s: s.family.draw(hyper[:, s.where], s, rng), hyper)
+    return _joined(layout, Family.draw, hyper, rng=rng)
 
 
 def random_theta(layout: Layout, rng: np.random.Generator) -> FloatArray:
     """Draw θ to start from; for categories from the uniform Dirichlet, as CH96 does."""
-    return _joined(layout, lambda s: s.family.random(s, rng))
+    return _joined(layout, Family.random, rng=rng)
 
 
 def maximize(N: FloatArray, pseudo: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
     """M step: the θ that is best for statistics N + pseudo; where there are no cases, θ stays."""
-    best = theta.copy()
-    for s in layout.segments:
-        own = best[s.where]
-        s.family.maximize(N[s.where], pseudo[s.where], own, s)
-        best[s.where] = own
-    return best
+    return _joined(layout, Family.maximize, N, pseudo, theta)
 
 
 def pull_back(theta: FloatArray, g: FloatArray, layout: Layout) -> FloatArray:
     """Jᵀ g, from natural parameters to φ; of statistics, the gradient."""
-    return _joined(layout, lambda s: s.family.pull_back(theta[s.where], g[s.where], s))
+    return _joined(layout, Family.pull_back, theta, g)
 
 
 def push(theta: FloatArray, phi: FloatArray, layout: Layout) -> FloatArray:
     """J φ, from a direction in φ to that of the natural parameters."""
-    return _joined(layout, lambda s: s.family.push(theta[s.where], phi[s.where], s))
+    return _joined(layout, Family.push, theta, phi)
 
 
 def information(theta: FloatArray, N: FloatArray, phi: FloatArray, layout: Layout) -> FloatArray:
     """Curvature that statistics N have in φ, times a direction."""
-    return _joined(
-        layout, lambda s: s.family.information(theta[s.where], N[s.where], phi[s.where], s)
-    )
+    return _joined(layout, Family.information, theta, N, phi)
+
+
+def idle(theta: FloatArray, v: FloatArray, layout: Layout) -> FloatArray:
+    """Project onto directions that change no probability, v measured in that metric."""
+    return _joined(layout, Family.idle, theta, v)
 
 
 def longest_move(layout: Layout, *, edge: bool) -> float:
@@ -149,46 +157,41 @@ def longest_move(layout: Layout, *, edge: bool) -> float:
 
 def slope(theta: FloatArray, gradient: FloatArray, layout: Layout, *, edge: bool) -> FloatArray:
     """Turn the gradient in φ into that of the coordinates (`edge`: of the boundary)."""
-    return _joined(layout, lambda s: s.family.slope(theta[s.where], gradient[s.where], edge=edge))
+    return _joined(layout, Family.slope, theta, gradient, edge=edge)
 
 
 def sharpness(
     theta: FloatArray, N: FloatArray, layout: Layout, *, edge: bool = False
 ) -> FloatArray:
     """Diagonal of a metric for the coordinates: about that of the curvature of statistics N."""
-    return _joined(layout, lambda s: s.family.sharpness(theta[s.where], N[s.where], s, edge=edge))
-
-
-def idle(theta: FloatArray, v: FloatArray, layout: Layout) -> FloatArray:
-    """Project onto directions that change no probability, v measured in that metric."""
-    return _joined(layout, lambda s: s.family.idle(theta[s.where], v[s.where], s))
+    return _joined(layout, Family.sharpness, theta, N, edge=edge)
 
 
 def moved(theta: FloatArray, move: FloatArray, layout: Layout, *, edge: bool = False) -> FloatArray:
     """Move the coordinates, and give the θ that they then say."""
-    return _joined(layout, lambda s: s.family.moved(theta[s.where], move[s.where], s, edge=edge))
+    return _joined(layout, Family.moved, theta, move, edge=edge)
 
 
 def between(old: FloatArray, new: FloatArray, layout: Layout, *, edge: bool) -> FloatArray:
     """Give the move of the coordinates from one θ to another."""
-    return _joined(layout, lambda s: s.family.between(old[s.where], new[s.where], edge=edge))
+    return _joined(layout, Family.between, old, new, edge=edge)
 
 
 def free(theta: FloatArray, layout: Layout) -> tuple[IntArray, IntArray]:
     """Positions of the free coordinates, and of what makes up for each."""
-    found = []
+    parts = []
     for s in layout.segments:
         positions = np.arange(layout.size)[s.where]
-        found.append([positions[x] for x in s.family.free(theta[s.where], s)])
-    own, reference = (np.concatenate(x) for x in zip(*found, strict=True))
+        parts.append([positions[x] for x in s.family.free(theta[s.where], s)])
+    own, reference = (np.concatenate(x) for x in zip(*parts, strict=True))
     return own, reference
 
 
 def log_jacobian(theta: FloatArray, layout: Layout) -> float:
     """Log |dθ/dφ| over the free coordinates."""
-    return sum(s.family.log_jacobian(theta[s.where], s) for s in layout.segments)
+    return float(_total(layout, Family.log_jacobian, theta))
 
 
 def complete_log_det(theta: FloatArray, N: FloatArray, layout: Layout) -> float:
     """Log of the determinant of the curvature of statistics N in free φ."""
-    return sum(s.family.complete_log_det(theta[s.where], N[s.where], s) for s in layout.segments)
+    return float(_total(layout, Family.complete_log_det, theta, N))

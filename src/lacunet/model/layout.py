@@ -79,6 +79,11 @@ class Layout:
             ]
         return tuple(self._segment(kind, at) for kind, at in where)
 
+    @cached_property
+    def only(self) -> Segment | None:
+        """The one segment, if all blocks are of one kind."""
+        return self.segments[0] if len(self.segments) == 1 else None
+
     def _segment(self, kind: Family, where: slice | IntArray) -> Segment:
         variables = np.flatnonzero([own == kind for own in self.kinds])
         used, ij = np.unique(self.ij[where], return_inverse=True)

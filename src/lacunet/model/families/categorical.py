@@ -112,8 +112,12 @@ class Categorical(Family):
         gamma = rng.standard_exponential(len(at.ij))
         return gamma / at.totals(gamma)
 
-    def maximize(self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment) -> None:
-        _kernels().maximize(N, pseudo, at.ij, np.empty(at.configurations), theta)
+    def maximize(
+        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
+    ) -> FloatArray:
+        best = theta.copy()
+        _kernels().maximize(N, pseudo, at.ij, np.empty(at.configurations), best)
+        return best
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
         return g - theta * at.totals(g)
@@ -130,7 +134,9 @@ class Categorical(Family):
     def longest_move(self, *, edge: bool) -> float:
         return 0.5 if edge else 4.0
 
-    def slope(self, theta: FloatArray, gradient: FloatArray, *, edge: bool) -> FloatArray:
+    def slope(
+        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
+    ) -> FloatArray:
         """Dφ/d√θ = 2/√θ."""
         if not edge:
             return gradient
@@ -155,7 +161,7 @@ class Categorical(Family):
         """A step of √θ across zero counts by its size."""
         return self.mean((np.sqrt(theta) + move) ** 2 if edge else theta * np.exp(move), at)
 
-    def between(self, old: FloatArray, new: FloatArray, *, edge: bool) -> FloatArray:
+    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
         if edge:
             return np.sqrt(new) - np.sqrt(old)
         move = np.zeros_like(old)

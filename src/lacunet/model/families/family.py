@@ -137,8 +137,10 @@ class Family(ABC):
     # The maximum, and the way to it
 
     @abstractmethod
-    def maximize(self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment) -> None:
-        """Put the θ that is best for statistics N + pseudo into `theta`; without cases it stays."""
+    def maximize(
+        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
+    ) -> FloatArray:
+        """Give the θ that is best for statistics N + pseudo; without cases it stays."""
 
     @abstractmethod
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
@@ -161,7 +163,9 @@ class Family(ABC):
         """How far a coordinate may move in one step; beyond it a quadratic model says nothing."""
 
     @abstractmethod
-    def slope(self, theta: FloatArray, gradient: FloatArray, *, edge: bool) -> FloatArray:
+    def slope(
+        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
+    ) -> FloatArray:
         """Turn the gradient in φ into that of the coordinates."""
 
     @abstractmethod
@@ -177,7 +181,7 @@ class Family(ABC):
         """Move the coordinates, and give the θ that they then say."""
 
     @abstractmethod
-    def between(self, old: FloatArray, new: FloatArray, *, edge: bool) -> FloatArray:
+    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
         """Give the move from one θ to another."""
 
     @abstractmethod
