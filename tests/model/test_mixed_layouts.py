@@ -92,7 +92,7 @@ def test_vectors_are_those_of_each_configuration(world):
     for edge in (False, True):
         each[f"slope {edge}"] = (
             conjugacy.slope(theta, phi, LAYOUT, edge=edge),
-            lambda f, p, a, edge=edge: f.slope(theta[p], phi[p], edge=edge),
+            lambda f, p, a, edge=edge: f.slope(theta[p], phi[p], a, edge=edge),
         )
         each[f"sharpness {edge}"] = (
             conjugacy.sharpness(theta, N, LAYOUT, edge=edge),
@@ -104,7 +104,7 @@ def test_vectors_are_those_of_each_configuration(world):
         )
         each[f"between {edge}"] = (
             conjugacy.between(theta, other, LAYOUT, edge=edge),
-            lambda f, p, a, edge=edge: f.between(theta[p], other[p], edge=edge),
+            lambda f, p, a, edge=edge: f.between(theta[p], other[p], a, edge=edge),
         )
     for name, (whole, one) in each.items():
         assert whole.shape == (LAYOUT.size,), name
