@@ -1,7 +1,5 @@
 """What a person sees of a table: where it came from, its columns, its holes."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from lacunet.tabular import Grid
@@ -16,15 +14,19 @@ NAME_WIDTH = 32  # characters for a column name
 COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights"}
 
 
-def audit_grid(table: Table) -> Grid:
+def audit_grid(table: "Table") -> Grid:
     """One row per column: its states, and how much of it is missing."""
-    return Grid(
-        f"{table.source}: {sizes(table)}",
-        ("column", "states", "", "missing"),
-        tuple(_lines(table)),
-        frozenset({0, 2}),
-        table.notes,
-    )
+    rows = [
+        (
+            shorten(column.name, NAME_WIDTH),
+            str(len(column.states)),
+            shorten(", ".join(column.labels), WIDTH),
+            f"{share:.1%}" if share else "–",
+        )
+        for column, share in zip(table.columns, table.missing, strict=True)
+    ]
+    title, header = f"{table.source}: {sizes(table)}", ("column", "states", "", "missing")
+    return Grid(title, header, tuple(rows), frozenset({0, 2}), table.notes)
 
 
 def shorten(text: str, width: int) -> str:
@@ -36,7 +38,7 @@ def shorten(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def sizes(table: Table) -> str:
+def sizes(table: "Table") -> str:
     """Say how many rows there are, and what they weigh."""
     text = f"{table.rows:,} rows, {table.distinct_rows:,} distinct"
     if table.weights is not None:
@@ -44,24 +46,11 @@ def sizes(table: Table) -> str:
     return text
 
 
-def holes(table: Table) -> str:
+def holes(table: "Table") -> str:
     """Say how many columns there are, and how much of them is missing."""
     columns = f"{len(table.columns)} column{'s' * (len(table.columns) > 1)}"
     if table.complete:
         return f"{columns}, no cell missing"
     share = float(table.missing.mean())
-    return (
-        f"{columns}, {f'{share:.1%}' if share >= SMALL else f'<{SMALL:.1%}'} of the cells missing"
-    )
-
-
-def _lines(table: Table) -> list[tuple[str, str, str, str]]:
-    return [
-        (
-            shorten(column.name, NAME_WIDTH),
-            str(len(column.states)),
-            shorten(", ".join(column.labels), WIDTH),
-            f"{share:.1%}" if share else "–",
-        )
-        for column, share in zip(table.columns, table.missing, strict=True)
-    ]
+    text = f"{share:.1%}" if share >= SMALL else f"<{SMALL:.1%}"
+    return f"{columns}, {text} of the cells missing"

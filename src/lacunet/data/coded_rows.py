@@ -4,14 +4,12 @@ Nothing is refused here because it looks odd: that is for the caller to say. Wha
 at all still is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lacunet.arrays import BoolArray, CodeArray
 from lacunet.data import column_checks as checks
 from lacunet.data.discover import MISSING, UNKNOWN, Coding, infer, is_missing, match
 from lacunet.data.encode import ColumnEncoder
@@ -20,9 +18,6 @@ from lacunet.data.source import Source, open_source
 from lacunet.data.table import Column
 from lacunet.errors import DataError
 from lacunet.state import State
-
-if TYPE_CHECKING:
-    from lacunet.arrays import BoolArray, CodeArray
 
 
 @dataclass(frozen=True)
@@ -70,28 +65,27 @@ def code_rows(
     ([[0, 0], [1, -1], [0, 1]], (5, 7))
     """
     opened = open_source(source)
-    names = [
-        opened.columns[i] for i in (range(len(opened.columns)) if columns is None else columns)
-    ]
+    names = opened.columns if columns is None else [opened.columns[i] for i in columns]
     if not names:
         raise DataError(f"{opened.name} has no columns. Give a table with at least one.")
-    encoders = tuple(ColumnEncoder(name) for name in names)
-    reading = Reading(opened, encoders, {}, frozenset(), None, given=True)
-    codes = np.concatenate([batch for batch, _ in reading.batches()])
+    reading = Reading(opened, names, {})
+    codes = reading.codes()
     codes = codes if keep is None else codes[keep]
     given = [None] * len(names) if states is None else states
     codings = [
         _coding(encoder, codes[:, j], states_, opened)
-        for j, (encoder, states_) in enumerate(zip(encoders, given, strict=True))
+        for j, (encoder, states_) in enumerate(zip(reading.encoders, given, strict=True))
     ]
     unseen = [
-        Unseen(name, opened.where(encoder.raw.rows[i]), encoder.raw.values[i], coding.states)
-        for name, encoder, coding in zip(names, encoders, codings, strict=True)
+        Unseen(
+            encoder.name, opened.where(encoder.raw.rows[i]), encoder.raw.values[i], coding.states
+        )
+        for encoder, coding in zip(reading.encoders, codings, strict=True)
         for i, code in enumerate(coding.codes)
         if code == UNKNOWN
     ]
-    described = [Column(name, coding.states) for name, coding in zip(names, codings, strict=True)]
-    return Rows(tuple(described), np.maximum(recoded(codes, codings), -1), tuple(unseen))
+    described = tuple(Column(name, c.states) for name, c in zip(names, codings, strict=True))
+    return Rows(described, np.maximum(recoded(codes, codings), -1), tuple(unseen))
 
 
 def _coding(
@@ -110,9 +104,7 @@ def _coding(
         if coding.states:
             checks.check_finite(name, raw, coding.states, source)
     if not coding.states:
-        raise DataError(
-            f"column {name!r} has no observed value: every cell is missing. Leave it out."
-        )
+        raise DataError(f"column {name!r} {checks.NOTHING}. Leave it out.")
     checks.check_number_of_states(name, coding.states)
     every = [-1] * len(raw.values)
     for i, code in zip(left, coding.codes, strict=True):

@@ -1,24 +1,19 @@
 """What a column must be like to be used, and what to say when it is not."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from lacunet.data.audit import shorten
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
+from lacunet.data.source import Source
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State, label
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lacunet.data.source import Source
-
 MOST_STATES = 1_000
 MOST_NUMBERS = 20  # different non-integral numbers; beyond that it is a measurement, not a category
+NOTHING = "has no observed value: every cell is missing"
 FEWEST_ROWS = 3  # below this every column looks like an identifier
 FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the usual form
 
@@ -30,27 +25,23 @@ def check_inferred(
     states = coding.states
     seen = [i for i, code in enumerate(coding.codes) if code >= 0]
     observed = int(raw.counts[seen].sum())
-    out = f"xclude it with --exclude {shlex.quote(name)}."
     if not states:
-        raise DataError(f"column {name!r} has no observed value: every cell is missing. E{out}")
+        raise unusable(name, NOTHING)
     if len(states) == 1:
-        raise DataError(
-            f"column {name!r} has only one state, {shown(states)}, so nothing can be learned "
-            f"from it. E{out}"
-        )
+        one = f"has only one state, {shown(states)}"
+        raise unusable(name, f"{one}, so nothing can be learned from it")
     check_finite(name, raw, states, source)
     if looks_continuous(states):
         at = next(i for i in seen if not float(raw.values[i]).is_integer())
-        raise DataError(
-            f"column {name!r} holds continuous numbers: {len(states):,} different values, such as "
-            f"{label(raw.values[at])} in {source.where(raw.rows[at])}. Put them into a few "
-            f"bins first, or e{out}"
+        raise unusable(
+            name,
+            f"holds continuous numbers: {len(states):,} different values, such as "
+            f"{label(raw.values[at])} in {source.where(raw.rows[at])}",
+            "Put them into a few bins first",
         )
     if looks_like_identifier(states, observed, weighted=weighted):
-        raise DataError(
-            f"column {name!r} has {observed:,} different values in {observed:,} observed rows, so "
-            f"it looks like an identifier. E{out}"
-        )
+        values = f"has {observed:,} different values in {observed:,} observed rows"
+        raise unusable(name, f"{values}, so it looks like an identifier")
     check_number_of_states(name, states)
 
 
@@ -77,14 +68,11 @@ def looks_like_identifier(states: Sequence[State], observed: int, *, weighted: b
 
 def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:
     """Refuse a categorical column that declares too little or too much."""
-    out = f"xclude it with --exclude {shlex.quote(name)}."
     if all(code < 0 for code in coding.codes):
-        raise DataError(f"column {name!r} has no observed value: every cell is missing. E{out}")
+        raise unusable(name, NOTHING)
     if len(states) == 1:
-        raise DataError(
-            f"column {name!r} declares only one category, {shown(states)}, so nothing can be "
-            f"learned from it. E{out}"
-        )
+        one = f"declares only one category, {shown(states)}"
+        raise unusable(name, f"{one}, so nothing can be learned from it")
     check_number_of_states(name, states)
 
 
@@ -93,11 +81,12 @@ def check_known(name: str, raw: RawValues, coding: Coding, source: Source) -> No
     if UNKNOWN not in coding.codes:
         return
     at = coding.codes.index(UNKNOWN)
-    text = label(raw.values[at]).strip()
+    value = raw.values[at]
+    value = value.strip() if isinstance(value, str) else value
     raise DataError(
-        f"column {name!r}, {source.where(raw.rows[at])}: {shown([_stripped(raw.values[at])])} "
-        f"is not one of its {len(coding.states)} states {shown(coding.states)}. Declare it with "
-        f"--missing {shlex.quote(shorten(text, 40))}, or add it to the states."
+        f"column {name!r}, {source.where(raw.rows[at])}: {shown([value])} is not one of its "
+        f"{len(coding.states)} states {shown(coding.states)}. Declare it with "
+        f"--missing {shlex.quote(shorten(label(value), 40))}, or add it to the states."
     )
 
 
@@ -118,20 +107,18 @@ def check_has(names: Iterable[str], source: Source) -> None:
 def _not_there(name: str, source: Source) -> str:
     close = difflib.get_close_matches(str(name), source.columns, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return (
-        f"there is no column {name!r} in {source.name}.{hint} Its columns are "
-        f"{shown(source.columns)}."
-    )
+    listed = f"Its columns are {shown(source.columns)}."
+    return f"there is no column {name!r} in {source.name}.{hint} {listed}"
 
 
 def check_number_of_states(name: str, states: Sequence[State]) -> None:
     """Refuse more states than any table could hold for every class."""
     if len(states) > MOST_STATES:
-        raise DataError(
-            f"column {name!r} has more than {MOST_STATES:,} states ({len(states):,} found). "
-            f"Group them first, or exclude it with --exclude {shlex.quote(name)}."
-        )
+        why = f"has more than {MOST_STATES:,} states ({len(states):,} found)"
+        raise unusable(name, why, "Group them first")
 
 
-def _stripped(value: State) -> State:
-    return value.strip() if isinstance(value, str) else value
+def unusable(name: str, why: str, instead: str = "") -> DataError:
+    """Say why a column cannot be used; `instead` is what helps, beside leaving it out."""
+    step = f"{instead}, or exclude" if instead else "Exclude"
+    return DataError(f"column {name!r} {why}. {step} it with --exclude {shlex.quote(name)}.")

@@ -1,16 +1,11 @@
 """Small data sets that come with the package."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lacunet.data.read import read_table
+from lacunet.data.table import Table
 from lacunet.errors import OptionError
-
-if TYPE_CHECKING:
-    from lacunet.data.table import Table
 
 # Name of the column that holds the number of people behind a line, where there is one.
 DATASETS: dict[str, str | None] = {

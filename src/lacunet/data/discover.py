@@ -4,20 +4,15 @@ Values come as text (CSV cells, text columns) or typed. Text is typed per column
 numbers, true/false, or plain text. So the same data give the same states whatever they are kept in.
 """
 
-from __future__ import annotations
-
 import math
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lacunet.arrays import IntArray
 from lacunet.data.audit import shorten
 from lacunet.state import State, label
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from lacunet.arrays import IntArray
 
 MISSING = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
 

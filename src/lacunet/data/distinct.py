@@ -5,16 +5,13 @@ need, rows are compared and sorted as numbers; the order of the words is the lex
 the codes.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 Merged: TypeAlias = tuple[CodeArray, FloatArray, IntArray]
 
@@ -58,11 +55,7 @@ def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
     """
     keys: list[NDArray[Any]] = [*pack(codes), weight]
     order = np.lexsort(keys[::-1])
-    first = np.zeros(len(order), np.bool_)
-    first[0] = True
-    for key in keys:
-        ordered = key[order]
-        first[1:] |= ordered[1:] != ordered[:-1]
+    first = _firsts(len(codes), (key[order] for key in keys))
     copies = np.add.reduceat(copies[order], np.flatnonzero(first))
     kept = order[first]
     return _taken(codes, kept), weight[kept], copies
@@ -72,12 +65,18 @@ def collapse(
     codes: CodeArray, weight: FloatArray, copies: IntArray
 ) -> tuple[CodeArray, FloatArray]:
     """Merge sorted rows equal in codes; their count is the sum of weight × copies."""
-    first = np.zeros(len(codes), np.bool_)
-    first[0] = True
-    for column in codes.T:
-        first[1:] |= column[1:] != column[:-1]
+    first = _firsts(len(codes), codes.T)
     counts: FloatArray = np.add.reduceat(weight * copies, np.flatnonzero(first))
     return (codes if first.all() else codes[first]), counts
+
+
+def _firsts(rows: int, columns: Iterable[NDArray[Any]]) -> BoolArray:
+    """Mark the first of each run of equal rows; a row is one entry of each column (rows,)."""
+    first = np.zeros(rows, np.bool_)
+    first[0] = True
+    for column in columns:
+        first[1:] |= column[1:] != column[:-1]
+    return first
 
 
 def _taken(codes: CodeArray, kept: IntArray) -> CodeArray:

@@ -1,22 +1,15 @@
 """From batches of raw values to small integers, one column at a time."""
 
-from __future__ import annotations
-
-import shlex
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from lacunet.arrays import FloatArray
+from lacunet.data.column_checks import unusable
 from lacunet.data.discover import MISSING, RawValues
+from lacunet.data.source import Source
 from lacunet.errors import DataError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from lacunet.arrays import FloatArray
-    from lacunet.data.source import Source
-    from lacunet.state import State
+from lacunet.state import State
 
 # Values that a column may show before reading stops: enough to leave room for several spellings of
 # each of the 1,000 states that are allowed, few enough to refuse a long identifier early.
@@ -63,7 +56,9 @@ class ColumnEncoder:
             numbers = values.cast(self._known, strict=False).to_physical()
             if numbers.null_count() != values.null_count():
                 return None
-            return _filled(numbers)
+            if numbers.null_count():
+                numbers = numbers.cast(pl.Int16).fill_null(-1)
+            return numbers.to_numpy().astype(np.int16)
         different, place = np.unique(values.drop_nulls().to_numpy(), return_inverse=True)
         known = [self._numbers.get(value.item(), -1) for value in different]
         if -1 in known:
@@ -83,12 +78,6 @@ class ColumnEncoder:
             self._known = pl.Enum([str(value) for value in self._numbers])
 
 
-def _filled(numbers: pl.Series) -> NDArray[np.int16]:
-    if numbers.null_count():
-        numbers = numbers.cast(pl.Int16).fill_null(-1)
-    return numbers.to_numpy().astype(np.int16)
-
-
 def read_weights(series: pl.Series, row: int, source: Source) -> FloatArray:
     """Read a batch of the weight column; every weight must be a finite number, not negative."""
 
@@ -104,9 +93,7 @@ def read_weights(series: pl.Series, row: int, source: Source) -> FloatArray:
     elif not series.dtype.is_numeric() and series.dtype != pl.Null:
         raise refuse(0, f"{series[0]!r} is not a number")
     numbers = series.cast(pl.Float64, strict=False)
-    wrong = (
-        numbers.is_null() | numbers.is_nan() | numbers.is_infinite() | (numbers < 0)
-    ).fill_null(True)
+    wrong = (~numbers.is_finite() | (numbers < 0)).fill_null(True)
     if wrong.any():
         at = int(wrong.arg_max() or 0)
         value = series[at]
@@ -129,8 +116,5 @@ def _plain(series: pl.Series, source: Source) -> pl.Series:
         return series.cast(pl.Float64)
     if kind in (pl.Categorical, pl.Enum, pl.Int128, pl.Null, pl.Date, pl.Datetime, pl.Time):
         return series.cast(pl.String)
-    raise DataError(
-        f"column {series.name!r} of {source.name} holds {kind}; text, integers, numbers, booleans, "
-        "categories and dates are allowed. Convert it, or exclude it with --exclude "
-        f"{shlex.quote(series.name)}."
-    )
+    allowed = "text, integers, numbers, booleans, categories and dates are allowed"
+    raise unusable(series.name, f"of {source.name} holds {kind}; {allowed}", "Convert it")

@@ -1,21 +1,16 @@
 """The door to dataframes: pandas, PyArrow and what else narwhals knows, and NumPy arrays."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from lacunet.data.source import FrameSource, Source, check_frame_names, slices
 from lacunet.errors import DataError
 from lacunet.state import State, label
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 
 def open_frame(native: object) -> Source:
@@ -32,24 +27,19 @@ def open_frame(native: object) -> Source:
         ) from None
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect("polars")
-    labels = tuple(frame.columns)
-    columns = check_frame_names(list(labels), kind)
+    columns = check_frame_names(list(frame.columns), kind)
+    own = dict(zip(columns, frame.columns, strict=True))  # how the dataframe itself calls them
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        picked = [(name, labels[columns.index(name)]) for name in wanted]
         for rows in slices(len(frame), len(wanted)):
             part = frame[rows]
-            yield pl.DataFrame(
-                [
-                    _series(part.get_column(at), name in categories).alias(name)
-                    for name, at in picked
-                ]
-            )
+            series = {name: part.get_column(own[name]) for name in wanted}
+            yield pl.DataFrame({n: _series(s, n in categories) for n, s in series.items()})
 
     categories = {
         name: states
-        for name, at in zip(columns, labels, strict=True)
-        if (states := _categories(frame.get_column(at).to_native())) is not None
+        for name, its in own.items()
+        if (states := _categories(frame.get_column(its).to_native())) is not None
     }
     return FrameSource(kind, columns, batches, categories)
 
@@ -69,20 +59,15 @@ def open_array(array: NDArray[Any]) -> Source:
     columns = tuple(f"x{i}" for i in range(1, array.shape[1] + 1))
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        places = [columns.index(name) for name in wanted]
         for rows in slices(len(array), len(wanted)):
-            part = array[rows]
-            yield pl.DataFrame(
-                [_values(n, part[:, i]) for n, i in zip(wanted, places, strict=True)]
-            )
+            yield pl.DataFrame({n: _values(array[rows, columns.index(n)]) for n in wanted})
 
     return FrameSource("NumPy array", columns, batches)
 
 
-def _values(name: str, values: NDArray[Any]) -> pl.Series:
-    if values.dtype.kind == "O":
-        return _texts(values.tolist()).alias(name)
-    return pl.Series(name, np.ascontiguousarray(values))
+def _values(values: NDArray[Any]) -> pl.Series:
+    objects = values.dtype.kind == "O"
+    return _texts(values.tolist()) if objects else pl.Series(np.ascontiguousarray(values))
 
 
 def _series(series: nw.Series[Any], categorical: bool) -> pl.Series:

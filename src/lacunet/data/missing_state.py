@@ -1,7 +1,5 @@
 """Holes as answers: a missing cell as one more state of its column, or as a column of its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,19 +48,13 @@ def missing_as_state(table: Table) -> Table:
 
     The new state comes last, so the codes of all others stay. Rows that differed still differ.
     """
-    holes = np.any(table.codes < 0, axis=0).tolist()
-    names = [missing_state(c) if hole else "" for c, hole in zip(table.columns, holes, strict=True)]
-    columns = tuple(
-        Column(c.name, (*c.states, name)) if name else c
-        for c, name in zip(table.columns, names, strict=True)
-    )
-    changed = [
-        f"column '{c.name}': a missing cell counts as its state '{name}'."
-        for c, name in zip(columns, names, strict=True)
-        if name
-    ]
+    columns, changed = list(table.columns), []
+    for j in np.flatnonzero((table.codes < 0).any(axis=0)):
+        column, name = columns[j], missing_state(columns[j])
+        columns[j] = Column(column.name, (*column.states, name))
+        changed.append(f"column '{column.name}': a missing cell counts as its state '{name}'.")
     notes = (*table.notes, *(changed or ["no cell is missing: no column gets a state for it."]))
-    return with_missing_states(replace(table, columns=columns, notes=notes))
+    return with_missing_states(replace(table, columns=tuple(columns), notes=notes))
 
 
 def with_missing_states(table: Table) -> Table:

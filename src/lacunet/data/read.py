@@ -1,13 +1,13 @@
 """Read data with holes from files and dataframes."""
 
-from __future__ import annotations
-
-import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
+from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import column_checks as checks
 from lacunet.data.discover import MISSING, Coding, infer, is_missing, markers, match, shown
 from lacunet.data.distinct import DistinctRows, merge, smallest
@@ -16,11 +16,6 @@ from lacunet.data.source import Source, open_source
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from lacunet.arrays import CodeArray, FloatArray
 
 T = TypeVar("T", str, State)
 
@@ -67,14 +62,7 @@ def read_table(
     opened = open_source(source)
     wanted = None if columns is None else _listed(columns)
     names = _chosen(opened, weights, wanted, _listed(exclude), states)
-    reading = Reading(
-        opened,
-        tuple(ColumnEncoder(name) for name in names),
-        opened.categories if states is None else states,
-        markers(_listed(missing)),
-        weights,
-        given=states is not None,
-    )
+    reading = Reading(opened, names, states, markers(_listed(missing)), weights)
     rows = DistinctRows()
     for batch, weight in reading.batches():
         rows.add(batch, weight)
@@ -90,19 +78,13 @@ def read_table(
 
 
 def read_rows(
-    source: object,
-    states: Mapping[str, Sequence[State]],
-    *,
-    missing: Sequence[State] = (),
+    source: object, states: Mapping[str, Sequence[State]], *, missing: Sequence[State] = ()
 ) -> CodeArray:
     """Read the codes of every row in the order of the source, (rows, len(states)); -1 = missing."""
     opened = open_source(source)
     names = _chosen(opened, None, None, (), states)
-    encoders = tuple(ColumnEncoder(name) for name in names)
-    extra = markers(_listed(missing))
-    reading = Reading(opened, encoders, states, extra, None, given=True)
-    blocks = [batch for batch, _ in reading.batches()]
-    return recoded(np.concatenate(blocks), reading.codings())
+    reading = Reading(opened, names, states, markers(_listed(missing)))
+    return recoded(reading.codes(), reading.codings())
 
 
 @dataclass(frozen=True)
@@ -110,16 +92,23 @@ class Reading:
     """One pass over a source."""
 
     source: Source
-    encoders: tuple[ColumnEncoder, ...]  # one per used column
-    declared: Mapping[str, Sequence[State]]  # states that are not to be inferred
-    missing: frozenset[str]
-    weights: str | None
-    given: bool  # the states come from a model, so the data need not look plausible
+    names: Sequence[str]  # the used columns
+    states: Mapping[str, Sequence[State]] | None = None  # of a model: the data may look odd then
+    missing: frozenset[str] = frozenset()
+    weights: str | None = None
+
+    @cached_property
+    def encoders(self) -> list[ColumnEncoder]:
+        """One per used column."""
+        return [ColumnEncoder(name) for name in self.names]
+
+    def codes(self) -> CodeArray:
+        """Give provisional codes of all rows, (rows, n)."""
+        return np.concatenate([batch for batch, _ in self.batches()])
 
     def batches(self) -> Iterator[tuple[CodeArray, FloatArray]]:
         """Give, batch by batch, provisional codes (rows, n) and weights (rows,)."""
-        names = [encoder.name for encoder in self.encoders]
-        wanted = names if self.weights is None else [*names, self.weights]
+        wanted = self.names if self.weights is None else [*self.names, self.weights]
         row = 0
         for frame in self.source.batches(wanted):
             if not len(frame):
@@ -135,11 +124,8 @@ class Reading:
                     coded.append(encoder.encode(frame[encoder.name], row, self.source))
                 except TooManyValuesError:
                     self._coding(encoder)  # says what is wrong with the column, if it can
-                    raise DataError(
-                        f"column {encoder.name!r} has more than {len(encoder.raw.values):,} "
-                        f"different values. Exclude it with --exclude "
-                        f"{shlex.quote(encoder.name)}."
-                    ) from None
+                    why = f"has more than {len(encoder.raw.values):,} different values"
+                    raise checks.unusable(encoder.name, why) from None
             kind = smallest(max(len(encoder.raw.values) for encoder in self.encoders))
             yield np.stack(coded, axis=1, dtype=kind), weight
             row += len(frame)
@@ -152,31 +138,28 @@ class Reading:
 
     def _coding(self, encoder: ColumnEncoder) -> Coding:
         name, raw = encoder.name, encoder.raw
-        if name not in self.declared:
+        declared = self.source.categories if self.states is None else self.states
+        if name not in declared:
             coding = infer(raw.values, self.missing)
             checks.check_inferred(name, raw, coding, self.source, weighted=self.weights is not None)
             return coding
-        states = self.declared[name]
-        if not self.given:  # categories of a dataframe: a marker among them is still a hole
+        states = declared[name]
+        if self.states is None:  # categories of a dataframe: a marker among them is still a hole
             states = [s for s in states if not is_missing(s, self.missing | MISSING)]
         coding = match(raw.values, states, self.missing)
         checks.check_known(name, raw, coding, self.source)
-        if not self.given:
+        if self.states is None:
             checks.check_categories(name, states, coding)
         return coding
 
     def notes(self, codings: Sequence[Coding]) -> list[str]:
         """Say which declared categories do not occur."""
-        if self.given:
+        if self.states is not None:
             return []
-        unused = {
-            encoder.name: [s for k, s in enumerate(coding.states) if k not in coding.codes]
-            for encoder, coding in zip(self.encoders, codings, strict=True)
-        }
         return [
-            f"column {name!r}: declared but never observed: {shown(states)}."
-            for name, states in unused.items()
-            if states
+            f"column {name!r}: declared but never observed: {shown(unused)}."
+            for name, coding in zip(self.names, codings, strict=True)
+            if (unused := [s for k, s in enumerate(coding.states) if k not in coding.codes])
         ]
 
 
@@ -212,9 +195,8 @@ def _chosen(
         names = list(states)
     else:
         checks.check_names(columns or (), "--columns", source)
-        names = [n for n in (source.columns if columns is None else columns) if n not in exclude]
-        if columns is None:
-            names = [n for n in names if n != weights]
+        others = [n for n in source.columns if n != weights]
+        names = [n for n in (others if columns is None else columns) if n not in exclude]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise OptionError(f"--columns names {twice!r} twice. Name it once.")

@@ -4,23 +4,19 @@ A source knows its column names and gives its rows in batches, so that no more t
 values is in memory at a time.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from lacunet.data.text import open_text
 from lacunet.errors import DataError
-
-if TYPE_CHECKING:
-    from lacunet.state import State
+from lacunet.state import State
 
 CELLS = 1 << 18  # cells per batch: as text, some megabytes
 TEXT = (".csv", ".tsv", ".txt")
@@ -45,7 +41,7 @@ class Source(Protocol):
     def categories(self) -> Mapping[str, tuple[State, ...]]:
         """Declared categories of categorical columns, in their declared order."""
 
-    def batches(self, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+    def batches(self, wanted: Sequence[str], /) -> Iterator[pl.DataFrame]:
         """Give the wanted columns, some rows at a time, in the order of the source."""
 
     def where(self, row: int) -> str:
@@ -58,12 +54,8 @@ class FrameSource:
 
     name: str
     columns: tuple[str, ...]
-    _batches: Batches
+    batches: Batches
     categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
-
-    def batches(self, wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Give the wanted columns, some rows at a time, in the order of the source."""
-        return self._batches(wanted)
 
     def where(self, row: int) -> str:
         """Say where a row is; the first row is 1."""
@@ -79,11 +71,9 @@ def open_source(source: object) -> Source:
     if isinstance(source, pl.DataFrame):
         return _open_lazy(source.lazy(), "polars DataFrame", sliced=True)
     # narwhals has one door, and only those who use another dataframe pay for opening it.
-    from lacunet.data import frames
+    from lacunet.data.frames import open_array, open_frame
 
-    return (
-        frames.open_array(source) if isinstance(source, np.ndarray) else frames.open_frame(source)
-    )
+    return open_array(source) if isinstance(source, np.ndarray) else open_frame(source)
 
 
 def slices(rows: int, columns: int) -> Iterator[slice]:

@@ -1,24 +1,18 @@
 """A table of categorical data with holes, as distinct rows and their counts."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.audit import audit_grid
 from lacunet.data.distinct import collapse, merge, smallest
 from lacunet.errors import DataError
 from lacunet.state import State, label
 from lacunet.tabular import Grid, Printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from lacunet.arrays import CodeArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ class Table(Printable):
         columns: Sequence[Column] | None = None,
         counts: ArrayLike | None = None,
         source: str = "codes",
-    ) -> Table:
+    ) -> Self:
         """Make a table of rows that are coded already.
 
         Parameters
@@ -86,9 +80,8 @@ class Table(Printable):
         given = _checked_codes(codes, source)
         top = given.max(axis=0)
         if columns is None:
-            columns = [
-                Column(f"x{i}", tuple(range(max(int(t), 0) + 1))) for i, t in enumerate(top, 1)
-            ]
+            tops = np.maximum(top, 0).tolist()
+            columns = [Column(f"x{i}", tuple(range(t + 1))) for i, t in enumerate(tops, 1)]
         _check_columns(columns, top, source)
         weight = _checked_counts(counts, len(given), source)
         kind = smallest(max(len(column.states) for column in columns))
@@ -105,7 +98,7 @@ class Table(Printable):
         source: str,
         weights: str | None = None,
         notes: Sequence[str] = (),
-    ) -> Table:
+    ) -> Self:
         """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
         rows = int(copies.sum())
         empty = int(copies[(codes < 0).all(axis=1)].sum())

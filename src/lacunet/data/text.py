@@ -5,24 +5,19 @@ a word: rows that are too short, and blank lines. Pieces with quotation marks go
 csv module, which also reads the marks that Polars refuses (`5" pipe`, `"a" ,b`).
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
 
 from lacunet.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from lacunet.state import State
+from lacunet.state import State
 
 SEPARATORS = (",", ";", "\t", "|")
 PIECE = 1 << 18  # bytes per piece: short cells take some ten times that while they are parsed
@@ -141,17 +136,26 @@ class TextFile:
 
     def _records(self, file: BinaryIO, piece: bytes, row: int) -> Iterator[list[str]]:
         """Parse a piece with the csv module, reading on to the end of its last record."""
-        lines = _Lines(self, file, piece, row)
+        first, left, ended = row, [*io.BytesIO(piece)][::-1], False
+
+        def lines() -> Iterator[str]:
+            # The csv module asks for a line only when it needs one, so after a complete record
+            # the file stands exactly at the start of the next.
+            nonlocal ended
+            while line := left.pop() if left else self._next_line(file, first):
+                yield line.decode()
+            ended = True
+
         # Spaces before a cell belong to it, unless a quotation mark follows: `a, "b, c"`.
         spaced = re.search(rb'(?:^|[,;|\t])[ ]+"', piece, re.MULTILINE) is not None
-        reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=spaced)
+        reader = csv.reader(lines(), delimiter=self.separator, skipinitialspace=spaced)
         last_line = 0
         try:
             for record in reader:
                 row += 1
                 if reader.line_num > last_line + 1:
                     self.lines_are_rows = False
-                if lines.ended:  # the reader asked for more, so a cell is still open
+                if ended:  # the reader asked for more, so a cell is still open
                     raise self._unclosed(row)
                 last_line = reader.line_num
                 cells = record or [""]
@@ -165,7 +169,7 @@ class TextFile:
                     raise self._ragged(row, len(cells))
                 else:
                     yield cells
-                if lines.done:
+                if not left:
                     return
         except csv.Error as error:
             if "field limit" in str(error):
@@ -174,17 +178,20 @@ class TextFile:
                 f"{self.name}, {self.where(row + 1)}: {error}. Save the file again as CSV."
             ) from None
 
+    def _next_line(self, file: BinaryIO, row: int) -> bytes:
+        at = file.tell()
+        line = file.readline()
+        self.check_bytes(line, at, row)
+        return line
+
     def _ragged(self, row: int, cells: int) -> DataError:
-        more = cells > len(self.columns)
-        step = (
-            f"Put cells that contain the separator {self.separator!r} in quotation marks."
-            if more
-            else "Fill the row up; a missing value is an empty cell, not one left out."
-        )
-        columns = f"{len(self.columns)} column" + "s" * (len(self.columns) != 1)
+        wanted = len(self.columns)
+        step = "Fill the row up; a missing value is an empty cell, not one left out."
+        if cells > wanted:
+            step = f"Put cells that contain the separator {self.separator!r} in quotation marks."
         return DataError(
             f"{self.name}, {self.where(row)}: {cells} cell{'s' * (cells != 1)}, but the header has "
-            f"{columns}. {step}"
+            f"{wanted} column{'s' * (wanted != 1)}. {step}"
         )
 
     def _blank_line(self, row: int) -> DataError:
@@ -199,35 +206,6 @@ class TextFile:
             f"{self.name}, row {row}: a quotation mark is opened and never closed. Close it, or "
             'write a mark that belongs to the text as "".'
         )
-
-
-class _Lines:
-    """Lines of a piece, then on demand further lines of the file.
-
-    The csv module asks for a line only when it needs one, so after a complete record the file
-    stands exactly at the start of the next.
-    """
-
-    def __init__(self, text: TextFile, file: BinaryIO, piece: bytes, row: int) -> None:
-        self._text, self._file, self._row = text, file, row
-        self._lines = [*io.BytesIO(piece)][::-1]
-        self.ended = False  # whether a line was asked for after the last one
-
-    @property
-    def done(self) -> bool:
-        """Whether the piece is used up."""
-        return not self._lines
-
-    def __iter__(self) -> Iterator[str]:
-        while line := self._lines.pop() if self._lines else self._more():
-            yield line.decode()
-        self.ended = True
-
-    def _more(self) -> bytes:
-        at = self._file.tell()
-        line = self._file.readline()
-        self._text.check_bytes(line, at, self._row)
-        return line
 
 
 def open_text(path: Path) -> TextFile:

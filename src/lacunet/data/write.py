@@ -1,25 +1,18 @@
 """Write tables: the input with columns added, and coded rows as labels."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from lacunet.arrays import CodeArray
 from lacunet.data.source import ARROW, PARQUET, open_source, slices
+from lacunet.data.table import Column
 from lacunet.errors import DataError, OptionError
-from lacunet.files import atomic_path, check_file
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from lacunet.arrays import CodeArray
-    from lacunet.data.table import Column
+from lacunet.files import StrPath, atomic_path, check_file
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (*SEPARATORS, *PARQUET, *ARROW)
@@ -31,7 +24,7 @@ def column_names(source: object) -> list[str]:
 
 
 def append_columns(
-    source: object, new: Mapping[str, Sequence[Any] | NDArray[Any]], out: str | os.PathLike[str]
+    source: object, new: Mapping[str, Sequence[Any] | NDArray[Any]], out: StrPath
 ) -> None:
     """Write all columns of a source as they are, in its order of rows, then the new columns.
 
@@ -70,7 +63,7 @@ def append_columns(
     _write(batches(), out)
 
 
-def write_codes(columns: Sequence[Column], codes: CodeArray, out: str | os.PathLike[str]) -> None:
+def write_codes(columns: Sequence[Column], codes: CodeArray, out: StrPath) -> None:
     """Write coded rows (m, n) as a file of labels, a missing cell empty."""
     check_table_file(out)
     for column in columns:
@@ -92,7 +85,7 @@ def labelled_frame(columns: Sequence[Column], codes: CodeArray) -> pl.DataFrame:
     return pl.DataFrame([t.gather(p) for t, p in zip(labels, places, strict=True)])
 
 
-def _write(batches: Iterator[pl.DataFrame], out: str | os.PathLike[str]) -> None:
+def _write(batches: Iterator[pl.DataFrame], out: StrPath) -> None:
     ending = Path(out).suffix.lower()
     with atomic_path(out) as path:
         if ending in SEPARATORS:
@@ -115,7 +108,7 @@ def _header(names: Sequence[str], separator: str) -> bytes:
     return (separator.join(quoted) + "\n").encode()
 
 
-def check_table_file(out: str | os.PathLike[str]) -> None:
+def check_table_file(out: StrPath) -> None:
     """Say now, before the work, why a table could not be written; nothing is made yet."""
     ending = Path(out).suffix.lower()
     if ending not in ENDINGS:

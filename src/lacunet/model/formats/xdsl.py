@@ -89,14 +89,10 @@ def read(text: str) -> Model:
     told = [{p.get("id", ""): content(p) for p in node.findall("property")} for node in nodes]
     ids = [node.get("id", "") for node in nodes]
     names = {i: properties.get("name", i) for i, properties in zip(ids, told, strict=True)}
+    labels = [[state.get("id", "") for state in node.findall("state")] for node in nodes]
     variables = [
-        variable(
-            names[i],
-            [state.get("id", "") for state in node.findall("state")],
-            properties,
-            f"node '{names[i]}'",
-        )
-        for i, node, properties in zip(ids, nodes, told, strict=True)
+        variable(names[i], its, properties, f"node '{names[i]}'")
+        for i, its, properties in zip(ids, labels, told, strict=True)
     ]
     families = [_family(node, names) for node in nodes]
     genie = root.find("extensions/genie")
