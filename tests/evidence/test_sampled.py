@@ -11,7 +11,7 @@ from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.evidence.ais import AnnealingRounds
 from lacunet.evidence.annealing import Annealing, expected
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.clock import Clock, Goal
 from lacunet.evidence.estimate import Verdict, log_mean
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import Method, measure
@@ -55,7 +55,7 @@ def particles(problem, seed, runs=16, size=32):
 
 
 def annealed(problem, seed):
-    samples = ParticleRounds(problem, seed, SERIAL, Goal().start()).samples(2)
+    samples = ParticleRounds(problem, seed, SERIAL, Clock(Goal())).samples(2)
     return AnnealingRounds(problem, samples, seed, SERIAL, FIRST.start()).estimate
 
 
@@ -205,8 +205,8 @@ def test_empty_classes_are_counted():
     """Four classes for data of two: annealing needs the occupancy identity to see the rest."""
     case = make_case([2, 2, 2], 4, 6, seed=1, alpha=1.0, true_classes=2)
     truth = exact_evidence(case.problem).value
-    samples = ParticleRounds(case.problem, 0, SERIAL, Goal().start()).samples(4)
-    rounds = AnnealingRounds(case.problem, samples, 0, SERIAL, Goal(0.05, 20.0).start())
+    samples = ParticleRounds(case.problem, 0, SERIAL, Clock(Goal())).samples(4)
+    rounds = AnnealingRounds(case.problem, samples, 0, SERIAL, Clock(Goal(0.05, 20.0)))
     found = rounds.until_done()
     assert abs(found.value - truth) < 4 * found.stderr
     assert sum(rounds.shares.values()) == pytest.approx(1.0)
@@ -216,8 +216,8 @@ def test_empty_classes_are_counted():
 
 def test_parts_that_were_not_reached_are_no_zero():
     problem = make_case([2, 2, 2], 3, 8, seed=1, alpha=1.0).problem
-    samples = ParticleRounds(problem, 0, SERIAL, Goal().start()).samples(4)
-    late = AnnealingRounds(problem, samples, 0, SERIAL, Goal(0.1, 1e-9).start())
+    samples = ParticleRounds(problem, 0, SERIAL, Clock(Goal())).samples(4)
+    late = AnnealingRounds(problem, samples, 0, SERIAL, Clock(Goal(0.1, 1e-9)))
     assert len(late.legs) > 1
     assert late.unsure == 1.0
 

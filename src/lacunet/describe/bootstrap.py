@@ -1,7 +1,5 @@
 """The parametric bootstrap: data drawn from a fit, with the holes that the real data have."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.arrays import FloatArray

@@ -6,8 +6,6 @@ drawing data from the fitted smaller model (McLachlan 1987). Real and simulated 
 same search, with the same starts: whatever the search misses, it misses on both sides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -173,10 +171,7 @@ def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> fl
 def _fit_both(
     small: Problem, large: Problem, options: Options, executor: Executor
 ) -> tuple[Fit, Fit]:
-    return (
-        learn(small, options, executor=executor),
-        learn(large, options, executor=executor),
-    )
+    return (learn(small, options, executor=executor), learn(large, options, executor=executor))
 
 
 def _statistic(small: Fit, large: Fit) -> float:

@@ -4,8 +4,6 @@ Fits do not keep this, so the search is run once more, with the same starts, by 
 writes down where it is asked to go. It climbs the same hills, one after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ higher is better (its `bic` is −½ times the BIC here). To keep the two apart 
 their own, "fit statistics", whose title says which way is better.
 """
 
-from __future__ import annotations
-
 import math
 
 LOWER = "lower is better"

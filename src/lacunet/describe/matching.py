@@ -1,7 +1,5 @@
 """Hidden states have no names of their own: number them as in another model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """How the states of a hidden variable differ in what can be seen, and what tells them apart."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Observed against expected counts: of whole rows (G², Pearson's X²), and of pairs of columns."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Fit statistics: what other latent-class programs print beside a fit, in their conventions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

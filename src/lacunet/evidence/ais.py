@@ -6,8 +6,6 @@ more references (modes), each with a leg of its own; the regions around them add
 depend on the number of classes of the model that asks for them, so several models can share them.
 """
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Sequence

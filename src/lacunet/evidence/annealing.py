@@ -4,8 +4,6 @@ Chains are run in groups of a fixed size, each with a generator of its own: the 
 depend on the number of threads, and more chains never change those that there are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,9 +1,7 @@
 """When to stop: a standard error to reach, and a time not to exceed."""
 
-from __future__ import annotations
-
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lacunet.errors import OptionError
 
@@ -21,17 +19,13 @@ class Goal:
         if not self.budget > 0:
             raise OptionError(f"a budget of {self.budget:g} seconds: it must be above 0.")
 
-    def start(self) -> Clock:
-        """Let its time run from now on."""
-        return Clock(self, time.perf_counter())
-
 
 @dataclass(frozen=True)
 class Clock:
     """A goal whose time is running."""
 
     goal: Goal
-    began: float  # as `time.perf_counter` counts
+    began: float = field(default_factory=time.perf_counter)  # from when on it runs
 
     @property
     def spent(self) -> float:

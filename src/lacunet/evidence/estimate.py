@@ -6,12 +6,11 @@ probability at most exp(−t). Where a few chains carry everything it is a lower
 the verdict says so by the rules below.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Self
 
 import numpy as np
 
@@ -51,9 +50,9 @@ class LogMean:
         )
         return Verdict.RELIABLE if good else Verdict.LOWER_BOUND
 
-    def plus(self, constant: float) -> LogMean:
+    def plus(self, constant: float) -> Self:
         """Multiply the weights by exp(constant)."""
-        return LogMean(self.value + constant, self.stderr, self.size, self.share, self.chains)
+        return replace(self, value=self.value + constant)
 
 
 def known(value: float) -> LogMean:

@@ -6,8 +6,6 @@ programming), so that a few distinct rows with hundreds of cases are no more tha
 last component is summed as it is reached, without a table.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

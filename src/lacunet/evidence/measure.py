@@ -1,7 +1,5 @@
 """log p(D|S) itself: exactly if that is short work, else sampled, with an error bar."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -93,7 +91,7 @@ def measure(
 
     Latent class models of one table whose classes have the same prior may have `shared` parts.
     """
-    clock = (goal or Goal()).start()
+    clock = Clock(goal or Goal())
     found = _Measuring(problem, clock, seed, executor, shared).by(method)
     executor.say("evidence", 1.0)
     return replace(found, seconds=clock.spent)

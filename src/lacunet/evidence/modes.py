@@ -1,7 +1,5 @@
 """References for annealing: modes that particles found, widened by a short Gibbs run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

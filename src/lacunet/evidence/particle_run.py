@@ -7,8 +7,6 @@ error bar. Tempering the whole likelihood from the same prior was far worse here
 among labellings at a temperature where nothing distinguishes them.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -11,10 +11,9 @@ hidden values are drawn with the weights e^((1−b)λ) θ^b, parameters from Dir
 weight, is a count vector alone. Where nothing is hidden there is nothing left to estimate.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -33,13 +32,13 @@ class Reference:
     log_weights: FloatArray  # (size,) λ
 
     @classmethod
-    def around(cls, problem: Problem, N: FloatArray) -> Reference:
+    def around(cls, problem: Problem, N: FloatArray) -> Self:
         """Fit to mean counts (hidden and seen): Dirichlets with α + N, and what goes with them."""
         exponents = problem.alpha + N
         return cls(exponents, conjugacy.expected_natural(exponents, problem.layout))
 
     @classmethod
-    def prior(cls, problem: Problem) -> Reference:
+    def prior(cls, problem: Problem) -> Self:
         """The prior (given what was seen whole); hidden values all the same."""
         return cls(problem.prior, np.zeros(problem.layout.size))
 

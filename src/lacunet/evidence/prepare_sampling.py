@@ -1,7 +1,5 @@
 """Compile the kernels that draw, before the clock of a budget starts."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -6,8 +6,6 @@ evidence from above, annealing forwards from below, each up to t nats with proba
 1 − exp(−t). Where the two meet, both are right.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence
@@ -18,7 +16,7 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.evidence.annealing import Annealing, anything, expected
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.clock import Clock, Goal
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.modes import at_parameters, find_modes, widened
 from lacunet.evidence.path import Path
@@ -86,7 +84,7 @@ def sandwich(
 ) -> Sandwich:
     """Bound the evidence of simulated data, given the parameters that they were simulated from."""
     goal = goal or Goal()
-    clock = goal.start()
+    clock = Clock(goal)
     if problem.exact:
         value = problem.log_seen
         return Sandwich(value, 0.0, value, 0.0, 0, 0, clock.spent)

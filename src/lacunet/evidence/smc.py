@@ -1,7 +1,5 @@
 """Rounds of particle runs, until their spread is small enough."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 

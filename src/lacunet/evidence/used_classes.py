@@ -1,10 +1,9 @@
 """Empty classes: counts with and without them (the identity itself: `scores.occupancy`)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class AllUsed:
     sizes: slice  # where the counts of the classes stand
 
     @classmethod
-    def of(cls, problem: Problem) -> AllUsed:
+    def of(cls, problem: Problem) -> Self:
         """Find the classes of a problem."""
         return cls(problem.layout.block(classes_of(problem.network).root))
 

@@ -11,11 +11,10 @@ unknown cell do not count. Of several hidden variables the ones with the most kn
 first, and are known to the others from then on.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -115,7 +114,7 @@ class Places:
     factor: FloatArray  # (P,) of log Γ(α + count) − log Γ(α) in log BD
 
     @classmethod
-    def around(cls, problem: Problem, rows: Rows, h: int) -> Places:
+    def around(cls, problem: Problem, rows: Rows, h: int) -> Self:
         """Find the places of all families with h; equal ones are one, with their factors added."""
         found: dict[tuple[bytes, float], float] = {}
         for cells, alpha, factor in _families_around(problem, rows, h):

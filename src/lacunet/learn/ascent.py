@@ -7,8 +7,6 @@ changes (the idea of Jamshidian & Jennrich 1997). A step that does not rise enou
 true EM step, so the objective never falls. One step costs one E step, as in EM.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

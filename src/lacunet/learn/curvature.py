@@ -6,8 +6,6 @@ convergence): near 0 EM crawls and the data hardly tell, below 0 the point is a 
 finds it with some dozens of products, each the price of an E step; A itself is never formed.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

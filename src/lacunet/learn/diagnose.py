@@ -1,7 +1,5 @@
 """What a person should be told about hidden variables after a fit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

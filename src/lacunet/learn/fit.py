@@ -1,7 +1,5 @@
 """Fit one network to one table: the whole of learning, from starts to flags."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,10 +1,9 @@
 """What learning climbs: log p(D|θ) + log p(θ) for the MAP, log p(D|θ) for the ML."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -44,7 +43,7 @@ class Objective:
     executor: Executor = SERIAL  # who does what can be done side by side
 
     @classmethod
-    def build(cls, problem: Problem, estimate: Estimate, executor: Executor = SERIAL) -> Objective:
+    def build(cls, problem: Problem, estimate: Estimate, executor: Executor = SERIAL) -> Self:
         """Check that the maximum exists."""
         layout, alpha = problem.layout, problem.alpha
         if estimate is Estimate.ML:
@@ -60,7 +59,7 @@ class Objective:
         return cls(problem, estimate, added, conjugacy.log_constant(alpha, layout), executor)
 
     @classmethod
-    def softmax(cls, problem: Problem, executor: Executor = SERIAL) -> Objective:
+    def softmax(cls, problem: Problem, executor: Executor = SERIAL) -> Self:
         """Give log p(D|φ) + log p(φ), the posterior density of φ = log θ.
 
         It is that of θ times Π θ_ijk, so α stands where α − 1 did: every α > 0 has a maximum, and

@@ -1,7 +1,5 @@
 """Compile the kernels before the work starts, and say so: it must never look like a hang."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What makes one maximum better than another."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 

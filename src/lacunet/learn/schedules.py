@@ -1,7 +1,5 @@
 """The ways to look for the maximum: as the paper did, quickly to the end, or further."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Random starts, and the race between them. CH96 §3."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 

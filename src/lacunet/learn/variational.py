@@ -10,8 +10,6 @@ At the posterior under any θ that is Cheeseman–Stutz (barren variables left o
 only raise it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from lacunet.arrays import FloatArray

@@ -1,7 +1,5 @@
 """Walks through the posterior around a point, to look for better modes in its neighbourhood."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.learn.objective import Objective, Point

@@ -1,7 +1,5 @@
 """Approximations of the evidence, one file each. To add one: its file, and its line in SCORES."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Sequence
 
@@ -21,12 +19,7 @@ from lacunet.scores.sequential import SEQUENTIAL
 from lacunet.scores.vb import VB
 from lacunet.scores.wbic import WBIC
 from lacunet.scoring.labellings import with_all_labellings
-from lacunet.scoring.occupancy import (
-    at_softmax_mode,
-    occupied,
-    own_labels,
-    variational_weights,
-)
+from lacunet.scoring.occupancy import at_softmax_mode, occupied, own_labels, variational_weights
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 

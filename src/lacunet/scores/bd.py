@@ -1,7 +1,5 @@
 """BD: the exact evidence, where nothing is hidden. CH96 eq. 5."""
 
-from __future__ import annotations
-
 from lacunet.model.conjugacy import log_marginal
 from lacunet.scoring.score import NOTHING_HIDDEN, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput

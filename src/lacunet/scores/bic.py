@@ -1,7 +1,5 @@
 """BIC, which is also minus the minimum description length. CH96 eq. 9."""
 
-from __future__ import annotations
-
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 

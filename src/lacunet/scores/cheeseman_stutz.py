@@ -1,7 +1,5 @@
 """Cheeseman & Stutz: MLED, corrected by what completing the data added. CH96 eq. 13."""
 
-from __future__ import annotations
-
 from lacunet.model import conjugacy
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput

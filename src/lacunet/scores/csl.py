@@ -4,8 +4,6 @@ Chickering & Heckerman (1997): CS takes the volume of the posterior to be that o
 D′; half the difference of log |A′| and log |A| mends that. All in the softmax basis φ, at its mode.
 """
 
-from __future__ import annotations
-
 from lacunet.model import conjugacy
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput

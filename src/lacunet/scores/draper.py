@@ -1,7 +1,5 @@
 """Draper's version of BIC, which keeps the 2π of Laplace's integral. CH96 eq. 10."""
 
-from __future__ import annotations
-
 import math
 
 from lacunet.scoring.score import Score

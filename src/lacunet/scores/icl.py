@@ -4,8 +4,6 @@ It asks for classes that are well apart rather than for the evidence: the less s
 values are, the lower it gets.
 """
 
-from __future__ import annotations
-
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 

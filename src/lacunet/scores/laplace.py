@@ -1,7 +1,5 @@
 """Laplace's approximation: the posterior as a Gaussian around its mode. CH96 eq. 8."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

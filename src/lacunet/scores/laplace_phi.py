@@ -5,8 +5,6 @@ the whole line for every parameter, and the prior keeps what the data do not tel
 order one: near the boundary this is much nearer to the truth than the θ basis of CH96.
 """
 
-from __future__ import annotations
-
 import math
 
 from lacunet.scoring.score import Score
@@ -30,10 +28,4 @@ def laplace_phi(at: ScoreInput) -> Evidence:
     return Evidence("laplace-phi", terms, mode.flags)
 
 
-LAPLACE_PHI = Score(
-    "laplace-phi",
-    "Laplace (φ)",
-    "MacKay (1998); CH97",
-    laplace_phi,
-    usual=False,
-)
+LAPLACE_PHI = Score("laplace-phi", "Laplace (φ)", "MacKay (1998); CH97", laplace_phi, usual=False)

@@ -1,7 +1,5 @@
 """MLED: the marginal likelihood of the expected data. CH96 eq. 12."""
 
-from __future__ import annotations
-
 from lacunet.model.conjugacy import log_marginal
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput

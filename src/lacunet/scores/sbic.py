@@ -6,8 +6,6 @@ classes, the evidence of the larger model falls off as N^−λ_kj with a smaller
 makes one quadratic equation for each.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

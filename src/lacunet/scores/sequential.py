@@ -5,8 +5,6 @@ no maximum, and sees all labellings. `inference.sequential` says how it works, a
 rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

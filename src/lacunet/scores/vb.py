@@ -1,7 +1,5 @@
 """Variational Bayes: the best bound with parameters and hidden values independent."""
 
-from __future__ import annotations
-
 from lacunet.flags import Flag, Kind
 from lacunet.learn.variational import MAX_STEPS, at_theta
 from lacunet.scoring.score import Score

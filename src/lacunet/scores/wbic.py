@@ -4,8 +4,6 @@ Watanabe (2013, JMLR 14, 867–897): that mean is the log evidence to the order 
 not the parameters are identified; classes too many need no special care.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from lacunet.arrays import FloatArray
@@ -85,11 +83,5 @@ def _complete(problem: Problem, beta: float) -> float:
 
 
 WBIC = Score(
-    "wbic",
-    "WBIC",
-    "Watanabe (2013)",
-    wbic,
-    domain=TABULAR,
-    usual=False,
-    every_labelling=True,
+    "wbic", "WBIC", "Watanabe (2013)", wbic, domain=TABULAR, usual=False, every_labelling=True
 )

@@ -4,8 +4,6 @@ Split chains, the variance between and within them, and the effective sample siz
 autocorrelations, as in Gelman et al., Bayesian Data Analysis (2013), §11.4–5.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The determinant of a negative Hessian, with what tells whether to trust it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

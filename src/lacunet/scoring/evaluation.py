@@ -4,8 +4,6 @@ Which fits the scores need is found out first, and each different one is a task:
 that anybody wants to know there. What rests on several fits is put together at the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

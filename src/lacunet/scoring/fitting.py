@@ -1,7 +1,5 @@
 """Fits that scores ask for: of a model itself, and of the same data with fewer classes."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The step size follows the acceptance rate by dual averaging (Hoffman & Gelman 20
 a guess of the precisions first, then that of the draws of the warm-up.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Equal labellings: what a score at one mode leaves out of the evidence."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from lacunet.inference.symmetry import symmetries_of

@@ -8,8 +8,6 @@ which all m are used, exactly (docs/explanation/labels.md, "Empty classes"),
 A score at one mode sees one of the m! equal labellings of E_m, and nothing of the other terms.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Where classes can hardly be told apart, the Gaussians around the k! equal modes 
 all of them counts the same parameters again and again.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

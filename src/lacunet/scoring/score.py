@@ -1,7 +1,5 @@
 """What a score is, and for which problems it is defined."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What every score takes, and what it returns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

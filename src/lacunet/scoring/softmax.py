@@ -4,8 +4,6 @@ Two scores are defined at this mode and nowhere else. θ = (E N + α)/Σ holds t
 every prior, and no probability is 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From evidence to probability: the posterior over candidates."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

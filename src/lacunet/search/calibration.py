@@ -1,7 +1,5 @@
 """How far each cheap score is from the measured evidence, for candidates that have it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +19,7 @@ BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
 
 
 def measure_candidates(
-    selection: Selection,
-    labels: Sequence[Label],
-    *,
-    goal: Goal,
-    executor: Executor = SERIAL,
+    selection: Selection, labels: Sequence[Label], *, goal: Goal, executor: Executor = SERIAL
 ) -> Selection:
     """Measure the evidence of some candidates; each has the whole of the budget."""
     shared = UsedClasses() if _shares(selection) else None
@@ -116,10 +110,7 @@ def calibration_grid(selection: Selection) -> Grid | None:
     names = {s.name: s.title for s in SCORES}
     labels = list(found.stderr)
     rows = tuple(
-        (
-            names[name],
-            *(number(errors[label]) if label in errors else "–" for label in labels),
-        )
+        (names[name], *(number(errors[label]) if label in errors else "–" for label in labels))
         for name, errors in found.errors.items()
     )
     last = ("standard error", *(number(found.stderr[label]) for label in labels))

@@ -1,7 +1,5 @@
 """Fit statistics of every candidate, in the convention of other programs: lower is better."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

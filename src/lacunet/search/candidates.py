@@ -1,7 +1,5 @@
 """Candidates for one table: fit and score each, then choose and average."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Scores of families, each computed once, from whoever provides their statistics."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 import numpy as np

@@ -5,8 +5,6 @@ rescores only the families it changes; descendants are kept as bit masks, so tha
 close a cycle is never even looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -82,7 +80,7 @@ class Graph:
         self.parents = [0] * n
         self.below = [0] * n  # descendants
 
-    def copy(self) -> Graph:
+    def copy(self) -> "Graph":
         """Give one that can be changed on its own."""
         other = Graph(0)
         other.parents, other.below = self.parents.copy(), self.below.copy()

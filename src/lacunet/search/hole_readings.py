@@ -13,8 +13,6 @@ hole is one more state with Dirichlet(α) over all r + 1 (Dirichlets aggregate);
 same prior for its one π_j. So nothing but the dependence is compared.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

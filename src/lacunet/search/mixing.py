@@ -6,8 +6,6 @@ share of its expected members that belong there. A model that joins two of these
 open which of the two a row is in, which is just what it says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

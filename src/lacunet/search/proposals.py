@@ -1,7 +1,5 @@
 """How many hidden states: candidates that differ in the sizes of hidden variables."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping, Sequence
 

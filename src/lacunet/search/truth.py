@@ -1,7 +1,5 @@
 """The measured evidence as a score among the others, for candidates that have it."""
 
-from __future__ import annotations
-
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import Measurement, measure
 from lacunet.flags import Flag, Kind
