@@ -56,7 +56,7 @@ def particles(problem, seed, runs=16, size=32):
 
 def annealed(problem, seed):
     samples = ParticleRounds(problem, seed, SERIAL, Clock(Goal())).samples(2)
-    return AnnealingRounds(problem, samples, seed, SERIAL, FIRST.start()).estimate
+    return AnnealingRounds(problem, samples, seed, SERIAL, Clock(FIRST)).estimate
 
 
 @pytest.mark.parametrize("method", [particles, annealed])

@@ -64,19 +64,21 @@ class RatioTest(Printable):
     @property
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the two fits."""
-        found = [
+        flags = [
             replace(flag, fits=Sizes((k,), "states" if k > 1 else "state"))
             for k, fit in zip(self.states, (self.small, self.large), strict=True)
             for flag in fit.flags
         ]
         if self.large.log_lik < self.small.log_lik - TIE:
             fewer, more = self.states
-            found.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
-        return tuple(found)
+            flags.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
+        return tuple(flags)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         k, more = self.states
+        small = f"{k} state{'s' * (k > 1)}"
+        answer = f"p = {number(self.p_value, 4)}. {self._words(small, more)}"
         rows = tuple(
             (str(states), str(fit.model.network.dimension), number(fit.log_lik, 4))
             for states, fit in ((k, self.small), (more, self.large))
@@ -86,34 +88,22 @@ class RatioTest(Printable):
         )
         ending = " (stopped early)" if self.stopped else ""
         drawn = f"{self.exceeding} of {len(self.replicates)} data sets"
+        notes = (
+            f"2 log ratio = {number(self.statistic, 4)}",
+            f"{drawn} drawn from {small} reach it{ending}",
+            f"quantiles of theirs: {quantiles}",
+            *(f"- {flag}" for flag in self.flags),
+        )
+        title, header = "Bootstrap likelihood-ratio test (ML fits)", ("states", "d", "log L")
         return [
-            Grid(
-                f"{k} against {more} states of {self.variable}: p = {number(self.p_value, 4)}. "
-                f"{self._words()}",
-                (),
-                (),
-            ),
-            Grid(
-                "Bootstrap likelihood-ratio test (ML fits)",
-                ("states", "d", "log L"),
-                rows,
-                frozenset(),
-                (
-                    f"2 log ratio = {number(self.statistic, 4)}",
-                    f"{drawn} drawn from {k} state{'s' * (k > 1)} reach it{ending}",
-                    f"quantiles of theirs: {quantiles}",
-                    *(f"- {flag}" for flag in self.flags),
-                ),
-            ),
+            Grid(f"{k} against {more} states of {self.variable}: {answer}"),
+            Grid(title, header, rows, frozenset(), notes),
         ]
 
-    def _words(self) -> str:
-        k, more = self.states
-        states = f"{k} state{'s' * (k > 1)}"
-        if self.p_value <= 0.01:
-            return f"Strong evidence against {states}: the data ask for {more} or more."
+    def _words(self, states: str, more: int) -> str:
         if self.p_value <= 0.05:
-            return f"Evidence against {states}: the data ask for {more} or more."
+            evidence = "Strong evidence" if self.p_value <= 0.01 else "Evidence"
+            return f"{evidence} against {states}: the data ask for {more} or more."
         if not self.exceeding:
             return f"Too few replicates to tell: none of {len(self.replicates)} gains as much."
         return f"No evidence against {states}: chance gains as much."
@@ -140,24 +130,18 @@ def ratio_test(
     fits = _fit_both(small, large, options, executor.silent())
     statistic = _statistic(*fits)
     replicate = partial(_replicate, *fits, executor.silent())
-    found: list[float] = []
+    drawn: list[float] = []
     batch = replicates if stop_after is None else BATCH
-    while len(found) < replicates:
-        numbers = range(len(found), min(len(found) + batch, replicates))
-        found += executor.count(replicate, numbers, "bootstrap", len(found), replicates)
-        exceeding = np.cumsum(np.array(found) >= statistic - TIE)
+    while len(drawn) < replicates:
+        numbers = range(len(drawn), min(len(drawn) + batch, replicates))
+        drawn += executor.count(replicate, numbers, "bootstrap", len(drawn), replicates)
+        exceeding = np.cumsum(np.array(drawn) >= statistic - TIE)
         if stop_after is not None and exceeding[-1] >= stop_after:
-            found = found[: int(np.argmax(exceeding >= stop_after)) + 1]
+            drawn = drawn[: int(np.argmax(exceeding >= stop_after)) + 1]
             break
-    return RatioTest(
-        (small.layout.cards[variable], large.layout.cards[variable]),
-        small.network.variables[variable].name,
-        *fits,
-        statistic,
-        np.array(found),
-        replicates,
-        stop_after,
-    )
+    states = small.layout.cards[variable], large.layout.cards[variable]
+    name = small.network.variables[variable].name
+    return RatioTest(states, name, *fits, statistic, np.array(drawn), replicates, stop_after)
 
 
 def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:

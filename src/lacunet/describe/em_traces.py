@@ -55,14 +55,9 @@ class Traces(Printable):
             for i, t in enumerate(climbed[:SHOWN], start=1)
         )
         lost = len(self.traces) - len(climbed)
-        return [
-            Grid(
-                f"{self.objective} of {len(climbed)} starts that were climbed to the end",
-                ("start", "steps", "first", "last"),
-                rows,
-                notes=(f"{lost} other starts were left behind in the race.",) if lost else (),
-            )
-        ]
+        title = f"{self.objective} of {len(climbed)} starts that were climbed to the end"
+        notes = (f"{lost} other starts were left behind in the race.",) if lost else ()
+        return [Grid(title, ("start", "steps", "first", "last"), rows, notes=notes)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +84,9 @@ class _Recording(Objective):
         # reached by EM it was reached by a quasi-Newton step from where the ascent stood before;
         # or, if other places were looked at since, by leaving the best maximum, a saddle.
         if point not in self.ways and self.climbed:
+            highest = max(self.climbed, key=lambda point: point.g)
             stepped = self.newest[-1] is point
-            self._step(next(reversed(self.climbed)) if stepped else self._highest(), point)
+            self._step(next(reversed(self.climbed)) if stepped else highest, point)
         self.ways.setdefault(point, (point.g,))
         self.climbed[point] = None
         return super().gradient(point)
@@ -99,15 +95,12 @@ class _Recording(Objective):
         self.ways[after] = (*self.ways.setdefault(before, (before.g,)), after.g)
         self.followed.add(before)
 
-    def _highest(self) -> Point:
-        return max(self.climbed, key=lambda point: point.g)
-
     def traces(self) -> list[Trace]:
         """The ways to all points that were not left again, the highest first."""
         ends = sorted((p for p in self.ways if p not in self.followed), key=lambda p: -p.g)
         climbed = self.climbed or dict.fromkeys(ends[:1])  # the paper's schedule has no ascent
-        found = [Trace(np.array(self.ways[p]), p in climbed) for p in ends]
-        return sorted(found, key=lambda t: not t.climbed)
+        traces = [Trace(np.array(self.ways[p]), p in climbed) for p in ends]
+        return sorted(traces, key=lambda t: not t.climbed)
 
 
 def em_traces(

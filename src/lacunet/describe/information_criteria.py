@@ -19,19 +19,8 @@ FORMULAS = {
 
 
 def criteria(log_lik: float, dimension: int, cases: float) -> dict[str, float]:
-    """Give each criterion by its name; lower is better.
+    """Give each criterion by its name, from log L at its maximum, d, and N (the total weight).
 
-    Parameters
-    ----------
-    log_lik
-        Log-likelihood at the maximum.
-    dimension
-        Number of parameters d.
-    cases
-        Number of cases N (the total weight).
-
-    Examples
-    --------
     >>> {name: round(x, 2) for name, x in criteria(-100.0, 3, 50).items()}
     {'AIC': 206.0, 'AIC3': 209.0, 'BIC': 211.74, 'CAIC': 214.74, 'SABIC': 202.32}
     """

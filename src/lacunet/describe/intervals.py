@@ -20,9 +20,11 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.diagnose import EMPTY
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective, Point
+from lacunet.model import conjugacy
 from lacunet.model.display import shown_families
 from lacunet.model.latent_class import LatentClasses, find_classes
-from lacunet.model.network import Model
+from lacunet.model.layout import Layout
+from lacunet.model.network import Model, Variable
 from lacunet.tabular import Grid, Printable, number, probability
 
 LEVEL = 0.95
@@ -74,44 +76,37 @@ class Intervals(Printable):
             rows = [row for i in shown for row in self._family_rows(i)]
         if left:
             notes.append(f"{left}: --json gives all.")
-        percent = f"{100 * self.level:g} %"
-        return [
-            Grid(
-                f"Probabilities with standard errors and {percent} intervals",
-                ("given", "probability of", "estimate", "s.e.", "low", "high"),
-                tuple(rows),
-                frozenset({0, 1}),
-                tuple(notes),
-            )
-        ]
+        title = f"Probabilities with standard errors and {100 * self.level:g} % intervals"
+        header = ("given", "probability of", "estimate", "s.e.", "low", "high")
+        return [Grid(title, header, tuple(rows), frozenset({0, 1}), tuple(notes))]
 
     def _profile_rows(self, classes: LatentClasses) -> Iterator[tuple[str, ...]]:
-        root = classes.variable
-        for k, state in enumerate(root.labels):
-            yield (f"{root.name} {state}", "size", *self._cells(classes.root, (k,)))
+        given = [f"{classes.variable.name} {state}" for state in classes.variable.labels]
+        for c, name in enumerate(given):
+            yield (name, "size", *self._cells(classes.root, (c,)))
         for i in classes.leaves:
             v = self.model.network.variables[i]
-            for k in range(1 if len(v.states) == 2 else 0, len(v.states)):
-                for c, state in enumerate(root.labels):
-                    given = f"{root.name} {state}"
-                    yield (given, f"{v.name} = {v.labels[k]}", *self._cells(i, (c, k)))
+            for k in _shown_states(v):
+                for c, name in enumerate(given):
+                    yield (name, f"{v.name} = {v.labels[k]}", *self._cells(i, (c, k)))
 
     def _family_rows(self, i: int) -> Iterator[tuple[str, ...]]:
         network = self.model.network
         child, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
         for j in itertools.product(*(range(len(p.states)) for p in parents)):
             given = ", ".join(f"{p.name} = {p.labels[s]}" for p, s in zip(parents, j, strict=True))
-            for k in range(1 if len(child.states) == 2 else 0, len(child.states)):
+            for k in _shown_states(child):
                 yield (given, f"{child.name} = {child.labels[k]}", *self._cells(i, (*j, k)))
 
     def _cells(self, i: int, at: tuple[int, ...]) -> tuple[str, ...]:
-        found = self.table(self.model.network.variables[i].name)
-        return (
-            probability(found.estimate[at]),
-            number(found.stderr[at], 4),
-            probability(found.low[at]),
-            probability(found.high[at]),
-        )
+        interval = self.table(self.model.network.variables[i].name)
+        estimate, stderr, low, high = (x[at] for x in interval)
+        return probability(estimate), number(stderr, 4), probability(low), probability(high)
+
+
+def _shown_states(v: Variable) -> range:
+    """Of two states the second tells all."""
+    return range(1 if len(v.states) == 2 else 0, len(v.states))
 
 
 def check_level(level: float) -> float:
@@ -133,36 +128,25 @@ def hessian_intervals(
     objective = Objective.build(problem, estimate)
     point = check_maximum(objective, model)
     held = on_boundary(objective, point)
-    found = precision(problem, point.theta, point.N + objective.pseudo, held)
+    sure = precision(problem, point.theta, point.N + objective.pseudo, held)
     with np.errstate(divide="ignore", invalid="ignore"):
         middle = logit(point.theta)
-        reach = ndtri((1.0 + level) / 2.0) * found.logit
-        low, high = expit(middle - reach), expit(middle + reach)
-    vague = found.theta > LARGEST
-    # A variable with one state has no parameter: its probability is 1, without any doubt.
-    layout = problem.layout
-    certain = layout.spread(layout.sum_k(np.ones(layout.size))) == 1
-    flags = _boundary_flags(held)
-    if not found.maximum:
-        flags.append(Flag(Kind.SADDLE))
-    if found.unidentified.any():
-        flags.append(_counted(Kind.NOT_IDENTIFIED, found.unidentified))
-    if vague.any():
-        flags.append(_counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST))
+        reach = ndtri((1.0 + level) / 2.0) * sure.logit
+        ends = expit(middle - reach), expit(middle + reach)
+    vague = sure.theta > LARGEST
+    certain = _states(problem.layout) == 1  # no parameter: the probability is 1, without any doubt
+    flags = [
+        *_counted(Kind.HELD_AT_BOUNDARY, held),
+        *(() if sure.maximum else (Flag(Kind.SADDLE),)),
+        *_counted(Kind.NOT_IDENTIFIED, sure.unidentified),
+        *_counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
+    ]
     stderr, low, high = (
         np.where(certain, exact, np.where(vague, np.nan, x))
-        for exact, x in ((0.0, found.theta), (1.0, low), (1.0, high))
+        for exact, x in zip((0.0, 1.0, 1.0), (sure.theta, *ends), strict=True)
     )
-    return Intervals(
-        model,
-        estimate,
-        level,
-        f"From the observed information at the {estimate.upper()} parameters, on the logit scale.",
-        stderr,
-        low,
-        high,
-        tuple(flags),
-    )
+    how = f"From the observed information at the {estimate.upper()} parameters, on the logit scale."
+    return Intervals(model, estimate, level, how, stderr, low, high, tuple(flags))
 
 
 def bootstrap_intervals(
@@ -184,28 +168,21 @@ def bootstrap_intervals(
     point = check_maximum(objective, model)
     held = on_boundary(objective, point)
     refit = partial(_refit, problem, model, options, executor.silent())
-    found = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
-    thetas = np.array([theta for theta, _ in found])
+    refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
+    thetas = np.array([theta for theta, _ in refits])
     tail = (1.0 - level) / 2.0
-    low, high = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
-    flags = _boundary_flags(held)
-    stopped = sum(not finished for _, finished in found)
-    if stopped:
-        refits = {"stopped": stopped, "replicates": replicates}
-        flags.append(Flag(Kind.REFITS_STOPPED, detail=refits))
+    ends = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
+    stderr, low, high = (np.where(held, np.nan, x) for x in (thetas.std(axis=0, ddof=1), *ends))
+    flags = _counted(Kind.HELD_AT_BOUNDARY, held)
+    if stopped := sum(not finished for _, finished in refits):
+        detail = {"stopped": stopped, "replicates": replicates}
+        flags.append(Flag(Kind.REFITS_STOPPED, detail=detail))
     if replicates * tail < 1:
         ends = {"replicates": replicates, "tail": 100 * tail, "enough": int(np.ceil(10 / tail))}
         flags.append(Flag(Kind.FEW_REPLICATES, detail=ends))
+    how = f"From {replicates} parametric bootstrap replicates (percentiles), seed {options.seed}."
     return Intervals(
-        model,
-        options.estimate,
-        level,
-        f"From {replicates} parametric bootstrap replicates (percentiles), seed {options.seed}.",
-        np.where(held, np.nan, thetas.std(axis=0, ddof=1)),
-        np.where(held, np.nan, low),
-        np.where(held, np.nan, high),
-        tuple(flags),
-        replicates,
+        model, options.estimate, level, how, stderr, low, high, tuple(flags), replicates
     )
 
 
@@ -214,9 +191,9 @@ def _refit(
 ) -> tuple[FloatArray, bool]:
     """Give the parameters that a replicate leads to, and whether the search came to its end."""
     drawn = simulate_like(problem, model.theta, options.seed, replicate)
-    found = learn(drawn, replace(options, starts=1), executor=executor, start=model)
-    finished = not any(flag.kind is Kind.NOT_CONVERGED for flag in found.flags)
-    return matched(found.model, model).theta, finished
+    fit = learn(drawn, replace(options, starts=1), executor=executor, start=model)
+    finished = not any(flag.kind is Kind.NOT_CONVERGED for flag in fit.flags)
+    return matched(fit.model, model).theta, finished
 
 
 def check_maximum(objective: Objective, model: Model) -> Point:
@@ -237,16 +214,16 @@ def on_boundary(objective: Objective, point: Point) -> BoolArray:
     layout = objective.problem.layout
     held = (point.N < HELD) & (objective.pseudo < EMPTY)
     # What is left over is 1 where all other states are held at 0.
-    alive = layout.spread(layout.sum_k(np.where(held, 0.0, 1.0)))
-    states = layout.spread(layout.sum_k(np.ones(layout.size)))
-    found: BoolArray = np.asarray((held | (alive == 1)) & (states > 1))
-    return found
+    alive = conjugacy.cases(np.where(held, 0.0, 1.0), layout)
+    return np.asarray((held | (alive == 1)) & (_states(layout) > 1))
 
 
-def _boundary_flags(held: BoolArray) -> list[Flag]:
-    return [_counted(Kind.HELD_AT_BOUNDARY, held)] if held.any() else []
+def _states(layout: Layout) -> FloatArray:
+    """Number of states that share one sum, at every position."""
+    return conjugacy.cases(np.ones(layout.size), layout)
 
 
-def _counted(kind: Kind, which: BoolArray, **detail: float) -> Flag:
-    """Flag the probabilities of which something is true, by their number."""
-    return Flag(kind, detail={"number": int(which.sum()), "total": which.size, **detail})
+def _counted(kind: Kind, which: BoolArray, **detail: float) -> list[Flag]:
+    """Flag the probabilities of which something is true, by their number, if there are any."""
+    number = int(which.sum())
+    return [Flag(kind, detail={"number": number, "total": which.size, **detail})] if number else []

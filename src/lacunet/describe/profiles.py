@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from lacunet.arrays import FloatArray
-from lacunet.inference.asking.query import posterior
+from lacunet.inference.asking.query import marginal
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model, Network
 
@@ -47,16 +47,12 @@ def profile(model: Model, h: int) -> Profiles:
     >>> [round(a.information, 3) for a in profile(random_model(2, 3, seed=1), 0).answers]
     [0.322, 0.141, 0.007]
     """
-    asked = _asked(model.network, h)
-    found = sorted((_answers(model, h, i) for i in asked), key=lambda a: -a.information)
-    hidden = model.network.variables[h]
-    return Profiles(
-        hidden.name,
-        hidden.labels,
-        _sizes(model, h),
-        tuple(found),
-        len(model.network.observed) - len(asked),
-    )
+    network, asked = model.network, _asked(model.network, h)
+    root = not network.parents[h]
+    sizes = network.layout.table(model.theta, h) if root else marginal(model, (h,))
+    answers = sorted((_answers(model, h, i) for i in asked), key=lambda a: -a.information)
+    hidden, left_out = network.variables[h], len(network.observed) - len(asked)
+    return Profiles(hidden.name, hidden.labels, sizes, tuple(answers), left_out)
 
 
 def _asked(network: Network, h: int) -> list[int]:
@@ -68,35 +64,18 @@ def _asked(network: Network, h: int) -> list[int]:
     return [i for i in observed if i in near]
 
 
-def _sizes(model: Model, h: int) -> FloatArray:
-    return (
-        _marginal(model, (h,))
-        if model.network.parents[h]
-        else model.network.layout.table(model.theta, h)
-    )
-
-
 def _answers(model: Model, h: int, i: int) -> Answers:
     network, layout = model.network, model.network.layout
     if network.parents[i] == (h,) and not network.parents[h]:
         sizes, given = layout.table(model.theta, h), layout.table(model.theta, i)
         joint = sizes[:, None] * given
     else:
-        joint = _marginal(model, (h, i))
+        joint = marginal(model, (h, i))
         sizes = joint.sum(axis=1)
         # A state that nobody is in tells nothing: it answers as everybody does.
-        given = np.where(
-            sizes[:, None] > 0, joint / np.where(sizes > 0, sizes, 1.0)[:, None], joint.sum(axis=0)
-        )
+        somebody, members = sizes[:, None] > 0, np.where(sizes > 0, sizes, 1.0)[:, None]
+        given = np.where(somebody, joint / members, joint.sum(axis=0))
     overall = joint.sum(axis=0)
     information = float(rel_entr(joint, np.outer(sizes, overall)).sum())
     variable = network.variables[i]
     return Answers(variable.name, variable.labels, given, overall, max(information, 0.0))
-
-
-def _marginal(model: Model, variables: tuple[int, ...]) -> FloatArray:
-    """Joint distribution of some variables, where nothing is seen."""
-    nothing = np.full((1, len(model.network.observed)), -1, dtype=np.int32)
-    (found,) = posterior(model, nothing, [variables])
-    joint: FloatArray = found[0]
-    return joint

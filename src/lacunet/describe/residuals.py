@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import chdtrc, xlogy
 
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.inference.asking.query import posterior
+from lacunet.inference.asking.query import marginal
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.plans.builder import totals
 from lacunet.inference.plans.decompose import hole_patterns
@@ -68,14 +68,8 @@ def goodness_of_fit(model: Model, codes: CodeArray, counts: FloatArray) -> Goodn
     with np.errstate(divide="ignore"):
         g2, x2 = 2.0 * float(np.sum(xlogy(n, n / m))), float(np.sum(n**2 / m) - n.sum())
     used = [c for c, weight in zip(cells, cases, strict=True) if weight > 0]
-    return GoodnessOfFit(
-        g2,
-        x2,
-        sum(c - 1 for c in used) - model.network.dimension,
-        sum(used),
-        float(n.sum()) / sum(used),
-        len(used),
-    )
+    df = sum(c - 1 for c in used) - model.network.dimension
+    return GoodnessOfFit(g2, x2, df, sum(used), float(n.sum()) / sum(used), len(used))
 
 
 @dataclass(frozen=True)
@@ -100,11 +94,11 @@ def bivariate_residuals(model: Model, codes: CodeArray, counts: FloatArray) -> l
     Where cells are missing, the expected table is that of as many rows drawn from the model: holes
     are taken to be spread over the rows without regard to the two columns.
     """
-    network = model.network
-    found = []
-    for (a, i), (b, j) in itertools.combinations(enumerate(network.observed), 2):
+    variables, pairs = model.network.variables, []
+    for (a, i), (b, j) in itertools.combinations(enumerate(model.network.observed), 2):
         both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
-        expected = counts[both].sum() * pair_table(model, i, j)
+        cases = counts[both].sum()
+        expected = cases * pair_table(model, i, j)
         cell = codes[both, a].astype(np.int64) * expected.shape[1] + codes[both, b]
         observed = totals(cell, counts[both], expected.size).reshape(expected.shape)
         possible = expected > 0
@@ -112,21 +106,16 @@ def bivariate_residuals(model: Model, codes: CodeArray, counts: FloatArray) -> l
         if observed[~possible].any():
             x2 = math.inf
         r, s = expected.shape
-        names = network.variables[i].name, network.variables[j].name
-        found.append(PairResidual(*names, x2, (r - 1) * (s - 1), float(counts[both].sum())))
-    return sorted(found, key=lambda pair: -pair.value if pair.df else math.inf)
+        df = (r - 1) * (s - 1)
+        pairs.append(PairResidual(variables[i].name, variables[j].name, x2, df, float(cases)))
+    return sorted(pairs, key=lambda pair: -pair.value if pair.df else math.inf)
 
 
 def pair_table(model: Model, i: int, j: int) -> FloatArray:
     """Give p(x_i, x_j) of two variables that can be seen."""
     network, layout = model.network, model.network.layout
     if (classes := find_classes(network)) is not None:
-        weights = layout.table(model.theta, classes.root)
-        joint: FloatArray = np.einsum(
-            "c,ca,cb->ab", weights, layout.table(model.theta, i), layout.table(model.theta, j)
-        )
+        sizes, a, b = (layout.table(model.theta, v) for v in (classes.root, i, j))
+        joint: FloatArray = np.einsum("c,ca,cb->ab", sizes, a, b)
         return joint
-    nothing = np.full((1, len(network.observed)), -1, dtype=np.int32)
-    (found,) = posterior(model, nothing, [(i, j)])
-    pair: FloatArray = found[0]
-    return pair
+    return marginal(model, (i, j))

@@ -17,7 +17,7 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Estimate
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model
-from lacunet.tabular import Grid, Printable, number, probability
+from lacunet.tabular import Grid, Printable, number, share
 
 PAIRS = 10  # pairs of columns that are shown
 MOST_WORK = 1_000_000_000  # rows to look at for all pairs of columns: some seconds
@@ -62,43 +62,32 @@ class FitStatistics(Printable):
                 "log L is taken at the MAP parameters, so it is a little below its maximum. Other "
                 "programs take the maximum: --estimate ml."
             )
-        return Grid(
-            f"Fit statistics ({LOWER})",
-            ("criterion", "value", "formula"),
-            rows,
-            frozenset({0, 2}),
-            tuple(notes),
-        )
+        header = ("criterion", "value", "formula")
+        return Grid(f"Fit statistics ({LOWER})", header, rows, frozenset({0, 2}), tuple(notes))
 
     def _classification_grids(self) -> Iterator[Grid]:
         for c in self.classification:
-            rows = tuple(
-                (
-                    f"given {state}",
-                    probability(c.given[a], exact=False),
-                    *(probability(p, exact=False) for p in c.average[a]),
-                )
+            rows = [
+                (f"given {state}", *map(share, (c.given[a], *c.average[a])))
                 for a, state in enumerate(c.states)
-            )
-            sizes = ("expected", "", *(probability(p, exact=False) for p in c.sizes))
+            ]
             yield Grid(
                 f"Classification by {c.name}: mean posterior of the rows that are given each state",
                 (c.name, "share", *(f"p({s})" for s in c.states)),
-                (*rows, sizes),
+                (*rows, ("expected", "", *map(share, c.sizes))),
                 notes=(
                     f"entropy R² = {number(c.entropy_r2, 3)} (1: every row is certain)",
-                    f"expected classification error = {probability(c.error, exact=False)}",
+                    f"expected classification error = {share(c.error)}",
                 ),
             )
 
     def _goodness_grid(self, fit: GoodnessOfFit | None) -> Grid:
+        title = "Observed against expected rows"
         if fit is None:
             note = f"G² and X² are left out: the table has more than {LARGEST_TABLE:,} cells."
-            return Grid("Observed against expected rows", (), (), notes=(note,))
-        rows = (
-            ("G²", number(fit.g2, 4), str(fit.df), probability(fit.p_g2, exact=False)),
-            ("X²", number(fit.x2, 4), str(fit.df), probability(fit.p_x2, exact=False)),
-        )
+            return Grid(title, notes=(note,))
+        statistics = (("G²", fit.g2, fit.p_g2), ("X²", fit.x2, fit.p_x2))
+        rows = tuple((name, number(x, 4), str(fit.df), share(p)) for name, x, p in statistics)
         notes = []
         if fit.df <= 0:
             notes.append("no degrees of freedom: d is as large as the table, or larger.")
@@ -112,28 +101,21 @@ class FitStatistics(Printable):
                 f"rows with the same holes are a table of their own ({fit.patterns:,} patterns): "
                 "a large value may also say that cells are not missing completely at random."
             )
-        return Grid(
-            "Observed against expected rows",
-            ("statistic", "value", "df", "p(χ²)"),
-            rows,
-            notes=tuple(notes),
-        )
+        return Grid(title, ("statistic", "value", "df", "p(χ²)"), rows, notes=tuple(notes))
 
     def _residual_grid(self, pairs: Sequence[PairResidual] | None) -> Grid:
         if pairs is None:
             note = "left out: there are too many pairs of columns."
-            return Grid("Bivariate residuals", (), (), notes=(note,))
-        shown = pairs[:PAIRS]
-        rows = tuple((r.first, r.second, number(r.value), number(r.x2), str(r.df)) for r in shown)
-        left = len(pairs) - len(shown)
-        note = "X²/df is about 1 where the classes explain how two columns go together."
-        return Grid(
-            "Bivariate residuals (worst first)",
-            ("column", "with", "X²/df", "X²", "df"),
-            rows,
-            frozenset({0, 1}),
-            (note, *([f"{left:,} more pairs are smaller: --json gives all."] if left else [])),
+            return Grid("Bivariate residuals", notes=(note,))
+        rows = tuple(
+            (r.first, r.second, number(r.value), number(r.x2), str(r.df)) for r in pairs[:PAIRS]
         )
+        notes = ["X²/df is about 1 where the classes explain how two columns go together."]
+        if left := len(pairs) - len(rows):
+            notes.append(f"{left:,} more pairs are smaller: --json gives all.")
+        header = ("column", "with", "X²/df", "X²", "df")
+        title = "Bivariate residuals (worst first)"
+        return Grid(title, header, rows, frozenset({0, 1}), tuple(notes))
 
 
 def fit_statistics(

@@ -42,8 +42,7 @@ class Rows:
 
 def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:
     """Mean parameters given merged rows: all of them (index 0), or a part drawn at random."""
-    layout, hidden = problem.layout, problem.network.hidden
-    counts = problem.counts
+    layout, hidden, counts = problem.layout, problem.network.hidden, problem.counts
     if index:
         rng = np.random.default_rng([seed, layout.size, CHILD + index])
         counts = counts * (rng.permutation(len(counts)) < math.ceil(KEPT * len(counts)))
@@ -116,17 +115,15 @@ class Places:
     @classmethod
     def around(cls, problem: Problem, rows: Rows, h: int) -> Self:
         """Find the places of all families with h; equal ones are one, with their factors added."""
-        found: dict[tuple[bytes, float], float] = {}
+        factors: dict[tuple[bytes, float], float] = {}
         for cells, alpha, factor in _families_around(problem, rows, h):
             for k in np.unique(cells[cells >= 0]):
                 key = (cells == k).tobytes(), float(alpha[k])
-                found[key] = found.get(key, 0.0) + factor
-        seen = np.frombuffer(b"".join(key for key, _ in found), dtype=np.bool_)
-        return cls(
-            seen.reshape(len(found), len(rows.weights)).T,
-            np.array([alpha for _, alpha in found]),
-            np.array(list(found.values())),
-        )
+                factors[key] = factors.get(key, 0.0) + factor
+        seen = np.frombuffer(b"".join(key for key, _ in factors), dtype=np.bool_)
+        seen = seen.reshape(len(factors), len(rows.weights)).T
+        exponents = np.array([alpha for _, alpha in factors])
+        return cls(seen, exponents, np.array(list(factors.values())))
 
     def tables(self, chosen: BoolArray, cases: int) -> tuple[IndexArray, FloatArray]:
         """Which table a chosen place has, and tables of what 0 to `cases` there add to log BD."""

@@ -54,8 +54,7 @@ def em_while_fast(objective: Objective, point: Point) -> Climb:
     steps, fast = 0, True
     while fast and steps < EM_AT_MOST:
         before, point = point, objective.em_step(point)
-        steps += 1
-        fast = relative_change(before, point) >= PAPER_CHANGE
+        steps, fast = steps + 1, relative_change(before, point) >= PAPER_CHANGE
     return Climb(point, steps, Outcome.MAX_STEPS)
 
 
@@ -87,15 +86,13 @@ def ascend(
         if rival - point.g > max(HOPELESS_GAP, HOPELESS_FACTOR * promise):
             return Climb(point, steps, Outcome.ABANDONED)
         shorter = min(1.0, longest / np.abs(move).max())
+        enough = point.g + ENOUGH * shorter * promise - ROUNDING * abs(point.g)
         moved = None
         if shorter > SHORTEST:
-            there = conjugacy.moved(point.theta, shorter * move, layout, edge=edge)
-            moved = objective.at(there)
+            moved = objective.at(conjugacy.moved(point.theta, shorter * move, layout, edge=edge))
             steps += 1
-        if moved is None or not (
-            moved.g >= point.g + ENOUGH * shorter * promise - ROUNDING * abs(point.g)
-        ):
-            memory.clear()
+        if moved is None or not moved.g >= enough:
+            memory.held = 0  # forget
             moved = objective.em_step(point)
             steps += 1
         gradient = objective.gradient(moved)
@@ -113,10 +110,6 @@ class Memory:
         places = int(np.clip(MEMORY_NUMBERS // size, *MEMORY))
         self.moves = np.zeros((places, size))
         self.changes = np.zeros((places, size))
-        self.held = 0
-
-    def clear(self) -> None:
-        """Forget."""
         self.held = 0
 
     def remember(self, move: FloatArray, change: FloatArray) -> None:

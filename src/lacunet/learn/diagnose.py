@@ -1,12 +1,14 @@
 """What a person should be told about hidden variables after a fit."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
+from lacunet.model.conjugacy import cases
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
 
@@ -42,21 +44,14 @@ def _classes(
     for c in np.flatnonzero(empty):
         yield Flag(Kind.EMPTY_CLASS, (root.name, root.labels[c]), {"cases": float(sizes[c])})
     profiles = [layout.table(theta, i) for i in classes.leaves]
-    for a in range(len(sizes)):
-        for b in range(a + 1, len(sizes)):
-            apart = max(np.abs(t[a] - t[b]).max() for t in profiles)
-            if apart < DUPLICATE and not (empty[a] or empty[b]):
-                pair = (root.name, root.labels[a], root.labels[b])
-                yield Flag(Kind.DUPLICATE_CLASSES, pair, {"apart": float(apart)})
-    N_ijk, N_ij = (
-        np.hstack([layout.table(x, i) for i in classes.leaves])
-        for x in (N, layout.spread(layout.sum_k(N)))
-    )
-    at_zero = (N_ijk < BOUNDARY) & (N_ij >= EMPTY)
+    for a, b in combinations(np.flatnonzero(~empty), 2):
+        apart = max(np.abs(t[a] - t[b]).max() for t in profiles)
+        if apart < DUPLICATE:
+            pair = (root.name, root.labels[a], root.labels[b])
+            yield Flag(Kind.DUPLICATE_CLASSES, pair, {"apart": float(apart)})
+    unheld = (N < BOUNDARY) & (cases(N, layout) >= EMPTY)
+    at_zero = np.hstack([layout.table(unheld, i) for i in classes.leaves])
     if at_zero.any():
         where = [root.labels[c] for c in np.flatnonzero(at_zero.any(axis=1))]
-        yield Flag(
-            Kind.NO_EXPECTED_CASES,
-            (root.name, *where),
-            {"number": int(at_zero.sum()), "total": at_zero.size},
-        )
+        detail = {"number": int(at_zero.sum()), "total": at_zero.size}
+        yield Flag(Kind.NO_EXPECTED_CASES, (root.name, *where), detail)

@@ -69,17 +69,13 @@ class Fit(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        facts = Grid(
-            f"log p(D|θ) = {self.log_lik:.6f}, log p(D|θ) + log p(θ) = {self.log_posterior:.6f}",
-            (),
-            (),
-            notes=(
-                f"{self.status}; {self.iterations} iterations",
-                f"{self.reached} of {self.finalists} final starts reached the best optimum",
-                *(f"- {flag}" for flag in self.flags),
-            ),
+        title = f"log p(D|θ) = {self.log_lik:.6f}, log p(D|θ) + log p(θ) = {self.log_posterior:.6f}"
+        notes = (
+            f"{self.status}; {self.iterations} iterations",
+            f"{self.reached} of {self.finalists} final starts reached the best optimum",
+            *(f"- {flag}" for flag in self.flags),
         )
-        return [facts, *model_grids(self.model)]
+        return [Grid(title, (), (), notes=notes), *model_grids(self.model)]
 
 
 def learn(
@@ -93,9 +89,10 @@ def learn(
     options = options or Options()
     began = time.perf_counter()
     objective = Objective.build(problem, options.estimate, executor)
-    found = _search(objective, options, start)
+    search = _search(objective, options, start)
+    climb = search.climb
     # From a given model the states keep the numbers that they have there.
-    point = found.climb.point if start is not None else _by_size(objective, found.climb.point)
+    point = climb.point if start is not None else _by_size(objective, climb.point)
     executor.say(TASK, 1.0)
     return Fit(
         problem=problem,
@@ -103,12 +100,12 @@ def learn(
         point=point,
         log_prior=log_prior(point.theta, problem.alpha, problem.layout),
         options=options,
-        status=found.climb.outcome,
-        iterations=found.climb.steps,
-        finalists=found.finalists,
-        reached=found.reached,
+        status=climb.outcome,
+        iterations=climb.steps,
+        finalists=search.finalists,
+        reached=search.reached,
         gradient=float(np.abs(objective.gradient(point)).max()),
-        flags=(*_flags(found, options), *diagnose(problem, point.theta, point.N)),
+        flags=(*_flags(search, options), *diagnose(problem, point.theta, point.N)),
         seconds=time.perf_counter() - began,
     )
 
@@ -136,14 +133,16 @@ def _by_size(objective: Objective, point: Point) -> Point:
     return point if (theta == point.theta).all() else objective.at(theta)
 
 
-def _flags(found: Search, options: Options) -> Iterator[Flag]:
-    if found.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
-        yield Flag(Kind.NOT_CONVERGED, detail={"outcome": found.climb.outcome})
-    if found.finalists > 1 and found.reached == 1:
+def _flags(search: Search, options: Options) -> Iterator[Flag]:
+    if search.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
+        yield Flag(Kind.NOT_CONVERGED, detail={"outcome": search.climb.outcome})
+    if search.finalists > 1 and search.reached == 1:
         quick = options.schedule is Schedule.DEFAULT
         further = "--schedule thorough" if quick else f"--starts {4 * options.starts}"
-        yield Flag(Kind.UNSTABLE, detail={"finalists": found.finalists, "further": further})
-    if found.finalists == 1 and found.curvature is not None:
+        yield Flag(Kind.UNSTABLE, detail={"finalists": search.finalists, "further": further})
+    if search.curvature is None:
+        return
+    if search.finalists == 1:
         yield Flag(Kind.SINGLE_START)
-    if found.curvature is not None and found.curvature.least < FLAT:
-        yield Flag(Kind.FLAT_DIRECTION, detail={"share": max(found.curvature.least, 0)})
+    if search.curvature.least < FLAT:
+        yield Flag(Kind.FLAT_DIRECTION, detail={"share": max(search.curvature.least, 0)})

@@ -75,11 +75,11 @@ class Objective:
 
     def at(self, theta: FloatArray) -> Point:
         """Run the E step at θ."""
-        found = expect(self.problem, theta, self.executor)
-        g = found.log_lik + self.constant
+        expected = expect(self.problem, theta, self.executor)
+        g = expected.log_lik + self.constant
         if self.estimate is Estimate.MAP:
             g += conjugacy.log_density(self.pseudo, theta, self.problem.layout)
-        return Point(theta, found.N, found.log_lik, g)
+        return Point(theta, expected.N, expected.log_lik, g)
 
     def m_step(self, point: Point) -> FloatArray:
         """Give the θ that is best for the expected counts; where there are none, θ stays."""

@@ -7,15 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from lacunet.learn import ascent
 from lacunet.learn.agglomerate import agglomerated
-from lacunet.learn.ascent import (
-    PAPER_CHANGE,
-    Climb,
-    Outcome,
-    ascend,
-    em_while_fast,
-    relative_change,
-)
+from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.curvature import Curvature, least_curvature
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.ranks import SAME_OPTIMUM, Rank, best_of, density, is_better, mass
@@ -76,7 +70,7 @@ def search_paper(objective: Objective, starts: int, seed: int) -> Search:
     converged = False
     for _ in range(PAPER_ITERATIONS):
         before, point = point, objective.em_step(point)
-        converged |= relative_change(before, point) < PAPER_CHANGE
+        converged |= ascent.relative_change(before, point) < ascent.PAPER_CHANGE
     outcome = Outcome.PAPER_CONVERGED if converged else Outcome.PAPER_STOPPED
     return Search(Climb(point, PAPER_ITERATIONS, outcome), 1, 1, None)
 
@@ -98,10 +92,10 @@ def search_further(objective: Objective, starts: int, seed: int, *, rank: Rank) 
         walk = partial(wander, objective, winner.point, seed)
         ends = objective.executor.map(walk, range(turn * WALKERS, (turn + 1) * WALKERS))
         walked = climb_all(objective, ends, rank, winner)
-        found, end = best_of(objective, walked, rank)
+        value_there, there = best_of(objective, walked, rank)
         in_vain += 1
-        if is_better(found, value):
-            value, winner, in_vain = found, end, 0
+        if is_better(value_there, value):
+            value, winner, in_vain = value_there, there, 0
         objective.executor.say(TASK, 0.5 + 0.4 * (turn + 1) / ROUNDS)
         if in_vain == PATIENCE:
             break
@@ -139,9 +133,8 @@ def climb_all(
     `winner` is the best maximum so far.
     """
     climbs = objective.executor.map(partial(em_while_fast, objective), points)
-    rival = -np.inf
-    if rank is density:
-        rival = max(c.point.g for c in (*climbs, *([winner] if winner else [])))
+    rivals = [*climbs, *([winner] if winner else [])] if rank is density else []
+    rival = max((c.point.g for c in rivals), default=-np.inf)
     return objective.executor.map(partial(ascend, objective, rival=rival), climbs)
 
 
@@ -159,8 +152,7 @@ def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]
         curvature = least_curvature(objective, climb.point)
         if curvature.least >= SADDLE:
             break
-        higher = _along(objective, climb.point, curvature)
-        if higher is None:
+        if (higher := _along(objective, climb.point, curvature)) is None:
             break
         climb = ascend(objective, Climb(higher, climb.steps, climb.outcome))
     return climb, curvature

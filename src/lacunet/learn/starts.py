@@ -23,15 +23,15 @@ def random_start(objective: Objective, seed: int, index: int) -> Point:
 def halving(
     objective: Objective, points: Sequence[Point], *, finalists: int
 ) -> Iterator[list[Point]]:
-    """Run 1, 2, 4, … EM iterations, keeping the better half (by g) each time.
+    """Run 1, 2, 4, … EM iterations, keeping the better half (by g, then by start) each time.
 
     Yields the survivors after each round; the last list has `finalists` points.
     """
     survivors, iterations = list(points), 1
     while len(survivors) > finalists:
         race = partial(em, objective, iterations=iterations)
-        survivors = objective.executor.map(race, survivors)
-        survivors = best(survivors, max(finalists, len(survivors) // 2))
+        ranked = sorted(objective.executor.map(race, survivors), key=lambda p: -p.g)
+        survivors = ranked[: max(finalists, len(survivors) // 2)]
         iterations *= 2
         yield survivors
 
@@ -41,8 +41,3 @@ def em(objective: Objective, point: Point, *, iterations: int) -> Point:
     for _ in range(iterations):
         point = objective.em_step(point)
     return point
-
-
-def best(points: Sequence[Point], keep: int) -> list[Point]:
-    """Keep the points with the largest g; equal ones in the order of their starts."""
-    return sorted(points, key=lambda p: -p.g)[:keep]

@@ -40,12 +40,6 @@ class Variational:
         """E_q[log θ]: what q(hidden) would best be made from."""
         return conjugacy.expected_natural(self.exponents, self.problem.layout)
 
-    @property
-    def mean(self) -> FloatArray:
-        """E_q[θ]."""
-        layout, eta = self.problem.layout, self.exponents
-        return eta / layout.spread(layout.sum_k(eta))
-
 
 def at_weights(problem: Problem, log_weights: FloatArray, steps: int = 0) -> Variational:
     """Take q(hidden) ∝ Π weights, over what is hidden, and the q(θ) that is best for it."""

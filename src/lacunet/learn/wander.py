@@ -3,6 +3,7 @@
 import numpy as np
 
 from lacunet.learn.objective import Objective, Point
+from lacunet.model.conjugacy import draw_theta
 
 SWEEPS = 10  # shorter walks end where they began, longer ones lose what was good
 CHILD = 1 << 30  # child seeds of the walks begin here: the random starts have those below
@@ -19,6 +20,5 @@ def wander(objective: Objective, point: Point, seed: int, index: int) -> Point:
     prior = np.maximum(alpha, 1.0)  # exponents near 0 would draw nothing but zeros
     rng = np.random.default_rng([seed, layout.size, CHILD + index])
     for _ in range(SWEEPS):
-        gamma = rng.standard_gamma(prior + point.N)
-        point = objective.at(gamma / layout.spread(layout.sum_k(gamma)))
+        point = objective.at(draw_theta(prior + point.N, layout, rng))
     return point

@@ -120,6 +120,11 @@ def draw(hyper: FloatArray, layout: Layout, rng: Any) -> FloatArray:
     return _joined(layout, Family.draw, hyper, rng=rng)
 
 
+def draw_theta(hyper: FloatArray, layout: Layout, rng: np.random.Generator) -> FloatArray:
+    """Draw θ given hyperparameters, (size,)."""
+    return _joined(layout, Family.draw_theta, hyper, rng=rng)
+
+
 def random_theta(layout: Layout, rng: np.random.Generator) -> FloatArray:
     """Draw θ to start from; for categories from the uniform Dirichlet, as CH96 does."""
     return _joined(layout, Family.random, rng=rng)

@@ -8,7 +8,7 @@ from lacunet.describe.information_criteria import FORMULAS, LOWER, criteria
 from lacunet.learn.objective import Estimate
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.tabular import Grid, Printable, Shown, number, probability
+from lacunet.tabular import Grid, Printable, Shown, number, share
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Criteria(Printable):
                 text
                 for name in hidden
                 for text in (
-                    [number(by_name[name].entropy_r2, 3), _share(by_name[name].error)]
+                    [number(by_name[name].entropy_r2, 3), share(by_name[name].error)]
                     if name in by_name
                     else ["–", "–"]
                 )
@@ -89,10 +89,6 @@ class Criteria(Printable):
                 tuple(notes),
             )
         ]
-
-
-def _share(p: float) -> str:
-    return probability(p, exact=False)
 
 
 def selection_criteria(selection: Selection) -> Criteria:

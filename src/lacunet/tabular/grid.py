@@ -16,8 +16,8 @@ class Grid:
     """A title, a header, rows of texts, and lines to say below them."""
 
     title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
     left: frozenset[int] = frozenset({0})  # columns that are words, not numbers
     notes: tuple[str, ...] = ()
 

@@ -1,6 +1,7 @@
 """Numbers as a table shows them; each remembers all its digits."""
 
 import math
+from functools import partial
 from typing import Self
 
 
@@ -57,3 +58,6 @@ def probability(p: float, *, exact: bool = True) -> Shown:
     if exact and p in (0.0, 1.0):
         return Shown(f"{p:.0f}", p)
     return Shown("<0.001" if p < 0.001 else ">0.999" if p > 0.999 else f"{p:.3f}", p)
+
+
+share = partial(probability, exact=False)  # of rows, or of probability: rounded, never certain

@@ -37,6 +37,13 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
     ]
 
 
+def marginal(model: Model, variables: Sequence[int]) -> FloatArray:
+    """Joint distribution of some variables, where nothing is seen."""
+    nothing = np.full((1, len(model.network.observed)), -1, dtype=np.int32)
+    joint: FloatArray = posterior(model, nothing, [variables])[0][0]
+    return joint
+
+
 def _with_watchers(network: Network, groups: Sequence[Sequence[int]]) -> Network:
     """Add a child with one state to each group."""
     taken = {v.name for v in network.variables}

@@ -107,6 +107,9 @@ class Categorical(Family):
         _kernels().draw_log_theta(hyper, at.ij, rng, np.empty(at.configurations), drawn)
         return drawn
 
+    def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        return self.mean(rng.standard_gamma(hyper), at)
+
     def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
         """Uniform, as CH96 draws models and starts."""
         gamma = rng.standard_exponential(len(at.ij))

@@ -130,6 +130,10 @@ class Family(ABC):
     def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
         """Draw η given hyperparameters, (batch, s) → (batch, s)."""
 
+    def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        """Draw θ given hyperparameters, (s,)."""
+        return self.parameters(self.draw(hyper[None, :], at, rng)[0], at)
+
     @abstractmethod
     def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
         """Draw θ to start from."""
