@@ -73,8 +73,8 @@ class Kind(Enum):
     MORE_CLASSES_FIT_WORSE = "{more} classes fit worse than {fewer}: more starts would find better"
     FRACTIONAL_CASES = "cases come one by one, so they must be whole: a row weighs {weight:g}"
     ORDERS_DIFFER = (
-        "orders of the cases differ: one pass gives {mean:.2f} ± {spread:.2f} nats, over {orders} "
-        "orders"
+        "orders of the cases differ: one pass gives {mean:.2f} ± {deviation:.2f} nats, over "
+        "{orders} orders"
     )
     ONE_ORDER_COUNTS = "one order makes {share:.0%} of the average: too low, rather than too high"
     ONE_CASE = "one case has no temperature: log N must be above 0"

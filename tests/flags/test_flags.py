@@ -143,7 +143,7 @@ SENTENCES = [
         "cases come one by one, so they must be whole: a row weighs 2.5",
     ),
     (
-        Flag(Kind.ORDERS_DIFFER, detail={"mean": -512.345, "spread": 0.678, "orders": 256}),
+        Flag(Kind.ORDERS_DIFFER, detail={"mean": -512.345, "deviation": 0.678, "orders": 256}),
         "orders of the cases differ: one pass gives -512.35 ± 0.68 nats, over 256 orders",
     ),
     (

@@ -10,10 +10,10 @@ from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
-from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
+from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.diagnose import diagnose
 from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, leave_saddles
+from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, climb_from
 from lacunet.model.conjugacy import log_prior, mean
 from lacunet.model.display import model_grids
 from lacunet.model.network import Model
@@ -116,8 +116,7 @@ def _search(objective: Objective, options: Options, start: Model | None) -> Sear
         point = objective.em_step(objective.at(mean(np.ones(layout.size), layout)))
         return Search(Climb(point, 1, Outcome.CLOSED_FORM), 1, 1, None)
     if start is not None:
-        climb = ascend(objective, em_while_fast(objective, objective.at(start.theta)))
-        climb, curvature = leave_saddles(objective, climb)
+        climb, curvature = climb_from(objective, objective.at(start.theta))
         return Search(climb, 1, 1, curvature)
     return SEARCHERS[options.schedule](objective, options.starts, options.seed)
 

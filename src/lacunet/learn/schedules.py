@@ -146,6 +146,11 @@ def finish(objective: Objective, climbs: Sequence[Climb], winner: Climb) -> Sear
     return Search(climb, len(others) + 1, reached + 1, curvature)
 
 
+def climb_from(objective: Objective, point: Point) -> tuple[Climb, Curvature]:
+    """Climb to the maximum that is uphill from a point."""
+    return leave_saddles(objective, ascend(objective, em_while_fast(objective, point)))
+
+
 def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]:
     """Go on uphill from a saddle until the point is a maximum."""
     for _ in range(ESCAPES):

@@ -87,10 +87,10 @@ def choose_scores(names: str | Sequence[str]) -> tuple[Score, ...]:
 
 def applicable(scores: Sequence[Score], problem: Problem) -> list[Score]:
     """Give the scores that are defined for a problem; refuse, if none is."""
-    found = [s for s in scores if s.applies(problem)]
-    if not found:
+    defined = [s for s in scores if s.applies(problem)]
+    if not defined:
         raise not_defined(scores)
-    return found
+    return defined
 
 
 def not_defined(scores: Sequence[Score]) -> OptionError:

@@ -97,14 +97,14 @@ def sbic(problem: Problem, parts: Sequence[Evidence]) -> Evidence:
 
 def _rising(log_liks: Sequence[float]) -> tuple[list[float], tuple[Flag, ...]]:
     """Maximum log-likelihoods of 1..k classes can only rise, whatever EM finds."""
-    found: list[float] = []
+    rising: list[float] = []
     flags: list[Flag] = []
     for m, log_lik in enumerate(log_liks, start=1):
-        before = found[-1] if found else -math.inf
+        before = rising[-1] if rising else -math.inf
         if log_lik < before:
             flags.append(Flag(Kind.MORE_CLASSES_FIT_WORSE, detail={"fewer": m - 1, "more": m}))
-        found.append(max(log_lik, before))
-    return found, tuple(flags)
+        rising.append(max(log_lik, before))
+    return rising, tuple(flags)
 
 
 SBIC = Score(

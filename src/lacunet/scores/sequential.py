@@ -34,7 +34,7 @@ def sequential(at: ScoreInput) -> Evidence:
 def _flags(passes: Passes) -> Iterator[Flag]:
     """How far one order is from another, and the average from being one."""
     if passes.deviation > 1e-9:
-        detail = {"mean": passes.mean, "spread": passes.deviation, "orders": len(passes.each)}
+        detail = {"mean": passes.mean, "deviation": passes.deviation, "orders": len(passes.each)}
         yield Flag(Kind.ORDERS_DIFFER, detail=detail)
         if passes.share > CARRIED:
             yield Flag(Kind.ONE_ORDER_COUNTS, detail={"share": passes.share})

@@ -36,10 +36,10 @@ class Tempered:
         """Give the log density, its gradient, and log p(D|θ)."""
         layout = self.problem.layout
         theta = log_gammas.theta_of(u, layout)
-        found = expect(self.problem, theta)
-        slope = self.beta * conjugacy.pull_back(theta, found.N, layout)
-        value = self.beta * found.log_lik
-        return *log_gammas.with_prior(value, slope, u, self.problem.alpha), found.log_lik
+        expected = expect(self.problem, theta)
+        slope = self.beta * conjugacy.pull_back(theta, expected.N, layout)
+        value = self.beta * expected.log_lik
+        return *log_gammas.with_prior(value, slope, u, self.problem.alpha), expected.log_lik
 
     def chain(self, N: FloatArray, rng: np.random.Generator) -> Chain:
         """Start a chain near the posterior that counts N would give; N = 0 is the prior."""
@@ -58,7 +58,9 @@ def wbic(at: ScoreInput) -> Evidence:
         return Evidence("wbic", {}, (Flag(Kind.ONE_CASE),))
     beta = 1.0 / at.log_cases
     if problem.exact:
-        return Evidence("wbic", {MEAN: _complete(problem, beta)})
+        tempered = problem.alpha + beta * problem.seen
+        log_theta = conjugacy.expected_natural(tempered, problem.layout)
+        return Evidence("wbic", {MEAN: float(problem.seen @ log_theta)})
     target = Tempered(problem, beta)
     children = np.random.default_rng([at.options.seed, problem.layout.size]).spawn(CHAINS)
     known = (at.observed_counts, np.zeros(problem.layout.size))
@@ -68,18 +70,12 @@ def wbic(at: ScoreInput) -> Evidence:
     draws = np.empty((CHAINS, 0))
     for _ in range(ROUNDS):
         draws = np.hstack([draws, [chain.draw(ROUND) for chain in chains]])
-        found = chain_mean(draws)
-        if found.stderr <= TARGET:
+        mean = chain_mean(draws)
+        if mean.stderr <= TARGET:
             break
-    disagree = Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": found.r_hat})
-    flags = (disagree,) if found.r_hat > DISAGREE else ()
-    return Evidence("wbic", {MEAN: found.value}, flags, found.stderr)
-
-
-def _complete(problem: Problem, beta: float) -> float:
-    """The mean for complete data, whose tempered posterior is Dirichlet(α + βN)."""
-    N, layout = problem.seen, problem.layout
-    return float(N @ conjugacy.expected_natural(problem.alpha + beta * N, layout))
+    disagree = Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": mean.r_hat})
+    flags = (disagree,) if mean.r_hat > DISAGREE else ()
+    return Evidence("wbic", {MEAN: mean.value}, flags, mean.stderr)
 
 
 WBIC = Score(

@@ -44,9 +44,9 @@ def score_fits(asked: Sequence[Asked], executor: Executor = SERIAL) -> list[Scor
         _add(tasks, a)
     for a in asked:
         _add_others(tasks, a)
-    found = _do_all(tasks, executor)
-    own = [found[a.fitting.key] for a in asked]
-    parts = [_parts(a, o.evidence, found) for a, o in zip(asked, own, strict=True)]
+    scored = _do_all(tasks, executor)
+    own = [scored[a.fitting.key] for a in asked]
+    parts = [_parts(a, o.evidence, scored) for a, o in zip(asked, own, strict=True)]
     whole = executor.map(_together, list(zip(asked, parts, strict=True)))
     return [replace(o, evidence=evidence) for o, evidence in zip(own, whole, strict=True)]
 
@@ -56,9 +56,9 @@ def score_at(at: ScoreInput, scores: Sequence[Score]) -> dict[str, Evidence]:
     tasks: Tasks = {}
     own = Asked(Fitting(at.problem, at.options, at.effective_dimension is not None), tuple(scores))
     _add_others(tasks, own)
-    found = _do_all(tasks, at.executor.silent())
+    elsewhere = _do_all(tasks, at.executor.silent())
     here = {score.name: score.here(at) for score in scores}
-    return _together((own, _parts(own, here, found)))
+    return _together((own, _parts(own, here, elsewhere)))
 
 
 def _add(tasks: Tasks, asked: Asked) -> None:
@@ -80,11 +80,11 @@ def _do_all(tasks: Tasks, executor: Executor) -> dict[Hashable, Scored]:
     todo = [tasks[key] for key in keys]
     times = [(1.0 + task.fitting.dimension) ** 1.5 for task in todo]
     shown = executor.beside([task.title for task in todo], times)
-    found: dict[Hashable, Scored] = {}
+    done: dict[Hashable, Scored] = {}
     for place, scored in executor.results(_do, list(zip(todo, shown, strict=True))):
-        found[keys[place]] = scored
+        done[keys[place]] = scored
         shown[place].say("", 1.0)
-    return found
+    return done
 
 
 def _do(task: tuple[Asked, Executor]) -> Scored:
@@ -96,11 +96,11 @@ def _do(task: tuple[Asked, Executor]) -> Scored:
 
 
 def _parts(
-    asked: Asked, here: Mapping[str, Evidence], found: Mapping[Hashable, Scored]
+    asked: Asked, here: Mapping[str, Evidence], elsewhere: Mapping[Hashable, Scored]
 ) -> dict[str, list[Evidence]]:
     """Gather the parts of each score: elsewhere, and at last here."""
     return {
-        s.name: [*(found[f.key].evidence[s.name] for f in s.fits(asked.fitting)), here[s.name]]
+        s.name: [*(elsewhere[f.key].evidence[s.name] for f in s.fits(asked.fitting)), here[s.name]]
         for s in asked.scores
     }
 

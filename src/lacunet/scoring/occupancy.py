@@ -8,7 +8,6 @@ which all m are used, exactly (docs/explanation/labels.md, "Empty classes"),
 A score at one mode sees one of the m! equal labellings of E_m, and nothing of the other terms.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +21,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
 from lacunet.learn.objective import Estimate
 from lacunet.model import conjugacy
+from lacunet.model.families.categorical import log_rising
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score import EXCHANGEABLE, Fewer, Score
@@ -36,14 +36,9 @@ def log_occupancy(classes: int, a: float, cases: float) -> FloatArray:
     >>> np.exp(log_occupancy(2, 1.0, 1.0)).tolist()
     [1.0, 1.0]
     """
-    k, m = classes, np.arange(1, classes + 1)
-    choices = gammaln(k + 1) - gammaln(m + 1) - gammaln(k - m + 1)
-    found: FloatArray = (
-        choices
-        + (gammaln(k * a) - gammaln(k * a + cases))
-        + (gammaln(m * a + cases) - gammaln(m * a))
-    )
-    return found
+    k, m = classes, np.arange(1.0, classes + 1.0)
+    log_choices = gammaln(k + 1) - gammaln(m + 1) - gammaln(k - m + 1)
+    return log_choices - log_rising(k * a, cases) + log_rising(m * a, cases)
 
 
 def log_factors(problem: Problem) -> FloatArray:
@@ -114,12 +109,10 @@ class Occupied:
 
     def fits(self, own: Fitting) -> list[Fitting]:
         """Fit fewer classes as candidates are; one class needs no fit."""
-        options = own.options
-        if not conjugacy.has_mode(
-            own.problem.alpha, own.problem.layout
-        ):  # no maximum of the posterior
+        problem, options = own.problem, own.options
+        if not conjugacy.has_mode(problem.alpha, problem.layout):  # no maximum of the posterior
             options = replace(options, estimate=Estimate.ML)
-        numbers = range(2, classes_of(own.problem.network).number)
+        numbers = range(2, classes_of(problem.network).number)
         return [replace(own, options=options, classes=m) for m in numbers]
 
     def all_used(self, at: ScoreInput) -> Evidence:
@@ -133,30 +126,30 @@ class Occupied:
         m = classes_of(at.problem.network).number
         if m == 1:  # needs no approximation
             return Evidence(self.name, {"log p(D|1 class)": at.problem.log_seen})
-        found = self.score.here(at)
+        one = self.score.here(at)
         terms = {
-            f"{self.score.name}, {m} classes": found.value,
+            f"{self.score.name}, {m} classes": one.value,
             f"log {m}!": log_orders(m),
             "log p(no class empty)": log_all_used(at.problem, self.log_weights(at)),
         }
         if (overlap := self.log_own(at)) < 0.0:
             terms["log p(own labels)"] = overlap
-        return Evidence(self.name, terms, found.flags)
+        return Evidence(self.name, terms, one.flags)
 
-    def together(self, problem: Problem, found: Sequence[Evidence]) -> Evidence:
+    def together(self, problem: Problem, used: Sequence[Evidence]) -> Evidence:
         """Sum over the numbers of used classes, given log E_m for m = 2..k."""
         parts = log_factors(problem)
         parts[0] += with_classes(problem, 1).log_seen
         if len(parts) == 1:
             return Evidence(self.name, {"log p(D|1 class)": float(parts[0])})
-        parts[1:] += [used.value for used in found]
-        flags = _gathered([used.flags for used in found])
+        parts[1:] += [part.value for part in used]
+        flags = _gathered([part.flags for part in used])
         if np.isnan(parts).any():  # what is not known may be nearly all of it
             return Evidence(self.name, {}, flags)
         whole = float(logsumexp(parts))
         if parts[-1] == -np.inf:  # some class is surely empty
             return Evidence(self.name, {"fewer used classes": whole}, flags)
-        terms = {**found[-1].terms, "fewer used classes": whole - parts[-1]}
+        terms = {**used[-1].terms, "fewer used classes": whole - parts[-1]}
         return Evidence(self.name, terms, flags)
 
 
@@ -184,12 +177,8 @@ def occupied(
 
 def _gathered(flags: Iterable[Sequence[Flag]]) -> tuple[Flag, ...]:
     """Say each flag once, with the numbers of classes, from 2 up, that have it."""
-    first: dict[str, Flag] = {}  # flags that read the same are the same to a person
-    where: dict[str, list[int]] = defaultdict(list)
+    alike: dict[str, tuple[Flag, list[int]]] = {}  # what reads the same is the same to a person
     for m, mine in enumerate(flags, start=2):
         for flag in mine:
-            first.setdefault(str(flag), flag)
-            where[str(flag)].append(m)
-    return tuple(
-        replace(flag, fits=Sizes(tuple(where[words]), "classes")) for words, flag in first.items()
-    )
+            alike.setdefault(str(flag), (flag, []))[1].append(m)
+    return tuple(replace(flag, fits=Sizes(tuple(m), "classes")) for flag, m in alike.values())

@@ -16,6 +16,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.regions import JITTER, Regions
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.objective import Point
+from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
 
 DRAWS = 400
@@ -52,8 +53,7 @@ def log_own_labels(problem: Problem, mode: Point, free: IntArray, L: FloatArray)
 def _expected(problem: Problem, phi: FloatArray) -> FloatArray:
     """θ of some φ, times the cases that go with it."""
     layout, root = problem.layout, classes_of(problem.network).root
-    theta: FloatArray = np.exp(phi - phi.max())
-    theta /= layout.spread(layout.sum_k(theta))
+    theta = conjugacy.mean(np.exp(phi - phi.max()), layout)
     of_class = (problem.cases * layout.table(theta, root))[:, None]
     tables = [layout.table(theta, i) for i in range(len(layout.cards))]
     return layout.flat(

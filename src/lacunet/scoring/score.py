@@ -74,11 +74,8 @@ class Score:
     def __call__(self, at: ScoreInput) -> Evidence:
         """Give its value; fits that it needs are made for it alone."""
         own = Fitting(at.problem, at.options, at.effective_dimension is not None)
-        parts = []
-        for fitting in self.fits(own):
-            fit = fitting.fit(at.executor)
-            parts.append(self.here(fitting.input_at(fit, at.executor)))
-        return self.together(at.problem, [*parts, self.here(at)])
+        others = [f.input_at(f.fit(at.executor), at.executor) for f in self.fits(own)]
+        return self.together(at.problem, [self.here(x) for x in (*others, at)])
 
     def fits(self, own: Fitting) -> list[Fitting]:
         """The fits that it needs besides that of the model itself."""
@@ -96,16 +93,15 @@ class Score:
         if self.fewer is None or not own.terms:  # where nothing is known here, nothing is
             return own
         began = time.perf_counter()
-        found = self.fewer.together(problem, parts)
-        return replace(found, seconds=own.seconds + time.perf_counter() - began)
+        whole = self.fewer.together(problem, parts)
+        return replace(whole, seconds=own.seconds + time.perf_counter() - began)
 
     def _timed(self, at: ScoreInput) -> Evidence:
         began = time.perf_counter()
-        if self.only_exact or np.isfinite(at.log_lik):
-            found = self.evaluate(at)
-        else:
-            found = Evidence(self.name, {}, (Flag(Kind.IMPOSSIBLE_DATA),))
-        return replace(found, seconds=time.perf_counter() - began)
+        possible = self.only_exact or np.isfinite(at.log_lik)
+        nothing = Evidence(self.name, {}, (Flag(Kind.IMPOSSIBLE_DATA),))
+        evidence = self.evaluate(at) if possible else nothing
+        return replace(evidence, seconds=time.perf_counter() - began)
 
     def applies(self, problem: Problem) -> bool:
         """Whether the score is defined for a problem."""

@@ -14,9 +14,9 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.problem import Problem
-from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
+from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.objective import Objective, Point
-from lacunet.learn.schedules import leave_saddles
+from lacunet.learn.schedules import climb_from
 from lacunet.model import conjugacy
 from lacunet.scoring.determinant import factorise
 from lacunet.scoring.overlap import canonical_order, log_own_labels
@@ -58,5 +58,4 @@ def _climb(objective: Objective, theta: FloatArray) -> Climb:
     start = objective.at(theta)
     if objective.problem.exact:  # one M step is the maximum
         return Climb(objective.em_step(start), 1, Outcome.CLOSED_FORM)
-    climb, _ = leave_saddles(objective, ascend(objective, em_while_fast(objective, start)))
-    return climb
+    return climb_from(objective, start)[0]

@@ -76,6 +76,6 @@ class FamilyScores:
 
     def _score(self, N: FloatArray, configurations: int) -> float:
         r = N.shape[1]
-        a = np.array(self.alpha / (configurations * r) if self.is_size else self.alpha)
+        a = self.alpha / (configurations * r) if self.is_size else self.alpha
         cells = log_rising(a, N[N > 0]).sum()
         return float(cells - log_rising(r * a, N.sum(axis=1)).sum())

@@ -20,14 +20,13 @@ from lacunet.model.families.family import Family, Segment
 from lacunet.state import State
 
 
-def log_rising(a: FloatArray, n: FloatArray) -> FloatArray:
+def log_rising(a: FloatArray | float, n: FloatArray | float) -> FloatArray:
     """Log Γ(a + n) − log Γ(a): what n cases add to a place of log BD.
 
-    >>> float(np.exp(log_rising(np.array(2.0), np.array(3.0)))).__round__(9)
+    >>> float(np.exp(log_rising(2.0, 3.0))).__round__(9)
     24.0
     """
-    rise: FloatArray = gammaln(a + n) - gammaln(a)
-    return rise
+    return np.asarray(gammaln(a + n) - gammaln(a))
 
 
 @cache
