@@ -142,8 +142,8 @@ class AnnealingRounds:
         if exchangeable(problem):
             self._occupancy(problem, samples, seed, shared or UsedClasses())
         else:
-            found = legs_of(problem, samples[:SAMPLES], anything, (seed, STREAM), executor)
-            self.legs = [(0, leg) for leg in found]
+            legs = legs_of(problem, samples[:SAMPLES], anything, (seed, STREAM), executor)
+            self.legs = [(0, leg) for leg in legs]
         for n, (_, leg) in enumerate(self.legs):
             if not leg.groups and (n == 0 or clock.allows()):
                 leg.improve(executor)
@@ -157,13 +157,13 @@ class AnnealingRounds:
             by_used[int(keep.sum())].append((N, keep))
         factors = log_factors(problem)
         # What most samples have comes first, should the time run out.
-        for m, found in sorted(by_used.items(), key=lambda item: -len(item[1])):
+        for m, alike in sorted(by_used.items(), key=lambda item: -len(item[1])):
             fewer = with_classes(problem, m)
             self.factors[m] = float(factors[m - 1])
             if m == 1:
                 self.one_class = known(fewer.log_seen + self.factors[m])
                 continue
-            starts = [without(problem, fewer, N, keep) for N, keep in found]
+            starts = [without(problem, fewer, N, keep) for N, keep in alike]
             self.legs += [(m, leg) for leg in shared.term(fewer, starts, seed, self.executor)]
 
     def _parts(self) -> list[tuple[int, Leg, LogMean]]:
@@ -198,8 +198,8 @@ class AnnealingRounds:
         for m, _, part in self._parts():
             parts[m].append(part)
         whole = self.estimate.value
-        found = {m: float(np.exp(log_sum(p).value - whole)) for m, p in sorted(parts.items())}
-        return {} if 0 in found else {m: share for m, share in found.items() if share > 0}
+        shares = {m: float(np.exp(log_sum(p).value - whole)) for m, p in sorted(parts.items())}
+        return {} if 0 in shares else {m: share for m, share in shares.items() if share > 0}
 
     def price(self) -> float:
         """Work to the target, about: errors shrink with its square root."""

@@ -68,11 +68,9 @@ def _forwards(annealing: Annealing, steps: int, seed: Sequence[int], group: int)
     draws = Draws(path.problem, np.random.default_rng([*seed, steps, group]))
     N = path.start(GROUP, draws)
     weight = np.where(annealing.allowed(N), 0.0, -np.inf)
-    before = 0.0
-    for b in temperatures(steps)[1:]:
-        weight += path.log_density(b, N) - path.log_density(before, N)
+    for lower, b in pairwise(temperatures(steps)):
+        weight += path.log_density(b, N) - path.log_density(lower, N)
         N = moved(path, b, N, annealing.allowed, draws)
-        before = b
     return np.where(annealing.at_home(N, draws), weight, -np.inf) + path.log_seen
 
 
@@ -83,8 +81,7 @@ def _backwards(
     draws = Draws(path.problem, np.random.default_rng([*seed, steps, group, 1]))
     state = np.tile(N, (GROUP, 1))
     weight = np.zeros(GROUP)
-    down = temperatures(steps)[::-1]
-    for b, lower in pairwise(down):
+    for b, lower in pairwise(temperatures(steps)[::-1]):
         state = moved(path, b, state, annealing.allowed, draws)
         weight += path.log_density(b, state) - path.log_density(lower, state)
     return weight + path.log_seen
@@ -99,16 +96,11 @@ def moved(path: Path, b: float, N: FloatArray, allowed: Allowed, draws: Draws) -
 
 def expected(path: Path, N: FloatArray, draws: Draws) -> FloatArray:
     """Parameters drawn given counts, times the cases of their configurations, (chains, size)."""
-    layout, eta = path.problem.layout, path.exponents(1.0, N)
-    drawn = zip(eta, draws.natural(eta), strict=True)
-    return np.stack(
-        [
-            conjugacy.expected_statistics(
-                conjugacy.parameters(x, layout), conjugacy.cases(own, layout), layout
-            )
-            for own, x in drawn
-        ]
-    )
+    layout, hyper = path.problem.layout, path.exponents(1.0, N)
+    theta = conjugacy.parameters(draws.natural(hyper), layout)
+    cases = [conjugacy.cases(own, layout) for own in hyper]
+    drawn = zip(theta, cases, strict=True)
+    return np.stack([conjugacy.expected_statistics(x, n, layout) for x, n in drawn])
 
 
 def temperatures(steps: int) -> FloatArray:

@@ -43,12 +43,9 @@ class LogMean:
     @property
     def verdict(self) -> Verdict:
         """Judge by the stated rules."""
-        good = (
-            self.stderr <= RELIABLE_ERROR
-            and self.size >= RELIABLE_SIZE
-            and self.share <= RELIABLE_SHARE
-        )
-        return Verdict.RELIABLE if good else Verdict.LOWER_BOUND
+        sure = self.stderr <= RELIABLE_ERROR
+        many = self.size >= RELIABLE_SIZE and self.share <= RELIABLE_SHARE
+        return Verdict.RELIABLE if sure and many else Verdict.LOWER_BOUND
 
     def plus(self, constant: float) -> Self:
         """Multiply the weights by exp(constant)."""

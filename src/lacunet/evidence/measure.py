@@ -92,26 +92,22 @@ def measure(
     Latent class models of one table whose classes have the same prior may have `shared` parts.
     """
     clock = Clock(goal or Goal())
-    found = _Measuring(problem, clock, seed, executor, shared).by(method)
+    measurement = _Measuring(problem, clock, seed, executor, shared).by(method)
     executor.say("evidence", 1.0)
-    return replace(found, seconds=clock.spent)
+    return replace(measurement, seconds=clock.spent)
 
 
+@dataclass(frozen=True, eq=False)
 class _Measuring:
-    def __init__(
-        self,
-        problem: Problem,
-        clock: Clock,
-        seed: int,
-        executor: Executor,
-        shared: UsedClasses | None,
-    ) -> None:
-        self.problem, self.clock, self.seed = problem, clock, seed
-        self.executor, self.shared = executor, shared
+    problem: Problem
+    clock: Clock
+    seed: int
+    executor: Executor
+    shared: UsedClasses | None
 
     def by(self, method: Method) -> Measurement:
-        if self.problem.exact:
-            return self._closed_form()
+        if self.problem.exact:  # nothing is hidden: BD
+            return self._told(self.problem.log_seen, Method.EXACT, {"completion": 1})
         check_whole(self.problem)
         match method:
             case Method.EXACT:
@@ -126,15 +122,11 @@ class _Measuring:
     def _say(self, what: str) -> None:
         self.executor.say(what, min(0.99, self.clock.spent / self.clock.goal.budget))
 
-    def _closed_form(self) -> Measurement:
-        """Nothing is hidden: BD."""
-        return self._told(self.problem.log_seen, Method.EXACT, {"completion": 1})
-
     def _exact(self, **limits: int) -> Measurement:
         self._say("exact sum")
-        found = exact_evidence(self.problem, **limits)
-        ran = {"completions": found.terms, "distinct count vectors at most": found.states}
-        return self._told(found.value, Method.EXACT, ran)
+        exact = exact_evidence(self.problem, **limits)
+        ran = {"completions": exact.terms, "distinct count vectors at most": exact.states}
+        return self._told(exact.value, Method.EXACT, ran)
 
     def _smc(self) -> Measurement:
         self._say("particles")
@@ -165,8 +157,7 @@ class _Measuring:
         if particles is None:
             annealing.until_done()
             return self._of_annealing(annealing)
-        a, p = annealing.estimate, particles.estimate
-        missed = p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr)
+        missed = _missed(annealing.estimate, particles.estimate)
         # Where classes come and go, annealing rests on few chains; particles do not mind.
         if missed or annealing.unsure > UNSURE or annealing.price() > particles.price():
             self._say("particles")
@@ -178,8 +169,8 @@ class _Measuring:
         return self._checked(self._of_annealing(annealing), self._of_particles(particles))
 
     def _checked(self, a: Measurement, p: Measurement) -> Measurement:
-        """Hold annealing against particles, which miss no mode: it must not be below them."""
-        missed = p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr)
+        """Hold annealing against particles: it must not be below them."""
+        missed = _missed(a, p)
         worse = missed or a.verdict is not Verdict.RELIABLE or a.stderr > p.stderr
         if p.verdict is Verdict.RELIABLE and worse:
             return p
@@ -206,9 +197,10 @@ class _Measuring:
         samples = [] if particles is None else particles.samples(EACH_RUN)
         # Particles tell by themselves how many classes are used; without them every number may be.
         fewer = particles is None and exchangeable(self.problem)
-        samples += (
-            fewer_classes(self.problem, self._from_fit) if fewer else (self._from_fit(self.problem))
+        fitted = (
+            fewer_classes(self.problem, self._from_fit) if fewer else self._from_fit(self.problem)
         )
+        samples += fitted
         return AnnealingRounds(
             self.problem, samples, self.seed, self.executor, self.clock, self.shared
         )
@@ -223,26 +215,29 @@ class _Measuring:
 
     def _of_particles(self, rounds: ParticleRounds) -> Measurement:
         ran = {"runs": len(rounds.runs), "particles each": rounds.particles}
-        found = self._sampled(rounds.estimate, Method.SMC, ran)
-        return replace(found, used=rounds.shares)
+        return self._sampled(rounds, Method.SMC, ran)
 
     def _of_annealing(self, rounds: AnnealingRounds) -> Measurement:
-        ran = {
-            "chains": rounds.chains,
-            "steps at most": rounds.steps,
-            "references": len(rounds.legs),
-        }
-        found = self._sampled(rounds.estimate, Method.AIS, ran)
-        if rounds.unsure > UNSURE:
-            few = Flag(Kind.FEW_CHAINS, detail={"share": rounds.unsure})
-            note = Flag(Kind.OUT_OF_TIME) if rounds.unfinished else few
-            found = replace(found, verdict=Verdict.LOWER_BOUND, notes=(note,))
-        return replace(found, used=rounds.shares)
+        ran = {"chains": rounds.chains, "steps at most": rounds.steps}
+        sampled = self._sampled(rounds, Method.AIS, {**ran, "references": len(rounds.legs)})
+        if rounds.unsure <= UNSURE:
+            return sampled
+        few = Flag(Kind.FEW_CHAINS, detail={"share": rounds.unsure})
+        note = Flag(Kind.OUT_OF_TIME) if rounds.unfinished else few
+        return replace(sampled, verdict=Verdict.LOWER_BOUND, notes=(note,))
 
-    def _sampled(self, e: LogMean, method: Method, ran: dict[str, int]) -> Measurement:
-        found = self._told(e.value, method, ran)
-        return replace(found, stderr=e.stderr, ess=e.size, verdict=e.verdict)
+    def _sampled(
+        self, rounds: ParticleRounds | AnnealingRounds, method: Method, ran: dict[str, int]
+    ) -> Measurement:
+        e, used = rounds.estimate, rounds.shares
+        told = self._told(e.value, method, ran)
+        return replace(told, stderr=e.stderr, ess=e.size, verdict=e.verdict, used=used)
 
     def _told(self, value: float, method: Method, ran: dict[str, int]) -> Measurement:
         one = value - symmetries_of(self.problem).log_count
         return Measurement(value, one, 0.0, None, Verdict.EXACT, method, 0.0, {}, ran)
+
+
+def _missed(a: LogMean | Measurement, p: LogMean | Measurement) -> bool:
+    """Whether annealing is clearly below particles, which miss no mode."""
+    return p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr)

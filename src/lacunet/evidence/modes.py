@@ -34,12 +34,11 @@ class Mode:
 def find_modes(problem: Problem, samples: Sequence[FloatArray], executor: Executor) -> list[Mode]:
     """Tell the modes that samples (hidden counts) belong to apart, best first."""
     each = executor.map(partial(_mode, problem), samples)
-    found: list[Mode] = []
+    modes: list[Mode] = []
     for mode in sorted(each, key=lambda mode: -mode.bound):
-        if not any(abs(mode.bound - known.bound) < SAME for known in found):
-            found.append(mode)
-    best = found[0].bound
-    return [mode for mode in found if mode.bound > best - NEAR][:MOST]
+        if not any(abs(mode.bound - known.bound) < SAME for known in modes):
+            modes.append(mode)
+    return [mode for mode in modes if mode.bound > modes[0].bound - NEAR][:MOST]
 
 
 def _mode(problem: Problem, N: FloatArray) -> Mode:

@@ -55,23 +55,18 @@ class Sandwich(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        title = f"log p(D|S): from below {self.lower:.3f}, from above {self.upper:.3f}"
+        lower, upper = f"{self.lower:.3f}", f"{self.upper:.3f}"
         rows = (
-            ("forwards", f"{self.lower:.3f}", f"{self.lower_stderr:.2g}"),
-            ("backwards", f"{self.upper:.3f}", f"{self.upper_stderr:.2g}"),
+            ("forwards", lower, f"{self.lower_stderr:.2g}"),
+            ("backwards", upper, f"{self.upper_stderr:.2g}"),
         )
-        return [
-            Grid(
-                title,
-                ("direction", "bound", "stderr"),
-                rows,
-                notes=(
-                    f"they are {self.gap:.2g} nats apart",
-                    f"{self.chains} chains of {self.steps} steps each way; {self.seconds:.1f} s",
-                    VALID,
-                ),
-            )
-        ]
+        notes = (
+            f"they are {self.gap:.2g} nats apart",
+            f"{self.chains} chains of {self.steps} steps each way; {self.seconds:.1f} s",
+            VALID,
+        )
+        title = f"log p(D|S): from below {lower}, from above {upper}"
+        return [Grid(title, ("direction", "bound", "stderr"), rows, notes=notes)]
 
 
 def sandwich(
@@ -111,15 +106,9 @@ def sandwich(
         if (narrow and lower.stderr <= goal.target) or not clock.allows(2 * seconds):
             break
         steps *= 2
-    return Sandwich(
-        lower.value + symmetries.log_count,
-        lower.stderr,
-        upper.value + symmetries.log_count,
-        upper.stderr,
-        steps,
-        len(up),
-        clock.spent,
-    )
+    lower, upper = lower.plus(symmetries.log_count), upper.plus(symmetries.log_count)
+    bounds = (lower.value, lower.stderr, upper.value, upper.stderr)
+    return Sandwich(*bounds, steps, len(up), clock.spent)
 
 
 def _upper(down: FloatArray, up: FloatArray) -> LogMean:

@@ -30,14 +30,18 @@ class ParticleRounds:
         self._add(RUNS)
 
     @property
+    def _logs(self) -> FloatArray:
+        return np.array([run.log_evidence for run in self.runs])
+
+    @property
     def estimate(self) -> LogMean:
         """The average of the runs, over all labellings."""
-        return log_mean(np.array([run.log_evidence for run in self.runs]))
+        return log_mean(self._logs)
 
     @property
     def wide(self) -> bool:
         """Whether the runs are too far apart for an average to mean much."""
-        return float(np.std([run.log_evidence for run in self.runs], ddof=1)) > WIDE
+        return float(np.std(self._logs, ddof=1)) > WIDE
 
     def cost(self) -> float:
         """Seconds that the next round will take, about."""
@@ -52,9 +56,7 @@ class ParticleRounds:
         """One more round."""
         if self.wide:
             self.particles, self.runs, self.seconds = 2 * self.particles, [], 0.0
-            self._add(RUNS)
-        else:
-            self._add(len(self.runs))
+        self._add(len(self.runs) or RUNS)
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""
@@ -73,16 +75,15 @@ class ParticleRounds:
         """Posterior of the number of used classes; empty where that has no meaning."""
         if not exchangeable(self.problem):
             return {}
-        logs = np.array([run.log_evidence for run in self.runs])
-        weights = np.exp(logs - logs.max())
+        weights = np.exp(self._logs - self._logs.max())
         weights /= weights.sum() * self.particles
         classes = classes_of(self.problem.network)
         block = self.problem.layout.block(classes.root)
-        found = np.zeros(classes.number + 1)
+        shares = np.zeros(classes.number + 1)
         for run, weight in zip(self.runs, weights, strict=True):
             in_use = (run.exponents[:, block] > self.problem.alpha[block]).sum(axis=1)
-            found += weight * np.bincount(in_use, minlength=len(found))
-        return {m: float(share) for m, share in enumerate(found) if share > 0}
+            shares += weight * np.bincount(in_use, minlength=len(shares))
+        return {m: float(share) for m, share in enumerate(shares) if share > 0}
 
     def _add(self, runs: int) -> None:
         began, first = time.perf_counter(), len(self.runs)

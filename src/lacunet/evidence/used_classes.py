@@ -36,8 +36,7 @@ class AllUsed:
 
 def used(problem: Problem, N: FloatArray) -> BoolArray:
     """Which classes have a case, (k,)."""
-    found: BoolArray = problem.layout.table(N, classes_of(problem.network).root) > 0
-    return found
+    return np.asarray(problem.layout.table(N, classes_of(problem.network).root) > 0)
 
 
 def without(problem: Problem, fewer: Problem, N: FloatArray, keep: BoolArray) -> FloatArray:
@@ -48,13 +47,11 @@ def without(problem: Problem, fewer: Problem, N: FloatArray, keep: BoolArray) ->
 
 def among(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
     """The same the other way: counts of fewer classes, with empty ones after them."""
-    old, new = fewer.layout, problem.layout
-    tables = []
-    for i in range(len(new.cards)):
-        table, few = np.zeros([new.cards[v] for v in new.families[i]]), old.table(N, i)
-        table[: len(few)] = few
-        tables.append(table)
-    return new.flat(tables)
+    more: FloatArray = np.zeros(problem.layout.size)
+    for i in range(len(problem.layout.cards)):
+        few = fewer.layout.table(N, i)
+        problem.layout.table(more, i)[: len(few)] = few  # tables are views
+    return more
 
 
 def fewer_classes(
@@ -62,7 +59,7 @@ def fewer_classes(
 ) -> list[FloatArray]:
     """Samples with k, k − 1, … used classes, until two in a row have no mass worth a term."""
     factors = log_factors(problem)
-    found: list[FloatArray] = []
+    kept: list[FloatArray] = []
     best, hopeless = -math.inf, 0
     for m in range(len(factors), 1, -1):
         fewer = with_classes(problem, m)
@@ -73,5 +70,5 @@ def fewer_classes(
         if hopeless == 2:
             break
         best = max(best, mass)
-        found += [among(problem, fewer, N) for N in samples]
-    return found
+        kept += [among(problem, fewer, N) for N in samples]
+    return kept

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
 from lacunet.executor import SERIAL, Executor
 from lacunet.model.prior import understand_alpha
 from lacunet.scores import SCORES
@@ -23,23 +23,15 @@ def measure_candidates(
 ) -> Selection:
     """Measure the evidence of some candidates; each has the whole of the budget."""
     shared = UsedClasses() if _shares(selection) else None
-    found: dict[Label, Candidate] = {}
+    done: dict[Label, Candidate] = {}
     for n, label in enumerate(labels):
         candidate = next(c for c in selection.candidates if c.label == label)
-        measured = measure(
-            candidate.problem,
-            Method.AUTO,
-            goal,
-            seed=selection.options.seed,
-            executor=executor.part(n / len(labels), (n + 1) / len(labels), candidate.title),
-            shared=shared,
-        )
-        found[label] = replace(
-            candidate,
-            measured=measured,
-            scores={TRUTH.name: as_evidence(measured), **candidate.scores},
-        )
-    return replace(selection, candidates=tuple(found.get(c.label, c) for c in selection.candidates))
+        part = executor.part(n / len(labels), (n + 1) / len(labels), candidate.title)
+        seed = selection.options.seed
+        measured = measure(candidate.problem, goal=goal, seed=seed, executor=part, shared=shared)
+        scores = {TRUTH.name: as_evidence(measured), **candidate.scores}
+        done[label] = replace(candidate, measured=measured, scores=scores)
+    return replace(selection, candidates=tuple(done.get(c.label, c) for c in selection.candidates))
 
 
 def _shares(selection: Selection) -> bool:
@@ -50,13 +42,9 @@ def _shares(selection: Selection) -> bool:
 
 def best_few(selection: Selection) -> list[Label]:
     """The most probable candidates by the headline, in the order of the selection."""
-    chances = selection.posterior()
-    ranked = sorted(chances, key=lambda label: -_known(chances[label]))
+    chances = {k: p if math.isfinite(p) else -1.0 for k, p in selection.posterior().items()}
+    ranked = sorted(chances, key=lambda label: -chances[label])
     return [c.label for c in selection.candidates if c.label in ranked[:BEST_FEW]]
-
-
-def _known(p: float) -> float:
-    return p if math.isfinite(p) else -1.0
 
 
 @dataclass(frozen=True)
@@ -83,42 +71,36 @@ def calibration(selection: Selection) -> Calibration | None:
     A score at one mode is held against one labelling, as the paper counts; one that includes all
     labellings against them all.
     """
-    measured = {c.label: c.measured for c in selection.candidates if c.measured is not None}
+    measured = [(c, c.measured) for c in selection.candidates if c.measured is not None]
     if not measured:
         return None
-    candidates = [c for c in selection.candidates if c.label in measured]
     errors = {
         score.name: {
             c.label: c.scores[score.name].value
-            - (c.measured.value if score.every_labelling else c.measured.one_labelling)
-            for c in candidates
-            if c.measured is not None and score.name in c.scores
+            - (m.value if score.every_labelling else m.one_labelling)
+            for c, m in measured
+            if score.name in c.scores
         }
         for score in SCORES
     }
-    return Calibration(
-        {name: found for name, found in errors.items() if found},
-        {label: m.stderr for label, m in measured.items()},
-    )
+    known = {name: of_candidates for name, of_candidates in errors.items() if of_candidates}
+    return Calibration(known, {c.label: m.stderr for c, m in measured})
 
 
 def calibration_grid(selection: Selection) -> Grid | None:
     """Score by score, candidate by candidate."""
-    found = calibration(selection)
-    if found is None:
+    held = calibration(selection)
+    if held is None:
         return None
     names = {s.name: s.title for s in SCORES}
-    labels = list(found.stderr)
+    labels = list(held.stderr)
     rows = tuple(
         (names[name], *(number(errors[label]) if label in errors else "–" for label in labels))
-        for name, errors in found.errors.items()
+        for name, errors in held.errors.items()
     )
-    last = ("standard error", *(number(found.stderr[label]) for label in labels))
-    note = "A score at one mode is held against one labelling, the others against them all."
-    best = f"Nearest here: {names[found.nearest]}." if found.nearest else ""
-    return Grid(
-        "Score − measured evidence, in nats",
-        ("score", *(str(label) for label in labels)),
-        (*rows, last),
-        notes=tuple(text for text in (note, best) if text),
-    )
+    last = ("standard error", *map(number, held.stderr.values()))
+    notes = ["A score at one mode is held against one labelling, the others against them all."]
+    if held.nearest:
+        notes.append(f"Nearest here: {names[held.nearest]}.")
+    header, title = ("score", *map(str, labels)), "Score − measured evidence, in nats"
+    return Grid(title, header, (*rows, last), notes=tuple(notes))

@@ -1,6 +1,6 @@
 """Fit statistics of every candidate, in the convention of other programs: lower is better."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lacunet.describe.classification import Classification, classify
@@ -8,7 +8,8 @@ from lacunet.describe.information_criteria import FORMULAS, LOWER, criteria
 from lacunet.learn.objective import Estimate
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.tabular import Grid, Printable, Shown, number, share
+from lacunet.search.grids import first_column, starred
+from lacunet.tabular import Grid, Printable, number, share
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,65 +41,44 @@ class Criteria(Printable):
         chosen = self.chosen
         hidden = list(dict.fromkeys(v.name for c in self.candidates for v in c.classification))
 
-        def starred(c: CandidateStatistics, name: str) -> str:
-            text = number(c.criteria[name])
-            return Shown(f"*{text}", text.value) if chosen[name] == c.candidate.label else text
-
-        def classes(c: CandidateStatistics) -> list[str]:
+        def classes(c: CandidateStatistics) -> Iterator[str]:
             by_name = {v.name: v for v in c.classification}
-            return [
-                text
-                for name in hidden
-                for text in (
-                    [number(by_name[name].entropy_r2, 3), share(by_name[name].error)]
-                    if name in by_name
-                    else ["–", "–"]
-                )
-            ]
+            for name in hidden:
+                told = by_name.get(name)
+                yield number(told.entropy_r2, 3) if told else "–"
+                yield share(told.error) if told else "–"
 
-        of = [f" of {name}" if len(hidden) > 1 else "" for name in hidden]
         rows = tuple(
             (
                 str(c.candidate.label),
                 str(c.candidate.fit.model.network.dimension),
                 number(c.candidate.fit.log_lik),
-                *(starred(c, name) for name in FORMULAS),
+                *(starred(c.criteria[n], chosen[n] == c.candidate.label) for n in FORMULAS),
                 *classes(c),
             )
             for c in self.candidates
         )
-        number_of_states = isinstance(self.candidates[0].candidate.label, int)
+        first, words = first_column(self.selection)
+        of = [f" of {name}" if len(hidden) > 1 else "" for name in hidden]
         notes = ["* the lowest of each. They count d parameters, whatever --dimension says."]
         if self.selection.options.estimate is Estimate.MAP:
             notes.append(
                 "log L is taken at the MAP parameters; other programs take its maximum: "
                 "--estimate ml."
             )
-        return [
-            Grid(
-                f"Fit statistics ({LOWER})",
-                (
-                    "states" if number_of_states else "network",
-                    "d",
-                    "log L",
-                    *FORMULAS,
-                    *(text for o in of for text in (f"entropy R²{o}", f"error{o}")),
-                ),
-                rows,
-                frozenset() if number_of_states else frozenset({0}),
-                tuple(notes),
-            )
-        ]
+        apart = [text for o in of for text in (f"entropy R²{o}", f"error{o}")]
+        header = (first, "d", "log L", *FORMULAS, *apart)
+        return [Grid(f"Fit statistics ({LOWER})", header, rows, words, tuple(notes))]
 
 
 def selection_criteria(selection: Selection) -> Criteria:
     """Work out the criteria of every candidate, at its fitted parameters."""
-    found = []
-    for c in selection.candidates:
-        model, problem = c.fit.model, c.problem
-        values = criteria(c.fit.log_lik, model.network.dimension, problem.cases)
-        classes = tuple(
-            classify(model, problem.codes, problem.counts, h) for h in model.network.hidden
-        )
-        found.append(CandidateStatistics(c, values, classes))
-    return Criteria(selection, tuple(found))
+    return Criteria(selection, tuple(_statistics(c) for c in selection.candidates))
+
+
+def _statistics(candidate: Candidate) -> CandidateStatistics:
+    fit, data = candidate.fit, candidate.problem
+    network = fit.model.network
+    classes = (classify(fit.model, data.codes, data.counts, h) for h in network.hidden)
+    values = criteria(fit.log_lik, network.dimension, data.cases)
+    return CandidateStatistics(candidate, values, tuple(classes))

@@ -202,10 +202,10 @@ def evaluate(
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
     problems = executor.map(partial(_problem, table, alpha), [p.network for p in proposals])
-    found = candidates_of(
+    candidates = candidates_of(
         proposals, problems, scores=scores, options=options, rank=rank, executor=executor
     )
-    return Selection(table, tuple(found), options, alpha, prior)
+    return Selection(table, tuple(candidates), options, alpha, prior)
 
 
 def _problem(table: Table, alpha: Alpha, network: Network) -> Problem:

@@ -31,14 +31,9 @@ class GreedySearch:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, value, least in (
-            ("max_parents", self.max_parents, 0),
-            ("restarts", self.restarts, 0),
-            ("tabu", self.tabu, 0),
-            ("seed", self.seed, 0),
-        ):
-            if value is not None and value < least:
-                raise OptionError(f"{name} {value} is not allowed: give {least} or more.")
+        for name, value in vars(self).items():
+            if value is not None and value < 0:
+                raise OptionError(f"{name} {value} is not allowed: give 0 or more.")
 
 
 @dataclass(frozen=True)
@@ -157,7 +152,7 @@ class _Climb:
         """Climb until no move helps; with a tabu list, until it has not helped for a while."""
         total = sum(self.score(v, p) for v, p in enumerate(graph.parents))
         best, best_total = graph.copy(), total
-        forbidden: list[tuple[int, int]] = []
+        forbidden: list[set[int]] = []  # ends of the edges that the last moves changed
         idle = 0
         while True:
             move, gain = self._best(graph, forbidden)
@@ -166,7 +161,7 @@ class _Climb:
             graph.apply(move)
             self.steps += 1
             total += gain
-            forbidden = [*forbidden, (min(move.u, move.v), max(move.u, move.v))]
+            forbidden = [*forbidden, {move.u, move.v}]
             forbidden = forbidden[len(forbidden) - self.search.tabu :]
             idle += 1
             if total > best_total + EQUAL:
@@ -174,13 +169,11 @@ class _Climb:
             if idle > max(self.search.tabu, 0):
                 return best, best_total
 
-    def _best(
-        self, graph: Graph, forbidden: Sequence[tuple[int, int]]
-    ) -> tuple[Move | None, float]:
+    def _best(self, graph: Graph, forbidden: Sequence[set[int]]) -> tuple[Move | None, float]:
         """Give the best move; ties are broken at random."""
         top, tied = -np.inf, []
         for move in graph.moves(self.max_parents):
-            if forbidden and (min(move.u, move.v), max(move.u, move.v)) in forbidden:
+            if forbidden and {move.u, move.v} in forbidden:
                 continue
             gain = self.gain(graph, move)
             if gain > top + EQUAL:
@@ -206,12 +199,11 @@ def learn_structure(
         executor.say(f"restart {k + 1}", k / search.restarts)
         shaken = best.copy()
         for _ in range(SHAKES):
-            moves = list(shaken.moves(climb.max_parents))
-            if moves:
+            if moves := list(shaken.moves(climb.max_parents)):
                 shaken.apply(moves[int(rng.integers(len(moves)))])
-        found, found_total = climb.run(shaken)
-        if found_total > total + EQUAL:
-            best, total = found, found_total
+        graph, reached = climb.run(shaken)
+        if reached > total + EQUAL:
+            best, total = graph, reached
     parents = [tuple(u for u in range(len(best.parents)) if p >> u & 1) for p in best.parents]
     network = Network.build([Variable(c.name, c.states) for c in table.columns], parents)
     families = tuple(score(v, p) for v, p in enumerate(best.parents))

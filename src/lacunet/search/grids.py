@@ -13,7 +13,7 @@ from lacunet.search.truth import TRUTH
 from lacunet.tabular import Grid, Shown, number, probability
 
 if TYPE_CHECKING:
-    from lacunet.search.candidates import Candidate, Selection
+    from lacunet.search.candidates import Selection
 
 KNOWN = (TRUTH, *SCORES)
 TITLES = {score.name: score.title for score in KNOWN}
@@ -28,7 +28,8 @@ def answer(selection: Selection) -> str:
     by = TITLES[selection.headline]
     plain = _chances(selection, Labellings.PLAIN)
     labelled = _chances(selection, Labellings.ALL)
-    best = _most_probable(selection)
+    chances = selection.posterior(labellings=Labellings.ALL)
+    best = max(chances, key=lambda k: chances[k])
     sentence = f"{_what(selection)}, by {by}: probability {plain[k]} among the candidates"
     if not _labelled(selection):
         return f"{sentence}."
@@ -55,11 +56,6 @@ def _labelled(selection: Selection) -> bool:
     return isinstance(selection.candidates[0].label, int) or len(numbers) > 1
 
 
-def _most_probable(selection: Selection) -> Label:
-    chances = selection.posterior(labellings=Labellings.ALL)
-    return max(chances, key=lambda k: chances[k])
-
-
 def _chances(selection: Selection, labellings: Labellings) -> dict[Label, str]:
     """Write the posterior; only a candidate without any rival is ever certain."""
     alone = len(selection.candidates) == 1
@@ -72,7 +68,7 @@ def candidate_grid(selection: Selection) -> Grid:
     plain = _chances(selection, Labellings.PLAIN)
     labelled = _chances(selection, Labellings.ALL)
     both = _labelled(selection)
-    first, words = _labels(selection)
+    first, words = first_column(selection)
     symbol = "S" if words else "k"
     rows = tuple(
         (
@@ -86,18 +82,11 @@ def candidate_grid(selection: Selection) -> Grid:
         )
         for c in selection.candidates
     )
-    header = (
-        first,
-        "d",
-        "log p(D|θ)",
-        f"p({symbol})",
-        *([f"p({symbol}), k!"] if both else []),
-        "starts",
-        "seconds",
-    )
+    chances = [f"p({symbol})", *([f"p({symbol}), k!"] if both else [])]
+    header = (first, "d", "log p(D|θ)", *chances, "starts", "seconds")
+    ways = ", plain and with log k!" if both else ""
     notes = (
-        f"p({symbol}): posterior by {TITLES[selection.headline]}"
-        + (", plain and with log k!." if both else "."),
+        f"p({symbol}): posterior by {TITLES[selection.headline]}{ways}.",
         "starts: final starts that reached the best optimum.",
     )
     return Grid("Candidates", header, rows, words, notes)
@@ -106,9 +95,12 @@ def candidate_grid(selection: Selection) -> Grid:
 def score_grid(selection: Selection) -> Grid:
     """One row per candidate, one column per score; a star marks what each score chooses."""
     names = [s.name for s in selection.scores]
-    first, words = _labels(selection)
+    first, words = first_column(selection)
     rows = tuple(
-        (str(c.label), *(_starred(c, name, selection.chosen[name]) for name in names))
+        (
+            str(c.label),
+            *(starred(c.scores[n].value, selection.chosen[n] == c.label) for n in names),
+        )
         for c in selection.candidates
     )
     short = [f"{COLUMNS[n]}: {TITLES[n]}." for n in names if COLUMNS[n] != TITLES[n]]
@@ -121,7 +113,7 @@ def score_grid(selection: Selection) -> Grid:
     return Grid("Scores: log marginal likelihoods in nats", header, rows, words, notes)
 
 
-def _labels(selection: Selection) -> tuple[str, frozenset[int]]:
+def first_column(selection: Selection) -> tuple[str, frozenset[int]]:
     """Head of the first column, and whether that is of words."""
     numbers = isinstance(selection.candidates[0].label, int)
     return ("states", frozenset()) if numbers else ("network", frozenset({0}))
@@ -129,13 +121,12 @@ def _labels(selection: Selection) -> tuple[str, frozenset[int]]:
 
 def _sampled(selection: Selection) -> list[str]:
     """How sure the scores are that come from sampling."""
-    found = []
+    lines = []
     for score in selection.scores:
         errors = [c.scores[score.name].stderr for c in selection.candidates]
-        known = [e for e in errors if e is not None]
-        if known:
-            found.append(f"{COLUMNS[score.name]}: standard errors up to {max(known):.2g}.")
-    return found
+        if known := [e for e in errors if e is not None]:
+            lines.append(f"{COLUMNS[score.name]}: standard errors up to {max(known):.2g}.")
+    return lines
 
 
 def _only_some(selection: Selection) -> list[str]:
@@ -149,30 +140,27 @@ def _only_some(selection: Selection) -> list[str]:
     ]
 
 
-def _starred(c: Candidate, score: str, chosen: Label | None) -> str:
-    value = number(c.scores[score].value)
-    return Shown(f"*{value}", value.value) if chosen == c.label else value
+def starred(x: float, chosen: bool) -> Shown:
+    """Write a number, with a star where it is the one that is chosen."""
+    return Shown(f"*{number(x)}", x) if chosen else number(x)
 
 
 def remarks(selection: Selection) -> list[str]:
     """Every flag of every candidate, in words."""
-    return [
-        f"{c.title}: {text}"
-        for c in selection.candidates
-        for text in (
-            *c.flags,
-            *(f"{TITLES[n]}: {flag}" for n, e in c.scores.items() for flag in e.flags),
-        )
-    ]
+    lines = []
+    for c in selection.candidates:
+        of_scores = (f"{TITLES[n]}: {flag}" for n, e in c.scores.items() for flag in e.flags)
+        lines += [f"{c.title}: {text}" for text in (*c.flags, *of_scores)]
+    return lines
 
 
 def selection_grids(selection: Selection) -> list[Grid]:
     """Everything, in the order in which a person wants it."""
-    grids = [Grid(answer(selection), (), ()), candidate_grid(selection), score_grid(selection)]
+    grids = [Grid(answer(selection)), candidate_grid(selection), score_grid(selection)]
     if (calibrated := calibration_grid(selection)) is not None:
         grids.append(calibrated)
     if flags := remarks(selection):
-        grids.append(Grid("What to know", (), (), notes=tuple(f"- {flag}" for flag in flags)))
+        grids.append(Grid("What to know", notes=tuple(f"- {flag}" for flag in flags)))
     if selection.label is not None:
         grids += model_grids(selection.best.fit.model)
     return grids

@@ -84,7 +84,7 @@ class MissingComparison(Printable):
     def log_bayes_factors(self) -> dict[str, float]:
         """Of the two readings of all holes, by score."""
         random, answer = self.selection.candidates
-        return {s.name: _difference(answer, random, s.name) for s in self.selection.scores}
+        return _factors(self.selection, answer, random)
 
     @property
     def log_bayes_factor(self) -> float:
@@ -93,7 +93,9 @@ class MissingComparison(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        return [Grid(self._answer(), (), ()), self._table(), *self._flags(), _meaning(self._what)]
+        lines = tuple(line.format(hidden=self._what) for line in MEANING)
+        meaning = Grid("What this means", notes=lines)
+        return [Grid(self._answer()), self._table(), *self._flags(), meaning]
 
     @property
     def _what(self) -> str:
@@ -103,39 +105,36 @@ class MissingComparison(Printable):
     def _answer(self) -> str:
         title = next(s.title for s in self.selection.scores if s.name == self.headline)
         factor = self.log_bayes_factor
+        signed = "–" if math.isnan(factor) else f"{factor:+.2f}"
         return (
             f"All holes together: {words(factor, self._what)}; "
-            f"log Bayes factor {_signed(factor)} nats, by {title}."
+            f"log Bayes factor {signed} nats, by {title}."
         )
 
     def _table(self) -> Grid:
-        names = [s.name for s in self.selection.scores]
         titles = {s.name: s.title for s in self.selection.scores}
         both = any(c.given_others is not None for c in self.columns)
+
+        def row(
+            name: str, missing: float, factors: Mapping[str, float], given_others: Sequence[str]
+        ) -> tuple[str, ...]:
+            shown = [number(factors[name]) for name in titles]
+            said = words(factors[self.headline], self._what)
+            return (name, f"{missing:.1%}", *shown, *given_others, said)
+
         rows = [
-            (
+            row(
                 c.name,
-                f"{c.missing:.1%}",
-                *(number(c.alone[name]) for name in names),
-                *([number(c.given_others[self.headline])] if c.given_others else []),
-                words(c.alone[self.headline], self._what),
+                c.missing,
+                c.alone,
+                [number(c.given_others[self.headline])] if c.given_others else [],
             )
             for c in self.columns
         ]
-        every = (
-            "all of them",
-            f"{self.table.missing.mean():.1%}",
-            *(number(self.log_bayes_factors[name]) for name in names),
-            *(["–"] if both else []),
-            words(self.log_bayes_factor, self._what),
-        )
-        header = (
-            "holes in",
-            "missing",
-            *(titles[name] for name in names),
-            *(["given the others"] if both else []),
-            "in words",
-        )
+        missing = float(self.table.missing.mean())
+        every = row("all of them", missing, self.log_bayes_factors, ["–"] * both)
+        others = ["given the others"] * both
+        header = ("holes in", "missing", *titles.values(), *others, "in words")
         notes = [
             f"Each column alone: its holes may depend on {self._what}, those of the others may not."
         ]
@@ -144,13 +143,9 @@ class MissingComparison(Printable):
                 "Given the others: its holes too, where those of all others do "
                 f"(by {titles[self.headline]})."
             )
-        return Grid(
-            f"Log Bayes factors, {AN_ANSWER} against {AT_RANDOM} (nats; above 0 for the first)",
-            header,
-            (*rows, every),
-            frozenset({0, len(header) - 1}),
-            tuple(notes),
-        )
+        title = f"Log Bayes factors, {AN_ANSWER} against {AT_RANDOM} (nats; above 0 for the first)"
+        words_at = frozenset({0, len(header) - 1})
+        return Grid(title, header, (*rows, every), words_at, tuple(notes))
 
     def _flags(self) -> list[Grid]:
         flags = [
@@ -158,7 +153,7 @@ class MissingComparison(Printable):
             for c in self.selection.candidates
             for flag in (*c.flags, *(f for e in c.scores.values() for f in e.flags))
         ]
-        return [Grid("What to know", (), (), notes=tuple(flags))] if flags else []
+        return [Grid("What to know", notes=tuple(flags))] if flags else []
 
 
 def words(factor: float, hidden: str) -> str:
@@ -173,15 +168,6 @@ def words(factor: float, hidden: str) -> str:
     if size is None:
         return "cannot tell"
     return f"{'' if factor > 0 else 'do not '}go with {hidden} ({size})"
-
-
-def _signed(x: float) -> str:
-    return "–" if math.isnan(x) else f"{x:+.2f}"
-
-
-def _meaning(hidden: str) -> Grid:
-    notes = [line.format(hidden=hidden) for line in MEANING]
-    return Grid("What this means", (), (), notes=tuple(notes))
 
 
 def compare_readings(
@@ -216,28 +202,21 @@ def compare_readings(
         _reading, masked, network, masks, alpha, tuple(scores), options, executor.silent()
     )
     fits = executor.count(read, list(dependent.items()), "holes:", 0, len(dependent))
-    found = dict(zip(dependent, fits, strict=True))
-    random, answer = found[AT_RANDOM], found[AN_ANSWER]
+    readings = dict(zip(dependent, fits, strict=True))
+    random, answer = readings[AT_RANDOM], readings[AN_ANSWER]
     selection = Selection(masked, (random, answer), options, alpha, None)
     if not selection.scores:
         raise OptionError(
             f"none of these scores is defined for both readings. Use {HEADLINE.name}."
         )
     share = dict(zip((c.name for c in table.columns), table.missing, strict=True))
-
-    def differences(more: Candidate, less: Candidate) -> dict[str, float]:
-        return {s.name: _difference(more, less, s.name) for s in selection.scores}
-
-    columns = tuple(
-        ColumnReading(
-            name,
-            float(share[name]),
-            differences(found.get(f"alone: {name}", answer), random),
-            differences(answer, found.get(f"without: {name}", random)) if both_ways else None,
-        )
-        for name in names
-    )
-    return MissingComparison(table, selection, columns, network.variables[hidden].name)
+    columns = []
+    for name in names:
+        alone, without = (readings.get(f"{how}: {name}") for how in ("alone", "without"))
+        given_others = _factors(selection, answer, without or random) if both_ways else None
+        factors = _factors(selection, alone or answer, random)
+        columns.append(ColumnReading(name, float(share[name]), factors, given_others))
+    return MissingComparison(table, selection, tuple(columns), network.variables[hidden].name)
 
 
 def _reading(
@@ -255,14 +234,11 @@ def _reading(
     structure = with_mask_variables(network, the_hidden(network), masks, dependent)
     prior = dirichlet(structure, mask_prior(network, structure, masks, alpha))
     problem = build_problem(masked, structure, prior)
-    (found,) = candidates_of(
-        [Proposal(label, structure, {})],
-        [problem],
-        scores=scores,
-        options=options,
-        executor=executor,
+    proposal = Proposal(label, structure, {})
+    (candidate,) = candidates_of(
+        [proposal], [problem], scores=scores, options=options, executor=executor
     )
-    return found
+    return candidate
 
 
 def the_hidden(network: Network) -> int:
@@ -302,9 +278,8 @@ def mask_prior(
     """
     if isinstance(alpha, Mapping):
         raise OptionError("a prior for each family says nothing of holes. Give a number or bdeu.")
-    layout = network.layout
     own = dirichlet(network, alpha)
-    found = {v.name: layout.table(own, i) for i, v in enumerate(network.variables)}
+    exponents = {v.name: network.layout.table(own, i) for i, v in enumerate(network.variables)}
     value, is_size = understand_alpha(alpha)
     states = {v.name: len(v.states) for v in network.variables}
     parents = dict(zip((v.name for v in masked.variables), masked.parents, strict=True))
@@ -312,9 +287,11 @@ def mask_prior(
         shape = [len(masked.variables[p].states) for p in parents[mask]]
         r = states[name]
         a = value / (math.prod(shape) * (r + 1)) if is_size else value
-        found[mask] = np.broadcast_to(np.array([r * a, a]), (*shape, 2))
-    return found
+        exponents[mask] = np.broadcast_to(np.array([r * a, a]), (*shape, 2))
+    return exponents
 
 
-def _difference(more: Candidate, less: Candidate, score: str) -> float:
-    return more.scores[score].value - less.scores[score].value
+def _factors(selection: Selection, more: Candidate, less: Candidate) -> dict[str, float]:
+    """Log Bayes factor of one reading against another, by score."""
+    names = [s.name for s in selection.scores]
+    return {name: more.scores[name].value - less.scores[name].value for name in names}

@@ -32,8 +32,7 @@ class Mixture:
     def log_lik(self, codes: CodeArray) -> FloatArray:
         """Log Σ_k p(k) p(row | θ_k) of each row, (rows,)."""
         each = np.stack([row_log_lik(model, codes) for model in self.models])
-        found: FloatArray = logsumexp(each + safe_log(self.weights)[:, None], axis=0)
-        return found
+        return np.asarray(logsumexp(each + safe_log(self.weights)[:, None], axis=0))
 
     def classes(self, codes: CodeArray) -> FloatArray:
         """Σ_k p(k) p(class of the chosen model | row, k), (rows, its classes).
@@ -50,8 +49,7 @@ class Mixture:
 
 def class_posterior(model: Model, codes: CodeArray) -> FloatArray:
     """p(class | row) of a latent class model, (rows, classes)."""
-    (found,) = posterior(model, codes, [(classes_of(model.network).root,)])
-    return found
+    return posterior(model, codes, [(classes_of(model.network).root,)])[0]
 
 
 def mix(

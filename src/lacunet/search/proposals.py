@@ -7,6 +7,7 @@ from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.model.latent_class import classes_of, latent_class
 from lacunet.model.network import Network, with_hidden
+from lacunet.search.average import Label
 from lacunet.search.candidates import Proposal
 
 
@@ -17,25 +18,16 @@ def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
     for k in states:
         if k < 1:
             raise OptionError(f"{k} hidden states: there must be at least 1.")
-    if max(states) > table.weight:
-        return (
-            (
-                f"{max(states)} hidden states are more than the {table.weight:g} rows of the data: "
-                "some classes must stay empty."
-            ),
-        )
-    return ()
+    many = f"{max(states)} hidden states are more than the {table.weight:g} rows of the data: "
+    return (f"{many}some classes must stay empty.",) if max(states) > table.weight else ()
 
 
 def latent_classes(table: Table, states: Sequence[int]) -> list[Proposal]:
     """Latent class models of a table, one for each number of classes, ascending."""
     check_states(states, table)
     columns = [(c.name, c.states) for c in table.columns]
-    found = []
-    for k in sorted(set(states)):
-        network = latent_class(columns, k)
-        found.append(Proposal(k, network, {classes_of(network).variable.name: k}))
-    return found
+    networks = {k: latent_class(columns, k) for k in sorted(set(states))}
+    return [Proposal(k, n, {classes_of(n).variable.name: k}) for k, n in networks.items()]
 
 
 def sizes_of_hidden(
@@ -47,14 +39,11 @@ def sizes_of_hidden(
     """
     for states in sizes.values():
         check_states(states, table)
-    names = list(sizes)
-    found = []
-    for combination in itertools.product(*(sorted(set(sizes[name])) for name in names)):
-        chosen = dict(zip(names, combination, strict=True))
-        label = (
-            combination[0]
-            if len(names) == 1
-            else ", ".join(f"{name}={k}" for name, k in chosen.items())
-        )
-        found.append(Proposal(label, with_hidden(network, chosen), chosen))
-    return found
+    proposals = []
+    for combination in itertools.product(*(sorted(set(states)) for states in sizes.values())):
+        chosen = dict(zip(sizes, combination, strict=True))
+        label: Label = ", ".join(f"{name}={k}" for name, k in chosen.items())
+        if len(sizes) == 1:
+            (label,) = combination
+        proposals.append(Proposal(label, with_hidden(network, chosen), chosen))
+    return proposals

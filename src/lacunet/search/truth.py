@@ -7,13 +7,11 @@ from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
 
-def as_evidence(found: Measurement) -> Evidence:
+def as_evidence(m: Measurement) -> Evidence:
     """Write a measurement as what a score returns."""
-    flags = found.notes
-    if found.verdict is Verdict.LOWER_BOUND:
-        flags = (Flag(Kind.LOWER_BOUND), *flags)
-    stderr = None if found.verdict is Verdict.EXACT else found.stderr
-    return Evidence(TRUTH.name, {"log p(D|S)": found.value}, flags, stderr, found.seconds)
+    bound = (Flag(Kind.LOWER_BOUND),) if m.verdict is Verdict.LOWER_BOUND else ()
+    stderr = None if m.verdict is Verdict.EXACT else m.stderr
+    return Evidence(TRUTH.name, {"log p(D|S)": m.value}, (*bound, *m.notes), stderr, m.seconds)
 
 
 def _evaluate(at: ScoreInput) -> Evidence:
