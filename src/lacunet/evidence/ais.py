@@ -46,8 +46,6 @@ class Leg:
     @property
     def estimate(self) -> LogMean:
         """Mass of the region in all labellings."""
-        if not len(self.log_weights):
-            return LogMean(-np.inf, np.inf, 0.0, 1.0, 0)
         return log_mean(self.log_weights).plus(self.log_labellings)
 
     @property

@@ -64,7 +64,7 @@ def log_mean(log_weights: FloatArray) -> LogMean:
     2.0
     """
     chains = len(log_weights)
-    top = float(log_weights.max())
+    top = float(log_weights.max(initial=-math.inf))
     if not top > -math.inf:
         return LogMean(-math.inf, math.inf, 0.0, 1.0, chains)
     w = np.exp(log_weights - top)

@@ -25,10 +25,16 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Fla
         yield from _classes(problem.layout, classes, theta, N)
 
 
+def state_sizes(layout: Layout, N: FloatArray, h: int) -> FloatArray:
+    """Expected cases of each state of a variable, whatever its parents are."""
+    sizes: FloatArray = layout.table(N, h).reshape(-1, layout.cards[h]).sum(axis=0)
+    return sizes
+
+
 def _states(problem: Problem, N: FloatArray) -> Iterator[Flag]:
     for h in problem.network.hidden:
         v = problem.network.variables[h]
-        sizes = problem.layout.table(N, h).reshape(-1, len(v.states)).sum(axis=0)
+        sizes = state_sizes(problem.layout, N, h)
         if not sizes.any():
             yield Flag(Kind.UNKNOWABLE, (v.name,))
             continue

@@ -11,7 +11,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
-from lacunet.learn.diagnose import diagnose
+from lacunet.learn.diagnose import diagnose, state_sizes
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, climb_from
 from lacunet.model.conjugacy import log_prior, mean
@@ -125,8 +125,8 @@ def _by_size(objective: Objective, point: Point) -> Point:
     """Number hidden states by size, so that two runs that find the same optimum print the same."""
     layout, alpha, theta = objective.problem.layout, objective.problem.alpha, point.theta
     for h in objective.problem.network.hidden:
-        sizes = layout.table(point.N, h).reshape(-1, layout.cards[h]).sum(axis=0)
-        by_size = Relabelling(layout, orders={h: np.argsort(-sizes, kind="stable").tolist()})
+        order = np.argsort(-state_sizes(layout, point.N, h), kind="stable")
+        by_size = Relabelling(layout, orders={h: order.tolist()})
         if (by_size.apply(alpha) == alpha).all():  # a prior may tell the states apart
             theta = by_size.apply(theta)
     return point if (theta == point.theta).all() else objective.at(theta)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from lacunet.learn.ascent import Climb
-from lacunet.learn.diagnose import EMPTY
+from lacunet.learn.diagnose import EMPTY, state_sizes
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.variational import at_theta
 
@@ -31,9 +31,9 @@ def mass(objective: Objective, point: Point) -> Value:
 
 def states_in_use(objective: Objective, point: Point) -> int:
     """Count the states of hidden variables that hold some cases."""
-    network, layout = objective.problem.network, objective.problem.layout
-    tables = (layout.table(point.N, h).reshape(-1, layout.cards[h]) for h in network.hidden)
-    return sum(int((table.sum(axis=0) >= EMPTY).sum()) for table in tables)
+    problem = objective.problem
+    sizes = (state_sizes(problem.layout, point.N, h) for h in problem.network.hidden)
+    return sum(int((cases >= EMPTY).sum()) for cases in sizes)
 
 
 def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[Value, Climb]:

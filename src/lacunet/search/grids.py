@@ -97,10 +97,7 @@ def score_grid(selection: Selection) -> Grid:
     names = [s.name for s in selection.scores]
     first, words = first_column(selection)
     rows = tuple(
-        (
-            str(c.label),
-            *(starred(c.scores[n].value, selection.chosen[n] == c.label) for n in names),
-        )
+        (str(c.label), *(starred(c.scores[n].value, selection.chosen[n] == c.label) for n in names))
         for c in selection.candidates
     )
     short = [f"{COLUMNS[n]}: {TITLES[n]}." for n in names if COLUMNS[n] != TITLES[n]]

@@ -115,24 +115,18 @@ class MissingComparison(Printable):
         titles = {s.name: s.title for s in self.selection.scores}
         both = any(c.given_others is not None for c in self.columns)
 
-        def row(
-            name: str, missing: float, factors: Mapping[str, float], given_others: Sequence[str]
-        ) -> tuple[str, ...]:
-            shown = [number(factors[name]) for name in titles]
-            said = words(factors[self.headline], self._what)
-            return (name, f"{missing:.1%}", *shown, *given_others, said)
-
-        rows = [
-            row(
+        missing, factors = float(self.table.missing.mean()), self.log_bayes_factors
+        every = ColumnReading("all of them", missing, factors, None)
+        rows = tuple(
+            (
                 c.name,
-                c.missing,
-                c.alone,
-                [number(c.given_others[self.headline])] if c.given_others else [],
+                f"{c.missing:.1%}",
+                *(number(c.alone[name]) for name in titles),
+                *([number(c.given_others[self.headline]) if c.given_others else "–"] * both),
+                words(c.alone[self.headline], self._what),
             )
-            for c in self.columns
-        ]
-        missing = float(self.table.missing.mean())
-        every = row("all of them", missing, self.log_bayes_factors, ["–"] * both)
+            for c in (*self.columns, every)
+        )
         others = ["given the others"] * both
         header = ("holes in", "missing", *titles.values(), *others, "in words")
         notes = [
@@ -145,7 +139,7 @@ class MissingComparison(Printable):
             )
         title = f"Log Bayes factors, {AN_ANSWER} against {AT_RANDOM} (nats; above 0 for the first)"
         words_at = frozenset({0, len(header) - 1})
-        return Grid(title, header, (*rows, every), words_at, tuple(notes))
+        return Grid(title, header, rows, words_at, tuple(notes))
 
     def _flags(self) -> list[Grid]:
         flags = [
