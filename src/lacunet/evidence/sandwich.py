@@ -94,12 +94,12 @@ def sandwich(
     symmetries = symmetries_of(problem)
     annealing = Annealing(Path(problem, reference), Regions(symmetries, [reference.exponents]))
     start = _relabelled(problem, annealing, theta, seed)
-    steps, groups = STEPS, GROUPS
+    steps, groups, stream = STEPS, range(GROUPS), (seed, STREAM)
     while True:
         began = time.perf_counter()
         executor.say(f"{steps} steps", min(0.99, clock.spent / goal.budget))
-        down = annealing.backwards(start, steps, range(groups), (seed, STREAM), executor)
-        up = annealing.forwards(steps, range(groups), (seed, STREAM), executor)
+        down = annealing.backwards(start, steps, groups, stream, executor)
+        up = annealing.forwards(steps, groups, stream, executor)
         lower, upper = log_mean(up), _upper(down, up)
         seconds = time.perf_counter() - began
         narrow = upper.value - lower.value <= goal.target

@@ -6,6 +6,7 @@ close a cycle is never even looked at.
 """
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,12 +75,6 @@ class Graph:
     def __init__(self, n: int) -> None:
         self.parents = [0] * n
         self.below = [0] * n  # descendants
-
-    def copy(self) -> "Graph":
-        """Give one that can be changed on its own."""
-        other = Graph(0)
-        other.parents, other.below = self.parents.copy(), self.below.copy()
-        return other
 
     def apply(self, move: Move) -> None:
         """Make a move."""
@@ -151,7 +146,7 @@ class _Climb:
     def run(self, graph: Graph) -> tuple[Graph, float]:
         """Climb until no move helps; with a tabu list, until it has not helped for a while."""
         total = sum(self.score(v, p) for v, p in enumerate(graph.parents))
-        best, best_total = graph.copy(), total
+        best, best_total = deepcopy(graph), total
         forbidden: list[set[int]] = []  # ends of the edges that the last moves changed
         idle = 0
         while True:
@@ -165,7 +160,7 @@ class _Climb:
             forbidden = forbidden[len(forbidden) - self.search.tabu :]
             idle += 1
             if total > best_total + EQUAL:
-                best, best_total, idle = graph.copy(), total, 0
+                best, best_total, idle = deepcopy(graph), total, 0
             if idle > max(self.search.tabu, 0):
                 return best, best_total
 
@@ -197,7 +192,7 @@ def learn_structure(
     best, total = climb.run(Graph(len(table.columns)))
     for k in range(search.restarts):
         executor.say(f"restart {k + 1}", k / search.restarts)
-        shaken = best.copy()
+        shaken = deepcopy(best)
         for _ in range(SHAKES):
             if moves := list(shaken.moves(climb.max_parents)):
                 shaken.apply(moves[int(rng.integers(len(moves)))])
