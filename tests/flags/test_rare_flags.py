@@ -20,7 +20,7 @@ from lacunet.learn.ascent import Outcome
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.schedules import Schedule
 from lacunet.model.network import Model
-from lacunet.scores import ScoreInput, sbic, vb, wbic
+from lacunet.scores import Evidence, ScoreInput, sbic, vb, wbic
 from lacunet.scores.bic import BIC
 from lacunet.scores.laplace import LAPLACE
 from lacunet.scoring.chains import ChainMean
@@ -99,14 +99,10 @@ def test_variational_bayes_that_still_rises(monkeypatch):
     assert found.flags == (Flag(Kind.STILL_RISING, detail={"steps": 1}),)
 
 
-def test_more_classes_that_fit_worse(monkeypatch):
-    def worse(problem, *args, **options):
-        fit = learn(problem, *args, **options)
-        lower = fit.log_lik - 100.0 * (problem.layout.cards[0] == 2)
-        return replace(fit, point=replace(fit.point, log_lik=lower))
-
-    monkeypatch.setattr(sbic, "learn", worse)
-    found = sbic.SBIC(case_input(make_case([2] * 4, 2, 60, seed=1)))
+def test_more_classes_that_fit_worse():
+    problem = make_case([2] * 4, 2, 60, seed=1).problem
+    parts = [Evidence("sbic", {"log p(D|θ̂)": x}) for x in (-150.0, -250.0, -250.0)]
+    found = sbic.sbic(problem, parts)
     assert found.flags == (Flag(Kind.MORE_CLASSES_FIT_WORSE, detail={"fewer": 1, "more": 2}),)
 
 
