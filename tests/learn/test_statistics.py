@@ -110,8 +110,7 @@ def test_our_bic_is_minus_half_of_theirs():
 
 def test_classification_by_hand():
     case = make_case([2, 3, 2], 3, 50, missing=0.2, seed=2)
-    model = Model(case.problem.network, case.theta, case.problem.alpha)
-    found = classify(model, case.problem.codes, case.problem.counts, 0)
+    (found,) = classify(case.problem, case.theta)
     weights, tables = case.tables()
     expected, entropy, error = np.zeros((3, 3)), 0.0, 0.0
     for row, n in zip(case.rows, case.counts, strict=True):
@@ -133,12 +132,7 @@ def test_classification_by_hand():
     given = found.given > 0
     np.testing.assert_allclose(found.average[given].sum(axis=1), 1)
     one = problem_for(case.table, 1)
-    alone = classify(
-        Model(one.problem.network, one.theta, one.problem.alpha),
-        one.problem.codes,
-        one.problem.counts,
-        0,
-    )
+    (alone,) = classify(one.problem, one.theta)
     assert np.isnan(alone.entropy_r2)
     assert alone.error == 0
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlogy
 
-from lacunet.arrays import CodeArray, FloatArray
-from lacunet.inference.asking.query import posterior
-from lacunet.model.network import Model
+from lacunet.arrays import FloatArray
+from lacunet.inference.problem import Problem
+from lacunet.model.network import Variable
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +41,16 @@ class Classification:
         return share
 
 
-def classify(model: Model, codes: CodeArray, counts: FloatArray, h: int) -> Classification:
-    """Classify distinct rows, each with its weight, by a hidden variable."""
-    variable = model.network.variables[h]
+def classify(problem: Problem, theta: FloatArray) -> tuple[Classification, ...]:
+    """Classify the rows of a problem by each of its hidden variables."""
+    variables = [problem.network.variables[h] for h in problem.network.hidden]
+    posteriors = problem.about_hidden(theta)
+    each = zip(variables, posteriors, strict=True)
+    return tuple(_classify(variable, p, problem.counts) for variable, p in each)
+
+
+def _classify(variable: Variable, p: FloatArray, counts: FloatArray) -> Classification:
     states = len(variable.states)
-    (p,) = posterior(model, codes, [(h,)])
     possible = p.sum(axis=1) > 0
     p, weight = p[possible], counts[possible]
     expected = np.zeros((states, states))

@@ -133,7 +133,7 @@ def fit_statistics(
         log_lik=log_lik,
         cases=problem.cases,
         criteria=criteria(log_lik, network.dimension, problem.cases),
-        classification=tuple(classify(model, codes, counts, h) for h in network.hidden),
+        classification=classify(problem, model.theta),
         goodness=goodness_of_fit(model, codes, counts),
         residuals=tuple(bivariate_residuals(model, codes, counts)) if few else None,
     )

@@ -8,6 +8,7 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
+from lacunet.inference.asking.query import Question
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.plan import Components
 from lacunet.model import conjugacy
@@ -72,6 +73,11 @@ class Problem:
         """Log evidence of the families that were seen whole, in closed form. CH96 eq. 5."""
         families = conjugacy.log_marginal(self.seen, self.alpha, self.layout)
         return float(families.sum()) + self.log_base
+
+    @cached_property
+    def about_hidden(self) -> Question:
+        """The rows, to be asked at any θ for the posterior of each hidden variable."""
+        return Question(self.network, self.codes, [(h,) for h in self.network.hidden])
 
     @cached_property
     def filled(self) -> Components:

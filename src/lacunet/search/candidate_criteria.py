@@ -79,6 +79,5 @@ def selection_criteria(selection: Selection) -> Criteria:
 def _statistics(candidate: Candidate) -> CandidateStatistics:
     fit, data = candidate.fit, candidate.problem
     network = fit.model.network
-    classes = (classify(fit.model, data.codes, data.counts, h) for h in network.hidden)
     values = criteria(fit.log_lik, network.dimension, data.cases)
-    return CandidateStatistics(candidate, values, tuple(classes))
+    return CandidateStatistics(candidate, values, classify(data, fit.model.theta))

@@ -16,25 +16,35 @@ from lacunet.model import conjugacy
 from lacunet.model.network import Model, Network, Variable
 
 
+class Question:
+    """Groups of variables in question, and rows taken apart for them: to be asked at any θ."""
+
+    def __init__(self, network: Network, codes: CodeArray, groups: Sequence[Sequence[int]]) -> None:
+        self.network, self.layout = network, _with_watchers(network, groups).cells
+        watched = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
+        self.rows = ByRow(_with_watchers(network, groups), watched)
+
+    def __call__(self, theta: FloatArray) -> list[FloatArray]:
+        """Give the joint posterior of each group in each row."""
+        network, layout = self.network, self.layout
+        own = network.to_cells(conjugacy.natural(theta, network.layout))
+        cells = np.concatenate([own, np.zeros(layout.size - len(own))])
+        # What each watcher's family counts in each row, in the order of its storage.
+        N = self.rows.expected(cells, len(own), layout.size)
+        ends = layout.offsets[len(network.variables) :] - len(own)
+        return [
+            _in_order(N[:, first:last], layout.axes[f], layout.families[f], layout.cards)
+            for f, (first, last) in enumerate(pairwise(ends), start=len(network.variables))
+        ]
+
+
 def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -> list[FloatArray]:
     """Joint posterior of each group of variables in each row: (rows, states of each variable...).
 
     A variable that a row shows has probability 1 at what it shows. `codes` are (rows, observed
     variables of the network), −1 = missing.
     """
-    network = model.network
-    asked = _with_watchers(network, groups)
-    layout = asked.cells
-    own = network.to_cells(conjugacy.natural(model.theta, network.layout))
-    cells = np.concatenate([own, np.zeros(layout.size - len(own))])
-    watched = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
-    # What each watcher's family counts in each row, in the order of its storage.
-    N = ByRow(asked, watched).expected(cells, len(own), layout.size)
-    ends = layout.offsets[len(network.variables) :] - len(own)
-    return [
-        _in_order(N[:, first:last], layout.axes[f], layout.families[f], layout.cards)
-        for f, (first, last) in enumerate(pairwise(ends), start=len(network.variables))
-    ]
+    return Question(model.network, codes, groups)(model.theta)
 
 
 def marginal(model: Model, variables: Sequence[int]) -> FloatArray:
