@@ -9,7 +9,7 @@ from lacunet.search.average import Label, Labellings
 from lacunet.search.candidates import Selection
 from lacunet.search.grids import TITLES
 
-PLAIN, EVERY_LABELLING = "plain", "with log k!"
+PLAIN = Labellings.PLAIN.value
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,17 @@ class Series:
         return [v for v in self.values if math.isfinite(v)]
 
 
+def ranked(selection: Selection) -> list[str]:
+    """Name the scores that every candidate has, that of the answer first."""
+    return sorted((s.name for s in selection.scores), key=lambda n: n != selection.headline)
+
+
 def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ...]:
     """Give a curve for each of some scores that every candidate has.
 
     The score of the answer has the first look, so that it is the same in every chart.
     """
-    ranked = sorted((s.name for s in selection.scores), key=lambda n: n != selection.headline)
+    every = ranked(selection)
     labels = [c.label for c in selection.candidates]
     curves = []
     for name in names:
@@ -46,7 +51,7 @@ def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ..
                 tuple(e.value if math.isfinite(e.value) else math.nan for e in each),
                 tuple(e.stderr for e in each),
                 None if chosen is None else labels.index(chosen),
-                Look(ranked.index(name)),
+                Look(every.index(name)),
                 name == selection.headline,
             )
         )
@@ -55,9 +60,9 @@ def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ..
 
 def posteriors(selection: Selection, score: str | None = None) -> dict[str, dict[Label, float]]:
     """Give the probability of every candidate by each way to count labellings that differs."""
-    plain = selection.posterior(score)
-    labelled = selection.posterior(score, Labellings.ALL)
-    return {PLAIN: plain} if plain == labelled else {PLAIN: plain, EVERY_LABELLING: labelled}
+    ways = {way.value: selection.posterior(score, way) for way in Labellings}
+    plain, labelled = ways.values()
+    return {PLAIN: plain} if plain == labelled else ways
 
 
 def by_number(selection: Selection) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 EPSILON = 0.01  # α = 1 + ε; CH96 §3
 
 Panel: TypeAlias = tuple[int, int, int]  # n leaves, c states of the generating root, N cases
+States: TypeAlias = Mapping[int, Sequence[int]]  # states of the test models, by c
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,13 @@ class Design:
     """Which experiments there are."""
 
     figures: Mapping[int, Sequence[Panel]]  # four panels each
-    states: Mapping[int, Sequence[int]]  # states of the test models, by c
+    states: States
     timed: Panel  # the experiment of Table 2
     reality: Sequence[Panel]  # §5; the first is the paper's
     reality_states: Sequence[int]
     epsilon_panels: Sequence[Panel]  # repeated with every ε
     epsilons: Sequence[float]
-    truth_states: Mapping[int, Sequence[int]]  # of test models whose evidence is measured, by c
+    truth_states: States  # of those whose evidence is measured
 
     @property
     def panels(self) -> list[Panel]:
@@ -50,7 +51,7 @@ class Design:
     def tasks(self, models: int, datasets: int) -> Iterator[Task]:
         """Every task, all of model 0 first."""
         for m in range(models):
-            yield from _tests("fit", self.panels, self.states, m, datasets)
+            yield from _tests("fit", self.panels, self.states, m, datasets, EPSILON)
             for (n, c, N), r in product(self.reality, range(datasets)):
                 yield Task("reality", n, c, N, m, r, 0, EPSILON)
             for epsilon in self.epsilons:
@@ -60,16 +61,11 @@ class Design:
     def truth_tasks(self, models: int, datasets: int) -> Iterator[Task]:
         """Every evidence to measure, those of one data set together."""
         for m in range(models):
-            yield from _tests("truth", self.panels, self.truth_states, m, datasets)
+            yield from _tests("truth", self.panels, self.truth_states, m, datasets, EPSILON)
 
 
 def _tests(
-    kind: str,
-    panels: Sequence[Panel],
-    states: Mapping[int, Sequence[int]],
-    model: int,
-    datasets: int,
-    epsilon: float = EPSILON,
+    kind: str, panels: Sequence[Panel], states: States, model: int, datasets: int, epsilon: float
 ) -> Iterator[Task]:
     """Every test model of every data set of one generating model."""
     for (n, c, N), r in product(panels, range(datasets)):

@@ -1,7 +1,5 @@
 """The paper's figures: five scores against the number of root states, four experiments each."""
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from lacunet.paper.tables import Record, by_dataset, fits, largest
 from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
 from lacunet.plots.score_curves import draw_curves
 from lacunet.search.grids import TITLES
+from lacunet.tabular.export import csv_table
 
 SIZE = (7.2, 5.4)  # inches: the width of a page
 
@@ -81,11 +80,9 @@ def _draw(ax: Any, shown: Experiment) -> None:
 
 
 def _data(experiments: Sequence[Experiment]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["n", "c", "N", "states", *PAPER_SCORES])
-    for e in experiments:
-        for i, k in enumerate(e.states):
-            values = [s.values[i] for s in e.curves]
-            writer.writerow([*e.panel, k, *("" if math.isnan(v) else v for v in values)])
-    return buffer.getvalue()
+    rows = (
+        [*e.panel, k, *(s.values[i] for s in e.curves)]
+        for e in experiments
+        for i, k in enumerate(e.states)
+    )
+    return csv_table(["n", "c", "N", "states", *PAPER_SCORES], rows)

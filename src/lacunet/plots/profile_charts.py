@@ -57,17 +57,14 @@ def plot_profiles(
         for (y, x), p in np.ndenumerate(cells):
             middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLER - 1.0}
             ax.text(x + 0.5, y + 0.5, f"{p:.2f}", color=PRINT.page["low"], **middle)
-    sizes = [
-        f"{profiles.name} {s}\n{p:.0%}"
-        for s, p in zip(profiles.states, profiles.sizes, strict=True)
-    ]
+    classes = zip(profiles.states, profiles.sizes, strict=True)
+    sizes = [f"{profiles.name} {state}\n{p:.0%}" for state, p in classes]
     ax.set_xticks(np.arange(len(sizes)) + 0.5, sizes, fontsize=SMALLER)
     ax.set_yticks(np.arange(len(names)) + 0.5, names, fontsize=SMALLER)
     ax.tick_params(length=0)
     ax.xaxis.tick_top()
     ax.invert_yaxis()
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
     return ax
 
 
@@ -81,9 +78,7 @@ def _profiles(model: Model, hidden: str | None) -> Profiles:
 
 
 def _rows(a: Answers) -> list[tuple[str, list[float]]]:
-    first = 1 if len(a.states) == 2 else 0
-    return [
-        (shorten(f"{a.name} = {state}", NAME), a.given[:, k].tolist())
-        for k, state in enumerate(a.states)
-        if k >= first
-    ]
+    shown = list(zip(a.states, a.given.T.tolist(), strict=True))
+    if len(shown) == 2:
+        del shown[0]
+    return [(shorten(f"{a.name} = {state}", NAME), given) for state, given in shown]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NAME = 24  # characters of the name of a network
 WITH_LEGEND = (3.4, 3.1)  # inches
 BAR = 0.38  # width of a bar, where candidates are 1 apart
+ERROR_BAR: Any = {"fmt": "none", "capsize": POINTS * CAP, "linewidth": POINTS * ERROR_LINE}
+RING_SIZES = {"markersize": 2 * POINTS * RING, "markeredgewidth": POINTS * LINE}
+OPEN_RING: Any = {"marker": "o", "fillstyle": "none", **RING_SIZES}
 
 
 def plot_evidence(
@@ -48,11 +51,10 @@ def plot_evidence(
     """
     alone, ax = ax is None, axes(ax, WITH_LEGEND)
     known = [s.name for s in selection.scores]
-    names = known if scores is None else list(scores)
-    for name in names:
+    for name in scores or ():
         if name not in known:
             raise OptionError(f"'{name}' is no score of this selection: it has {known}.")
-    curves = score_series(selection, names)
+    curves = score_series(selection, known if scores is None else scores)
     draw_curves(ax, range(len(selection.candidates)), curves)
     if span is not None:
         top = max(v for curve in curves for v in curve.known)
@@ -77,15 +79,9 @@ def draw_curves(ax: Axes, places: Sequence[float], curves: Sequence[Series]) -> 
         same = {"color": look["color"], "zorder": look["zorder"]}
         if any(s.errors):
             errors = [e or 0.0 for e in s.errors]
-            width: dict[str, Any] = {"capsize": POINTS * CAP, "linewidth": POINTS * ERROR_LINE}
-            ax.errorbar(places, s.values, errors, fmt="none", **width, **same)
+            ax.errorbar(places, s.values, errors, **ERROR_BAR, **same)
         if s.chosen is not None:
-            ring: dict[str, Any] = {
-                "markersize": 2 * POINTS * RING,
-                "markeredgewidth": POINTS * LINE,
-            }
-            x, y = places[s.chosen], s.values[s.chosen]
-            ax.plot([x], [y], marker="o", fillstyle="none", **ring, **same)
+            ax.plot([places[s.chosen]], [s.values[s.chosen]], **OPEN_RING, **same)
 
 
 def plot_posterior(
@@ -111,8 +107,7 @@ def plot_posterior(
     legend
         Whether to name the bars.
     """
-    ax = axes(ax)
-    bars = posteriors(selection, score)
+    ax, bars = axes(ax), posteriors(selection, score)
     if not labellings:
         bars = {PLAIN: bars[PLAIN]}
     width = BAR if len(bars) > 1 else 2 * BAR

@@ -7,7 +7,7 @@ from lacunet.describe.classification import Classification
 from lacunet.describe.information_criteria import LOWER
 from lacunet.describe.intervals import Intervals
 from lacunet.describe.statistics import FitStatistics
-from lacunet.report.documents import evidence_document, fit_document, table_document
+from lacunet.report.documents import evidence_document, fit_document, table_document, taken
 from lacunet.search.candidate_criteria import Criteria
 from lacunet.search.hole_readings import MissingComparison
 
@@ -55,18 +55,10 @@ def statistics_document(statistics: FitStatistics) -> dict[str, Any]:
         "criteria": {"convention": LOWER, **statistics.criteria},
         "classification": {c.name: classification_document(c) for c in statistics.classification},
         "goodness_of_fit": fit
-        and {
-            "g2": fit.g2,
-            "x2": fit.x2,
-            "df": fit.df,
-            "p_g2": fit.p_g2,
-            "p_x2": fit.p_x2,
-            "cells": fit.cells,
-            "patterns": fit.patterns,
-        },
+        and taken(fit, "g2", "x2", "df", "p_g2", "p_x2", "cells", "patterns"),
         "bivariate_residuals": statistics.residuals
         and [
-            {"columns": [r.first, r.second], "value": r.value, "x2": r.x2, "df": r.df}
+            {"columns": [r.first, r.second], **taken(r, "value", "x2", "df")}
             for r in statistics.residuals
         ],
     }
@@ -93,9 +85,7 @@ def ratio_document(test: RatioTest) -> dict[str, Any]:
     return {
         "variable": test.variable,
         "states": list(test.states),
-        "statistic": test.statistic,
-        "p_value": test.p_value,
-        "exceeding": test.exceeding,
+        **taken(test, "statistic", "p_value", "exceeding"),
         "replicates": test.replicates.tolist(),
         "asked": test.asked,
         "stopped_early": test.stopped,
@@ -109,10 +99,7 @@ def missing_document(comparison: MissingComparison) -> dict[str, Any]:
     """Describe the comparison of the two readings of holes."""
     return {
         "data": table_document(comparison.table),
-        "hidden": comparison.hidden,
-        "headline": comparison.headline,
-        "log_bayes_factor": comparison.log_bayes_factor,
-        "log_bayes_factors": comparison.log_bayes_factors,
+        **taken(comparison, "hidden", "headline", "log_bayes_factor", "log_bayes_factors"),
         "columns": [
             {
                 "name": c.name,

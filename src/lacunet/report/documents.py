@@ -33,14 +33,15 @@ def _strict(value: Any) -> Any:
     return value
 
 
+def taken(result: object, *names: str) -> dict[str, Any]:
+    """Give what a document takes from a result by its own names."""
+    return {name: getattr(result, name) for name in names}
+
+
 def table_document(table: Table) -> dict[str, Any]:
     """Describe the data."""
     return {
-        "source": table.source,
-        "rows": table.rows,
-        "distinct_rows": table.distinct_rows,
-        "weight": table.weight,
-        "empty_rows": table.empty_rows,
+        **taken(table, "source", "rows", "distinct_rows", "weight", "empty_rows"),
         "columns": [
             {"name": c.name, "states": list(c.states), "missing": float(share)}
             for c, share in zip(table.columns, table.missing, strict=True)
@@ -62,10 +63,7 @@ def evidence_document(evidence: Evidence) -> dict[str, Any]:
 def measurement_document(measured: Measurement) -> dict[str, Any]:
     """Describe a measured evidence."""
     return {
-        "value": measured.value,
-        "one_labelling": measured.one_labelling,
-        "stderr": measured.stderr,
-        "ess": measured.ess,
+        **taken(measured, "value", "one_labelling", "stderr", "ess"),
         "verdict": measured.verdict.value,
         "method": measured.method.value,
         "seconds": measured.seconds,
@@ -77,16 +75,8 @@ def measurement_document(measured: Measurement) -> dict[str, Any]:
 
 def sandwich_document(bounds: Sandwich) -> dict[str, Any]:
     """Describe bounds from both sides."""
-    return {
-        "lower": bounds.lower,
-        "lower_stderr": bounds.lower_stderr,
-        "upper": bounds.upper,
-        "upper_stderr": bounds.upper_stderr,
-        "gap": bounds.gap,
-        "steps": bounds.steps,
-        "chains": bounds.chains,
-        "seconds": bounds.seconds,
-    }
+    ends = ("lower", "lower_stderr", "upper", "upper_stderr")
+    return taken(bounds, *ends, "gap", "steps", "chains", "seconds")
 
 
 def fit_document(fit: Fit) -> dict[str, Any]:
@@ -123,7 +113,7 @@ def candidate_document(candidate: Candidate) -> dict[str, Any]:
         "dimension": candidate.dimension,
         **fit_document(candidate.fit),
         "scores": {name: evidence_document(e) for name, e in candidate.scores.items()},
-        "measured": None if measured is None else measurement_document(measured),
+        "measured": measured and measurement_document(measured),
         "seconds": candidate.seconds,
     }
 
@@ -142,11 +132,9 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "chosen": selection.chosen,
         "posterior": {name: selection.posterior(name) for name in names},
         "posterior_with_log_k_factorial": {
-            name: selection.posterior(name, Labellings.ALL) for name in names
+            n: selection.posterior(n, Labellings.ALL) for n in names
         },
-        "calibration": None
-        if calibrated is None
-        else {"errors": calibrated.errors, "nearest": calibrated.nearest},
+        "calibration": calibrated and taken(calibrated, "errors", "nearest"),
     }
 
 
@@ -167,16 +155,12 @@ def learned_document(learned: Learned) -> dict[str, Any]:
 
 def scores_document(scores: Scores) -> dict[str, Any]:
     """Describe the scores of a model."""
-    document: dict[str, Any] = {
-        "dimension": scores.dimension,
-        "log_likelihood": scores.log_likelihood,
-        "log_prior": scores.log_prior,
+    return {
+        **taken(scores, "dimension", "log_likelihood", "log_prior"),
         "flags": list(map(str, scores.flags)),
         "scores": {name: evidence_document(e) for name, e in scores.evidence.items()},
+        **({} if scores.fit is None else {"refit": fit_document(scores.fit)}),
     }
-    if scores.fit is not None:
-        document["refit"] = fit_document(scores.fit)
-    return document
 
 
 def assignment_document(assignment: Assignment) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """A selection as a folder: everything as data, and one model file per candidate."""
 
-import csv
-import io
 import os
 import re
 from pathlib import Path
@@ -11,6 +9,7 @@ from lacunet.files import atomic_folder, write_text
 from lacunet.model.formats import write_model
 from lacunet.report.documents import selection_document, to_json
 from lacunet.search.candidates import Selection
+from lacunet.tabular.export import csv_table
 
 FIT = ("dimension", "log_likelihood", "log_prior", "log_posterior", "iterations", "reached_best")
 
@@ -33,13 +32,11 @@ def _candidates(document: dict[str, Any]) -> str:
     names = list(dict.fromkeys(name for c in document["candidates"] for name in c["scores"]))
     by = document["headline"]
     first = "states" if isinstance(document["candidates"][0]["label"], int) else "network"
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([first, *FIT, *names, f"p_{by}", f"p_{by}_with_log_k_factorial", "seconds"])
+    rows = []
     for c in document["candidates"]:
         k = c["label"]
         values = [c["scores"][name]["value"] if name in c["scores"] else None for name in names]
         chances = [document[p][by][k] for p in ("posterior", "posterior_with_log_k_factorial")]
-        cells = [k, *(c[key] for key in FIT), *values, *chances, sum(c["seconds"].values())]
-        writer.writerow(["" if cell != cell else cell for cell in cells])  # NaN
-    return buffer.getvalue()
+        rows.append([k, *(c[x] for x in FIT), *values, *chances, sum(c["seconds"].values())])
+    chance = (f"p_{by}", f"p_{by}_with_log_k_factorial")
+    return csv_table([first, *FIT, *names, *chance, "seconds"], rows)

@@ -7,7 +7,7 @@ Markdown is GitHub's, LaTeX needs the package booktabs. A CSV cell holds all the
 import csv
 import io
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from lacunet.tabular.numbers import Shown
 
@@ -28,8 +28,8 @@ _LATEX = str.maketrans(
 )  # fmt: skip
 
 
-def csv_table(header: Row, rows: Sequence[Row]) -> str:
-    r"""Write CSV with a header.
+def csv_table(header: Row, rows: Iterable[Sequence[object]]) -> str:
+    r"""Write CSV with a header, numbers with all their digits; one that does not exist is empty.
 
     >>> from lacunet.tabular import number
     >>> csv_table(("name", "value"), [("a, b", number(1 / 3))])
@@ -38,8 +38,14 @@ def csv_table(header: Row, rows: Sequence[Row]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     for line in (header, *rows):
-        writer.writerow([cell.digits() if isinstance(cell, Shown) else cell for cell in line])
+        writer.writerow([_digits(cell) for cell in line])
     return buffer.getvalue()
+
+
+def _digits(cell: object) -> object:
+    if isinstance(cell, Shown):
+        return cell.digits()
+    return "" if cell != cell else cell  # NaN
 
 
 def markdown_table(

@@ -1,7 +1,7 @@
 """From lines of the ledger to tables: errors, choices, costs, starts."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from lacunet.evidence.estimate import Verdict
@@ -77,9 +77,9 @@ def _choices(dataset: Sequence[Record]) -> dict[str, int]:
     }
 
 
-def _generating(records: Sequence[Record], design: Design) -> Iterator[tuple[Record, list[Record]]]:
-    """Give each experiment, and its lines at k = c."""
-    return by_panel((r for r in records if r["states"] == r["c"]), design.panels)
+def _generating(records: Sequence[Record]) -> list[Record]:
+    """Give the lines at k = c."""
+    return [r for r in records if r["states"] == r["c"]]
 
 
 def costs_table(records: Sequence[Record], design: Design) -> list[Record]:
@@ -93,7 +93,7 @@ def costs_table(records: Sequence[Record], design: Design) -> list[Record]:
                 if any(name in r["seconds"] for r in mine)
             },
         }
-        for place, mine in _generating(records, design)
+        for place, mine in by_panel(_generating(records), design.panels)
     ]
 
 
@@ -101,7 +101,7 @@ def starts_table(records: Sequence[Record], design: Design) -> list[Record]:
     """Where each way to start EM ends, against EM from the generating parameters, at k = c."""
     return [
         {**place, "datasets": len(mine), "ways": {way: _way(mine, way) for way in WAYS}}
-        for place, mine in _generating(records, design)
+        for place, mine in by_panel(_generating(records), design.panels)
     ]
 
 

@@ -13,12 +13,13 @@ from lacunet.executor import Executor, on_threads
 from lacunet.files import write_text
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.experiments import Experimenter
+from lacunet.paper.figures import draw_experiments
 from lacunet.paper.ledger import Ledger, begin
 from lacunet.paper.page import experiments_grid, findings_grid, render, versions
 from lacunet.paper.tables import Record
 from lacunet.paper.truth import comparison_tables as tables
 from lacunet.paper.truth.measurements import Measurer, weight
-from lacunet.paper.truth.truth_curves import write_figure
+from lacunet.paper.truth.truth_curves import with_evidence
 from lacunet.progress import Listener, ignore
 from lacunet.settings import Settings
 from lacunet.tabular import Grid, Printable
@@ -101,7 +102,10 @@ def _write(
     costs, starts = tables.costs_table(records, design), tables.starts_table(records, design)
     document = {"errors": errors, "choices": choices, "costs": costs, "starts": starts}
     write_text(folder / "truth.json", json.dumps(document, indent=1) + "\n")
-    figures = {n: write_figure(n, p, records, folder) for n, p in design.figures.items()}
+    figures = {
+        n: draw_experiments(f"truth{n}", [with_evidence(records, p) for p in panels], folder)
+        for n, panels in design.figures.items()
+    }
     lines = findings(errors, choices, starts)
     content = {**document, "figures": figures, "findings": lines, "settings": asked}
     page = render("truth/page.html.j2", content, names=tables.NAMES, ways=tables.WAYS)

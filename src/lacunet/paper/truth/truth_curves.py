@@ -2,28 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from lacunet.charts.style import Look
 from lacunet.paper.design import Panel
 from lacunet.paper.experiments import PAPER_SCORES
-from lacunet.paper.figures import Experiment, curve, draw_experiments, experiment
+from lacunet.paper.figures import Experiment, curve, experiment
 from lacunet.paper.tables import Record, by_dataset
 
 TRUTH = "evidence (± standard error)"
 NAMES = (*PAPER_SCORES, "csl")  # the paper's first, so that they look as on its own page
 
 
-def write_figure(
-    number: int, panels: Sequence[Panel], records: Sequence[Record], folder: Path
-) -> str:
-    """Write truthN.svg and .png; return the <svg> element."""
-    experiments = [_with_evidence(records, panel) for panel in panels]
-    return draw_experiments(f"truth{number}", experiments, folder)
-
-
-def _with_evidence(records: Sequence[Record], panel: Panel) -> Experiment:
-    """Scores and evidence of the first data set, for one labelling."""
+def with_evidence(records: Sequence[Record], panel: Panel) -> Experiment:
+    """Give scores and evidence of the first data set, for one labelling."""
     truths = [r["truth"] for r in by_dataset(records).get((*panel, 0, 0), [])]
     values, errors = [t["one_labelling"] for t in truths], tuple(t["stderr"] for t in truths)
     evidence = curve(TRUTH, values, Look(len(NAMES)), errors=errors, main=True)

@@ -135,16 +135,10 @@ def dash(look: Look) -> str | None:
 
 def key(look: Look) -> str:
     """Draw a curve small, for the legend."""
-    return tag(
-        "svg",
-        tag("line", x1=0, y1=7, x2=26, y2=7, class_="curve", stroke_dasharray=dash(look)),
-        mark(look.corners, 13.0, 7.0, KEY, class_="mark"),
-        class_=f"key s{look.colour}",
-        viewBox="0 0 26 14",
-        width=26,
-        height=14,
-        aria_hidden="true",
-    )
+    line = tag("line", x1=0, y1=7, x2=26, y2=7, class_="curve", stroke_dasharray=dash(look))
+    point = mark(look.corners, 13.0, 7.0, KEY, class_="mark")
+    box = {"viewBox": "0 0 26 14", "width": 26, "height": 14}
+    return tag("svg", line, point, class_=f"key s{look.colour}", **box, aria_hidden="true")
 
 
 @dataclass(frozen=True)
@@ -169,14 +163,9 @@ class Chart:
 
     def groups(self, draw: Callable[[Series], Sequence[str]]) -> list[str]:
         """Draw each series, all that belongs to it together, so that it can be switched off."""
+        kinds = [f"series s{s.look.colour}{' main' if s.main else ''}" for s in self.series]
         return [
-            tag(
-                "g",
-                *draw(s),
-                class_=f"series s{s.look.colour}{' main' if s.main else ''}",
-                data_series=i,
-            )
-            for i, s in enumerate(self.series)
+            tag("g", *draw(s), class_=kinds[i], data_series=i) for i, s in enumerate(self.series)
         ]
 
     def band(self, candidate: int, x: float, y: float, width: float, height: float) -> str:
@@ -186,11 +175,6 @@ class Chart:
 
     def svg(self, parts: Sequence[str], height: float) -> str:
         """Put everything together."""
-        return tag(
-            "svg",
-            *parts,
-            class_="chart",
-            viewBox=f"0 0 {self.width:.0f} {height:.0f}",
-            role="img",
-            aria_label=self.description,
-        )
+        about = {"role": "img", "aria_label": self.description}
+        box = f"0 0 {self.width:.0f} {height:.0f}"
+        return tag("svg", *parts, class_="chart", viewBox=box, **about)

@@ -2,14 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lacunet.charts.series import PLAIN, Series, by_number, posteriors, score_series
-from lacunet.report.page.chart import Chart, Frame, key, near, whole
+from lacunet.charts.series import PLAIN, Series, by_number, posteriors, ranked, score_series
+from lacunet.report.page.cells import Cell, Line, chance_cell
+from lacunet.report.page.chart import Chart, near, whole
 from lacunet.report.page.line_chart import draw_lines
 from lacunet.report.page.row_chart import draw_rows
-from lacunet.report.page.words import count, hundredths, listed, nats
+from lacunet.report.page.words import count, listed, nats
 from lacunet.scores import Evidence
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.grids import TITLES
@@ -31,51 +32,11 @@ class View:
     narrow: str
 
 
-@dataclass(frozen=True)
-class Key:
-    """One entry of the legend."""
-
-    index: int
-    title: str
-    picture: str
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A number in a table, or why there is none."""
-
-    text: str
-    tip: str = ""
-    best: bool = False
-    failed: bool = False
-    share: str = ""  # 0 to 1, how strongly to colour it; empty: not at all
-
-
-@dataclass(frozen=True)
-class Line:
-    """A row of a table."""
-
-    label: str
-    cells: tuple[Cell, ...]
-    chosen: bool = False
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A probability of one candidate, by one way to count."""
-
-    text: str
-    share: str
-
-
 def series(selection: Selection) -> tuple[Series, ...]:
     """One curve for each score that every candidate has; that of the answer first."""
-    names = sorted((s.name for s in selection.scores), key=lambda n: n != selection.headline)
-    curves = score_series(selection, names)
-    return tuple(
-        replace(curve, title=_marked(selection, name))
-        for curve, name in zip(curves, names, strict=True)
-    )
+    names = ranked(selection)
+    curves = zip(score_series(selection, names), names, strict=True)
+    return tuple(replace(curve, title=_marked(selection, name)) for curve, name in curves)
 
 
 def mixed(selection: Selection) -> bool:
@@ -88,40 +49,28 @@ def _marked(selection: Selection, name: str) -> str:
     return f"{TITLES[name]} {EVERY}" if dagger else TITLES[name]
 
 
-def views(selection: Selection, curves: Sequence[Series]) -> list[View]:
+def views(selection: Selection, curves: tuple[Series, ...]) -> list[View]:
     """Draw the evidence: near the best candidates first, then all of it."""
     frames = {"Near the best": near(curves), "Everything": whole(curves)}
     drawn = {title: frame for title, frame in frames.items() if frame is not None}
     if len(drawn) > 1 and len(curves) * len(selection.candidates) * 4 > DRAWN:
         drawn.pop("Everything")
+    labels = tuple(str(c.label) for c in selection.candidates)
     tips = tuple(_tip(c, curves, i) for i, c in enumerate(selection.candidates))
+    words = _description(selection, curves)
+    draw = draw_lines if by_number(selection) else draw_rows
     return [
-        View(title, *(_draw(selection, curves, frame, tips, width) for width in (WIDE, NARROW)))
+        View(title, *(draw(Chart(labels, tips, curves, frame, w, words)) for w in (WIDE, NARROW)))
         for title, frame in drawn.items()
     ]
-
-
-def _draw(
-    selection: Selection,
-    curves: Sequence[Series],
-    frame: Frame,
-    tips: tuple[str, ...],
-    width: float,
-) -> str:
-    labels = tuple(str(c.label) for c in selection.candidates)
-    chart = Chart(labels, tips, tuple(curves), frame, width, _description(selection, curves))
-    return draw_lines(chart) if by_number(selection) else draw_rows(chart)
 
 
 def _description(selection: Selection, curves: Sequence[Series]) -> str:
     """Say what the chart shows; the table below it has every number."""
     main = next(s for s in curves if s.main)
     what = f"Log evidence of {count(len(selection.candidates), 'candidate')} by {main.title}"
-    known = [
-        f"{c.title}: {nats(v)}"
-        for c, v in zip(selection.candidates, main.values, strict=True)
-        if v == v
-    ]
+    each = zip(selection.candidates, main.values, strict=True)
+    known = [f"{c.title}: {nats(v)}" for c, v in each if not math.isnan(v)]
     others = f" and {count(len(curves) - 1, 'other score')}" if len(curves) > 1 else ""
     return f"{what}{others}. {'; '.join(known[:12])}. The table below has all numbers."
 
@@ -137,11 +86,6 @@ def _with_error(value: float, error: float | None) -> str:
     if math.isnan(value):
         return FAILED
     return f"{nats(value)} ± {error:.2g}" if error else nats(value)
-
-
-def legend(curves: Sequence[Series]) -> list[Key]:
-    """What each curve is."""
-    return [Key(i, s.title, key(s.look)) for i, s in enumerate(curves)]
 
 
 def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
@@ -189,55 +133,54 @@ def _value(evidence: Evidence | None, best: bool) -> Cell:
     if evidence is None:
         return Cell("–", "not defined here")
     if math.isnan(evidence.value):
-        return Cell(FAILED, "; ".join(map(str, evidence.flags)), failed=True)
+        return _failed(evidence)
     terms = "\n".join(f"{name}\t{nats(x)}" for name, x in evidence.terms.items())
     return Cell(_with_error(evidence.value, evidence.stderr), f"{evidence.name}\n{terms}", best)
 
 
-def posterior_bars(selection: Selection) -> tuple[list[str], list[tuple[Line, list[Bar]]]]:
+def _failed(evidence: Evidence) -> Cell:
+    return Cell(FAILED, "; ".join(map(str, evidence.flags)), failed=True)
+
+
+def posterior_bars(selection: Selection) -> tuple[list[str], list[Line]]:
     """Heads, and for each candidate its probability by every way to count labellings."""
     chances = posteriors(selection)
     if len(chances) == 1:
         chances = {"probability": chances[PLAIN]}
-    rows = []
-    for c in selection.candidates:
-        bars = [_bar(p[c.label], selection) for p in chances.values()]
-        rows.append((Line(c.title, (), c.label == selection.label), bars))
-    return list(chances), rows
-
-
-def _bar(p: float, selection: Selection) -> Bar:
-    text = probability(p, exact=len(selection.candidates) == 1)
-    return Bar(text, hundredths(0.0 if math.isnan(p) else p))
+    alone = len(selection.candidates) == 1
+    return list(chances), [
+        Line(
+            c.title,
+            tuple(chance_cell(p[c.label], exact=alone) for p in chances.values()),
+            c.label == selection.label,
+        )
+        for c in selection.candidates
+    ]
 
 
 def posterior_matrix(selection: Selection) -> list[Line]:
     """How probable every score makes every candidate."""
-    alone = len(selection.candidates) == 1
-    lines = []
-    for score in sorted(selection.scores, key=lambda s: s.name != selection.headline):
-        chances = selection.posterior(score.name)
-        cells = []
-        for c in selection.candidates:
-            p, evidence = chances[c.label], c.scores[score.name]
-            if math.isnan(evidence.value):
-                cells.append(Cell(FAILED, "; ".join(map(str, evidence.flags)), failed=True))
-            else:
-                best = selection.chosen[score.name] == c.label
-                tip = f"{TITLES[score.name]}\n{c.title}\t{probability(p, exact=alone)}"
-                cells.append(Cell(probability(p, exact=alone), tip, best, share=hundredths(p)))
-        lines.append(
-            Line(_marked(selection, score.name), tuple(cells), score.name == selection.headline)
-        )
-    return lines
+    return [
+        Line(_marked(selection, name), tuple(_chances(selection, name)), name == selection.headline)
+        for name in ranked(selection)
+    ]
+
+
+def _chances(selection: Selection, name: str) -> Iterator[Cell]:
+    chances, alone = selection.posterior(name), len(selection.candidates) == 1
+    for c in selection.candidates:
+        if math.isnan(c.scores[name].value):
+            yield _failed(c.scores[name])
+        else:
+            p, best = chances[c.label], selection.chosen[name] == c.label
+            tip = f"{TITLES[name]}\n{c.title}\t{probability(p, exact=alone)}"
+            yield chance_cell(p, tip, best, exact=alone)
 
 
 def agreement(selection: Selection) -> str:
     """Say in words whether the scores agree."""
     chosen = {n: k for n, k in selection.chosen.items() if k is not None}
-    if not chosen or selection.label is None:
-        return ""
-    if len(chosen) == 1:
+    if len(chosen) < 2 or selection.label is None:
         return ""
     title = {c.label: c.title for c in selection.candidates}
     votes = Counter(chosen.values())
@@ -258,12 +201,9 @@ def agreement(selection: Selection) -> str:
 def runner_up(selection: Selection) -> tuple[Candidate, float] | None:
     """The candidate next to the best by the score of the answer, and its distance in nats."""
     values = selection.values(selection.headline)
-    others = [
-        c
-        for c in selection.candidates
-        if c.label != selection.label and math.isfinite(values[c.label])
-    ]
-    if selection.label is None or not others:
+    k = selection.label
+    others = [c for c in selection.candidates if c.label != k and math.isfinite(values[c.label])]
+    if k is None or not others:
         return None
     second = max(others, key=lambda c: values[c.label])
-    return second, values[selection.label] - values[second.label]
+    return second, values[k] - values[second.label]

@@ -6,20 +6,12 @@ import numpy as np
 
 from lacunet.data import Table
 from lacunet.inference.plans.decompose import hole_patterns
-from lacunet.report.page.words import count, hundredths, listed, percent
+from lacunet.report.page.cells import Cell, share_cell
+from lacunet.report.page.words import count, listed, percent
 
 PATTERNS = 15  # patterns that are shown, the most frequent ones
 DOTS = 14  # columns with holes up to which a pattern is drawn as dots
 COLUMNS = 400  # columns that are listed
-
-
-@dataclass(frozen=True)
-class Holed:
-    """A column with holes."""
-
-    name: str
-    text: str
-    share: str
 
 
 @dataclass(frozen=True)
@@ -29,8 +21,7 @@ class Pattern:
     missing: tuple[bool, ...]  # for each column with holes
     names: str  # of what is missing, in words
     cases: str
-    text: str
-    share: str
+    share: Cell
 
 
 @dataclass(frozen=True)
@@ -38,7 +29,7 @@ class Holes:
     """The audit."""
 
     words: str
-    columns: tuple[Holed, ...]  # those with holes, most first
+    columns: tuple[tuple[str, Cell], ...]  # those with holes, most first
     complete: str  # the others, in words
     patterns: tuple[Pattern, ...]
     dots: bool  # whether patterns are drawn
@@ -65,10 +56,7 @@ def audit(table: Table) -> Holes:
     left = len(which) - len(shown)
     return Holes(
         words,
-        tuple(
-            Holed(table.columns[j].name, percent(float(share[j])), hundredths(float(share[j])))
-            for j in holed[:COLUMNS]
-        ),
+        tuple((table.columns[j].name, share_cell(float(share[j]))) for j in holed[:COLUMNS]),
         f"No cell is missing in {listed(full, 12)}." if full else "",
         tuple(_pattern(table, which[p], float(cases[p]), holed) for p in shown),
         len(holed) <= DOTS,
@@ -81,11 +69,9 @@ def audit(table: Table) -> Holes:
 
 def _pattern(table: Table, holes: np.ndarray, cases: float, holed: list[int]) -> Pattern:
     names = [table.columns[j].name for j in holed if holes[j]]
-    share = cases / table.weight
     return Pattern(
         tuple(bool(holes[j]) for j in holed),
         listed(names, 6) if names else "nothing",
         f"{cases:,.6g}",
-        percent(share),
-        hundredths(share),
+        share_cell(cases / table.weight),
     )

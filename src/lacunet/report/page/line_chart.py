@@ -1,6 +1,7 @@
 """One curve for each score over the numbers of hidden states."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lacunet.charts.series import Series
@@ -18,65 +19,50 @@ DIGIT = 7.0  # likely width of a digit
 class _Place:
     """Where things are, in pixels."""
 
-    chart: Chart
-
-    @property
-    def levels(self) -> list[float]:
-        return ticks(self.chart.frame.low, self.chart.frame.high)
-
-    @property
-    def left(self) -> float:
-        return 16.0 + DIGIT * max(len(words) for words in tick_labels(self.levels))
-
-    @property
-    def height(self) -> float:
-        return 300.0 if self.chart.roomy else 260.0
+    left: float
+    step: float  # from one candidate to the next
+    axis: Axis
 
     @property
     def bottom(self) -> float:
-        return TOP + self.height
-
-    @property
-    def step(self) -> float:
-        return (self.chart.width - self.left - RIGHT) / len(self.chart.labels)
+        return self.axis.start
 
     def x(self, candidate: int) -> float:
         return self.left + (candidate + 0.5) * self.step
 
-    @property
-    def axis(self) -> Axis:
-        return Axis(self.chart.frame, self.bottom, TOP, upright=True)
-
 
 def draw_lines(chart: Chart) -> str:
     """Draw the chart."""
-    place = _Place(chart)
+    levels = ticks(chart.frame.low, chart.frame.high)
+    left = 16.0 + DIGIT * max(map(len, tick_labels(levels)))
+    step = (chart.width - left - RIGHT) / len(chart.labels)
+    height = 300.0 if chart.roomy else 260.0
+    place = _Place(left, step, Axis(chart.frame, TOP + height, TOP, upright=True))
     candidates = range(len(chart.labels))
-    band = (place.step, place.height + BELOW - 20)
+    band = (step, height + BELOW - 20)
     return chart.svg(
         [
-            *_axes(chart, place),
+            *_axes(chart, place, levels),
             *chart.groups(lambda s: [_line(s, chart, place), *marks(s, place.axis, place.x)]),
             *(
                 label(f"✕ {n}", place.x(c), place.bottom - 6, class_="failed")
                 for c in candidates
                 if (n := chart.failed(c))
             ),
-            *(chart.band(c, place.x(c) - place.step / 2, TOP, *band) for c in candidates),
+            *(chart.band(c, place.x(c) - step / 2, TOP, *band) for c in candidates),
         ],
         place.bottom + BELOW,
     )
 
 
-def _axes(chart: Chart, place: _Place) -> list[str]:
+def _axes(chart: Chart, place: _Place, levels: Sequence[float]) -> list[str]:
     every = max(1, math.ceil(CLOSE_TOGETHER / place.step))
     left, right = place.left, chart.width - RIGHT
-    heights = [place.axis.at(level) for level in place.levels]
     return [
         *(
             tag("line", x1=left, x2=right, y1=y, y2=y, class_="level")
             + label(words, left - 8, y + 4, "end")
-            for y, words in zip(heights, tick_labels(place.levels), strict=True)
+            for y, words in zip(map(place.axis.at, levels), tick_labels(levels), strict=True)
         ),
         *(
             label(words, place.x(c), place.bottom + 18)
@@ -96,7 +82,7 @@ def _line(series: Series, chart: Chart, place: _Place) -> str:
             pieces.append([])
         else:
             pieces[-1].append(f"{place.x(c):.1f},{place.axis.at(value):.1f}")
-    inside = (place.left, TOP - 4, chart.width - place.left - RIGHT, place.height + 4)
+    inside = (place.left, TOP - 4, chart.width - place.left - RIGHT, place.bottom - TOP + 4)
     dashes = dash(series.look)
     return tag(
         "svg",

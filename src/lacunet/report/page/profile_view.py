@@ -8,23 +8,15 @@ import numpy as np
 
 from lacunet.describe.profiles import Answers, Profiles, profile
 from lacunet.errors import LacunetError
-from lacunet.model.display import family_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model
+from lacunet.report.page.cells import Cell, chance_cell, share_cell
 from lacunet.report.page.words import count, hundredths, percent
-from lacunet.tabular import Grid, probability
+from lacunet.tabular import probability
 
 CELLS = 4000  # numbers that heat maps may have: a page must stay small
 STATES = 12  # answers of a variable that are shown; those that differ least are added up
 ROOM = 0.11  # share from which a segment has room for its number
-
-
-@dataclass(frozen=True)
-class Shade:
-    """A probability as a coloured cell."""
-
-    text: str
-    share: str
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class Answer:
     """One state of a variable: a row of the heat map, and an entry of the legend."""
 
     label: str
-    cells: tuple[Shade, ...]  # one for each class, then everybody
+    cells: tuple[Cell, ...]  # one for each class, then everybody
     shade: str
 
 
@@ -64,7 +56,7 @@ class Hidden:
 
     name: str
     classes: tuple[str, ...]
-    sizes: tuple[Shade, ...]
+    sizes: tuple[Cell, ...]
     variables: tuple[Variable, ...]
     left_out: str  # what is not shown
     latent_class: bool
@@ -81,20 +73,24 @@ def hidden_views(model: Model) -> tuple[list[Hidden], list[str]]:
     return views, notes
 
 
-def tables(model: Model) -> list[Grid]:
-    """Give the table of every family with a hidden variable; profiles say it already if simple."""
-    return [] if is_latent_class(model.network) else family_grids(model)
-
-
 def _view(model: Model, profiles: Profiles) -> Hidden:
     simple = is_latent_class(model.network)
-    if len(profiles.states) == 1 and not simple:
-        one = Shade(percent(1.0), hundredths(1.0))
-        note = "One state: there is nothing to compare."
-        return Hidden(
-            profiles.name, (f"{profiles.name} {profiles.states[0]}",), (one,), (), note, simple
-        )
-    budget = CELLS // len(model.network.hidden)
+    alone = len(profiles.states) == 1 and not simple
+    variables = [] if alone else _variables(profiles, CELLS // len(model.network.hidden))
+    hidden = len(profiles.answers) + profiles.left_out - len(variables)
+    left_out = f"{count(hidden, 'more variable')} that separate less are not shown."
+    return Hidden(
+        profiles.name,
+        tuple(f"{profiles.name} {state}" for state in profiles.states),
+        tuple(share_cell(p) for p in ((1.0,) if alone else profiles.sizes)),
+        tuple(variables),
+        "One state: there is nothing to compare." if alone else left_out if hidden else "",
+        simple,
+    )
+
+
+def _variables(profiles: Profiles, budget: int) -> list[Variable]:
+    """Give as many variables as there may be numbers, one at least."""
     entropy = -float(sum(p * math.log(p) for p in profiles.sizes if p > 0))
     variables: list[Variable] = []
     for a in profiles.answers:
@@ -102,15 +98,7 @@ def _view(model: Model, profiles: Profiles) -> Hidden:
         if budget < 0 and variables:
             break
         variables.append(_variable(_short(a), profiles, entropy))
-    hidden = len(profiles.answers) + profiles.left_out - len(variables)
-    return Hidden(
-        profiles.name,
-        tuple(f"{profiles.name} {state}" for state in profiles.states),
-        tuple(Shade(percent(p), hundredths(p)) for p in profiles.sizes),
-        tuple(variables),
-        f"{count(hidden, 'more variable')} that separate less are not shown." if hidden else "",
-        simple,
-    )
+    return variables
 
 
 def _short(a: Answers) -> Answers:
@@ -131,14 +119,11 @@ def _short(a: Answers) -> Answers:
 
 def _variable(a: Answers, profiles: Profiles, entropy: float) -> Variable:
     power = min(a.information / entropy, 1.0) if entropy > 0 else 0.0
-    shades = _shades(len(a.states))
+    last = max(len(a.states) - 1, 1)
+    shades = [0.12 + 0.8 * k / last for k in range(len(a.states))]  # from light to dark
     everybody = np.vstack([a.given, a.overall])
     answers = tuple(
-        Answer(
-            label,
-            tuple(Shade(probability(p), hundredths(p)) for p in everybody[:, k]),
-            hundredths(shades[k]),
-        )
+        Answer(label, tuple(map(chance_cell, everybody[:, k])), hundredths(shades[k]))
         for k, label in enumerate(a.states)
     )
     bars = tuple(
@@ -162,8 +147,3 @@ def _segments(
         for label, p, shade in zip(a.states, row, shades, strict=True)
         if p > 0
     ]
-
-
-def _shades(states: int) -> list[float]:
-    """From light to dark, in the order of the states."""
-    return [0.12 + 0.8 * k / max(states - 1, 1) for k in range(states)]

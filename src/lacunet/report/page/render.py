@@ -12,16 +12,13 @@ from lacunet.charts.series import by_number
 from lacunet.charts.style import style_sheet
 from lacunet.errors import OutputError
 from lacunet.files import check_file, write_text
+from lacunet.model.display import family_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.optional import require
-from lacunet.report.page import (
-    evidence_view,
-    holes_view,
-    profile_view,
-    separation_view,
-    summary_view,
-)
+from lacunet.report.page import evidence_view, profile_view, separation_view, summary_view
 from lacunet.report.page.advice import warnings
+from lacunet.report.page.chart import key
+from lacunet.report.page.holes_view import audit
 from lacunet.report.page.repeat import facts, python_call, version
 from lacunet.report.page.words import nats
 from lacunet.search.calibration import calibration_grid
@@ -68,19 +65,15 @@ def write_report(
 def render(selection: Selection, *, command: str | None = None) -> str:
     """Give the text of the page."""
     environment = _jinja().Environment(
-        autoescape=True,
-        undefined=_jinja().StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        autoescape=True, undefined=_jinja().StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["whole"] = _whole_options
     template = environment.from_string(_asset("page.html.j2"))
     script = _asset("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page: str = template.render(
         style=f"{style_sheet()}\n{_asset('page.css')}",
         script=script,
-        digest=digest,
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         **_content(selection),
         command=command or python_call(selection),
         in_shell=command is not None,
@@ -116,7 +109,7 @@ def _content(selection: Selection) -> dict[str, Any]:
         "source": selection.table.source,
         "version": version(),
         "views": evidence_view.views(selection, curves),
-        "legend": evidence_view.legend(curves),
+        "legend": [(s.title, key(s.look)) for s in curves],
         "chart_notes": evidence_view.chart_notes(selection, curves),
         "first": "states" if by_number(selection) else "network",
         "score_heads": [TITLES[n] for n in names],
@@ -132,11 +125,9 @@ def _content(selection: Selection) -> dict[str, Any]:
             if c.measured is not None
         ],
         "calibration": calibration_grid(selection),
-        "starts": [
-            summary_view.starts(c, c.label == selection.label) for c in selection.candidates
-        ],
+        "starts": [summary_view.starts(c, selection.label) for c in selection.candidates],
         "warnings": warnings(selection),
-        "holes": holes_view.audit(selection.table),
+        "holes": audit(selection.table),
         "notes": selection.table.notes,
         "facts": facts(selection),
         "hidden": [],
@@ -155,14 +146,14 @@ def _content(selection: Selection) -> dict[str, Any]:
 def _of_best(selection: Selection) -> dict[str, Any]:
     """What there is to say of the chosen candidate."""
     model = selection.best.fit.model
+    network, names = model.network, [v.name for v in model.network.variables]
     hidden, notes = profile_view.hidden_views(model)
     criteria = api.information_criteria(selection)
-    network = model.network
-    names = [v.name for v in network.variables]
     return {
         "chosen": selection.best.title,
         "hidden": hidden,
-        "tables": profile_view.tables(model),
+        # Profiles say it already if the model is simple.
+        "tables": [] if is_latent_class(network) else family_grids(model),
         "notes": (*selection.table.notes, *notes),
         "separations": separation_view.separations(criteria, selection),
         "grids": separation_view.fit_grids(criteria, selection),

@@ -59,16 +59,15 @@ def python_call(selection: Selection) -> str:
     options = selection.options
     network = selection.best.fit.model.network if selection.label is not None else None
     varied = list(selection.candidates[0].proposal.sizes)
-    labels = [c.label for c in selection.candidates]
-    arguments: dict[str, object] = {}
     if not varied:
         start = "lacunet.compare(data, networks"
     elif network is not None and is_latent_class(network):
-        start = f"lacunet.select(data, {labels}"
+        start = f"lacunet.select(data, {[c.label for c in selection.candidates]}"
     else:
         numbers = sorted({k for c in selection.candidates for k in c.proposal.sizes.values()})
         start = f"lacunet.select(data, {numbers}, network=network, hidden={varied}"
-    arguments["scores"] = [s.name for s in selection.scores if s is not TRUTH]
+    scores = [s.name for s in selection.scores if s is not TRUTH]
+    arguments: dict[str, object] = {"scores": scores}
     if any(c.measured for c in selection.candidates):
         arguments["evidence"] = True
     arguments |= {

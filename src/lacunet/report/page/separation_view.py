@@ -1,13 +1,13 @@
 """How well rows can be told apart by their classes, and how well the classes explain the table."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from lacunet.describe.classification import Classification
 from lacunet.describe.statistics import fit_statistics
 from lacunet.model.latent_class import is_latent_class
-from lacunet.report.page.evidence_view import Cell, Line
+from lacunet.report.page.cells import Cell, Line, share_cell
 from lacunet.report.page.words import hundredths, percent
 from lacunet.search.candidate_criteria import Criteria
 from lacunet.search.candidates import Selection
@@ -38,26 +38,14 @@ def separations(criteria: Criteria, selection: Selection) -> list[Separation]:
 def _separation(c: Classification) -> Separation:
     if len(c.states) == 1:
         return Separation(c.name, "One class: there is nothing to tell apart.", "", "", (), ())
-    quality = (
-        "well" if c.entropy_r2 >= GOOD else "fairly well" if c.entropy_r2 >= FAIR else "poorly"
-    )
+    r2 = c.entropy_r2
+    quality = "well" if r2 >= GOOD else "fairly well" if r2 >= FAIR else "poorly"
     words = (
         f"The states of {c.name} are separated {quality}: giving every row its most probable one, "
         f"{percent(c.error)} of the rows are expected to get a wrong one."
     )
-    rows = tuple(
-        Line(
-            f"{c.name} {state}",
-            (
-                Cell(percent(c.given[a])),
-                *(
-                    Cell(percent(p), _tip(c, a, b, p), a == b, share=hundredths(p))
-                    if p == p
-                    else Cell("–")
-                    for b, p in enumerate(c.average[a])
-                ),
-            ),
-        )
+    rows = (
+        Line(f"{c.name} {state}", (Cell(percent(c.given[a])), *_posteriors(c, a)))
         for a, state in enumerate(c.states)
     )
     sizes = Line("expected share", (Cell(""), *(Cell(percent(p)) for p in c.sizes)))
@@ -65,18 +53,19 @@ def _separation(c: Classification) -> Separation:
     return Separation(
         c.name,
         words,
-        f"{c.entropy_r2:.3f}",
-        hundredths(min(max(c.entropy_r2, 0.0), 1.0)),
+        f"{r2:.3f}",
+        hundredths(min(max(r2, 0.0), 1.0)),
         tuple(f"{c.name} {s}" for s in c.states) if shown else (),
         (*rows, sizes) if shown else (),
     )
 
 
-def _tip(c: Classification, a: int, b: int, p: float) -> str:
-    return (
-        f"rows that are given {c.name} {c.states[a]}\n"
-        f"belong to {c.name} {c.states[b]}\t{percent(p)}"
-    )
+def _posteriors(c: Classification, a: int) -> Iterator[Cell]:
+    """Give the mean posterior of each state, over the rows that are given state `a`."""
+    given = f"rows that are given {c.name} {c.states[a]}"
+    for b, p in enumerate(c.average[a]):
+        tip = f"{given}\nbelong to {c.name} {c.states[b]}\t{percent(p)}"
+        yield Cell("–") if math.isnan(p) else replace(share_cell(p), tip=tip, best=a == b)
 
 
 def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
@@ -91,8 +80,3 @@ def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
         skip = 1 + len(statistics.classification)  # those have sections of their own
         grids += list(statistics.grids())[skip:]
     return grids
-
-
-def entropy_of_best(separations: Sequence[Separation]) -> float:
-    """Entropy R² of the first hidden variable; NaN if there is none, or one class."""
-    return float(separations[0].entropy) if separations and separations[0].entropy else math.nan

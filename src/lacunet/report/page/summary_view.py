@@ -1,13 +1,13 @@
 """The most important numbers, and how sure it is that the search found the best fits."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from lacunet.report.page.evidence_view import runner_up
-from lacunet.report.page.separation_view import Separation, entropy_of_best
+from lacunet.report.page.separation_view import Separation
 from lacunet.report.page.words import count, nats, percent
+from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.grids import TITLES
 from lacunet.tabular import probability
@@ -25,10 +25,8 @@ class Tile(NamedTuple):
 
 def tiles(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
     """The numbers that stand beside the answer."""
-    return [
-        *(_of_answer(selection, separations) if selection.label is not None else []),
-        *_of_data(selection),
-    ]
+    of_answer = _of_answer(selection, separations) if selection.label is not None else []
+    return [*of_answer, *_of_data(selection)]
 
 
 def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
@@ -38,25 +36,21 @@ def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[
     second = runner_up(selection)
     if second is not None:
         numbers.append(Tile("ahead by", f"{nats(second[1])} nats", f"of {second[0].title}"))
-    entropy = entropy_of_best(separations)
-    if not math.isnan(entropy):
-        numbers.append(Tile("entropy R²", f"{entropy:.2f}", "1 would be perfect separation"))
-    fit = best.fit
-    if fit.finalists > 1:
-        numbers.append(
-            Tile("starts", f"{fit.reached} of {fit.finalists}", "ended at this same optimum")
-        )
+    if separations and separations[0].entropy:
+        entropy = f"{float(separations[0].entropy):.2f}"
+        numbers.append(Tile("entropy R²", entropy, "1 would be perfect separation"))
+    if best.fit.finalists > 1:
+        reached = f"{best.fit.reached} of {best.fit.finalists}"
+        numbers.append(Tile("starts", reached, "ended at this same optimum"))
     return numbers
 
 
 def _of_data(selection: Selection) -> list[Tile]:
     table = selection.table
     rows, columns = count(table.rows, "row"), count(len(table.columns), "column")
-    data = (
-        Tile("data", rows, columns)
-        if table.weights is None
-        else Tile("data", f"{table.weight:,.6g} cases", f"in {rows}, {columns}")
-    )
+    data = Tile("data", rows, columns)
+    if table.weights is not None:
+        data = Tile("data", f"{table.weight:,.6g} cases", f"in {rows}, {columns}")
     return [data, Tile("missing", percent(float(table.missing.mean())), "of the cells")]
 
 
@@ -72,12 +66,11 @@ class Starts:
     weak: bool
 
 
-def starts(candidate: Candidate, chosen: bool) -> Starts:
+def starts(candidate: Candidate, chosen: Label | None) -> Starts:
     """Say how often the best optimum was found."""
-    fit = candidate.fit
-    reached, finalists = fit.reached, fit.finalists
+    reached, finalists = candidate.fit.reached, candidate.fit.finalists
     if finalists == 1:
-        words = str(fit.status)
+        words = str(candidate.fit.status)
     elif reached == finalists:
         words = "every one found the same optimum"
     elif reached == 1:
@@ -86,7 +79,7 @@ def starts(candidate: Candidate, chosen: bool) -> Starts:
         words = "several found the best optimum, the others ended lower"
     return Starts(
         candidate.title,
-        chosen,
+        candidate.label == chosen,
         tuple(i < reached for i in range(finalists)) if finalists <= DOTS else (),
         f"{reached} of {finalists}",
         words,

@@ -8,13 +8,13 @@ from lacunet.tabular import number
 SMALL = 0.001  # shares that are not quite 0 or 1 never look as if they were
 
 
-def nats(x: float, digits: int = 2) -> str:
+def nats(x: float) -> str:
     """Write a log evidence, with a real minus sign; a dash where it does not exist.
 
     >>> nats(-355.123), nats(math.nan)
     ('−355.12', '–')
     """
-    return number(x, digits).replace("-", "−")
+    return number(x).replace("-", "−")
 
 
 def percent(p: float) -> str:
@@ -30,13 +30,13 @@ def percent(p: float) -> str:
     return f"<{SMALL:.1%}" if p < SMALL else f">{1 - SMALL:.1%}" if p > 1 - SMALL else f"{p:.1%}"
 
 
-def count(n: int, noun: str, plural: str | None = None) -> str:
+def count(n: int, noun: str) -> str:
     """Write a number of things.
 
-    >>> count(1, "row"), count(1200, "row"), count(2, "class", "classes")
-    ('1 row', '1,200 rows', '2 classes')
+    >>> count(1, "row"), count(1200, "row")
+    ('1 row', '1,200 rows')
     """
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
