@@ -217,7 +217,7 @@ def test_the_papers_experiments(tmp_path):
         run_all(tasks, Experimenter(design, 0, 4), ledger, executor)
         return [
             {name: x for name, x in record.items() if name != "seconds"}
-            for record in (ledger.records[task.key] for task in tasks)
+            for record in (ledger.records[task] for task in tasks)
         ]
 
     one, *others = both(work)

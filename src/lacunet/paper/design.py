@@ -1,7 +1,7 @@
 """The experiments of CH96 §4 and §5."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
@@ -23,11 +23,6 @@ class Task:
     dataset: int  # number of the data set
     states: int  # states of the test model; 0 for a comparison
     epsilon: float
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What makes it this task."""
-        return astuple(self)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Ledger:
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         self.path = path
         self.header = {"format": FORMAT, **settings}
-        self.records: dict[tuple[object, ...], dict[str, Any]] = {}
+        self.records: dict[Task, dict[str, Any]] = {}
         if path.exists():
             self._read()
         else:
@@ -33,12 +33,12 @@ class Ledger:
             self._append(self.header)
 
     def __contains__(self, task: Task) -> bool:
-        return task.key in self.records
+        return task in self.records
 
     def add(self, record: dict[str, Any]) -> None:
         """Keep a result, on disk at once."""
         self._append(record)
-        self.records[_key(record)] = record
+        self.records[_task(record)] = record
 
     def _append(self, record: dict[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as file:
@@ -60,7 +60,7 @@ class Ledger:
         for number, record in enumerate(parsed[1:], start=2):
             if not all(name in record for name in TASK):
                 raise self._refused(f"line {number} is no result")
-            self.records[_key(record)] = record
+            self.records[_task(record)] = record
         if rest:  # cut off while it was written: that one fit is done again
             with self.path.open("r+b") as file:
                 file.truncate(len(text) - len(rest))
@@ -93,5 +93,5 @@ def begin(
     return Ledger(Path(out) / name, {"seed": seed, "starts": starts})
 
 
-def _key(record: dict[str, Any]) -> tuple[object, ...]:
-    return tuple(record[name] for name in TASK)
+def _task(record: dict[str, Any]) -> Task:
+    return Task(**{name: record[name] for name in TASK})

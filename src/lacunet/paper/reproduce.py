@@ -60,7 +60,7 @@ def reproduce(
     with on_threads(settings.threads, listener) as executor:
         run_all(todo, Experimenter(design, seed, starts), ledger, executor)
     # In the order of the design, and only what was asked for: a longer earlier run changes nothing.
-    records = [ledger.records[task.key] for task in todo]
+    records = [ledger.records[task] for task in todo]
     return _write(records, design, Path(out), {**asked, "command": command})
 
 

@@ -72,9 +72,9 @@ def study(
         prepare_sampling(executor)
         measurer = Measurer(Experimenter(design, seed, starts), goal, executor.silent())
         _measure_all(todo, measurer, ledger, executor)
-    records = [ledger.records[task.key] for task in todo]
-    asked |= {"target": goal.target, "budget": goal.budget, "command": command}
-    return _write(records, design, Path(out), {**asked, "versions": versions()})
+    records = [ledger.records[task] for task in todo]
+    asked |= {"target": goal.target, "budget": goal.budget, "versions": versions()}
+    return _write(records, design, Path(out), {**asked, "command": command})
 
 
 def _measure_all(

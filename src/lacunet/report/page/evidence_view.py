@@ -147,15 +147,12 @@ def posterior_bars(selection: Selection) -> tuple[list[str], list[Line]]:
     chances = posteriors(selection)
     if len(chances) == 1:
         chances = {"probability": chances[PLAIN]}
-    alone = len(selection.candidates) == 1
-    return list(chances), [
-        Line(
-            c.title,
-            tuple(chance_cell(p[c.label], exact=alone) for p in chances.values()),
-            c.label == selection.label,
-        )
-        for c in selection.candidates
-    ]
+    rows = []
+    for c in selection.candidates:
+        alone = len(selection.candidates) == 1
+        bars = tuple(chance_cell(p[c.label], exact=alone) for p in chances.values())
+        rows.append(Line(c.title, bars, c.label == selection.label))
+    return list(chances), rows
 
 
 def posterior_matrix(selection: Selection) -> list[Line]:

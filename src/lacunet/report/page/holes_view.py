@@ -54,16 +54,14 @@ def audit(table: Table) -> Holes:
         f"are complete. There are {count(len(which), 'pattern')} of holes."
     )
     left = len(which) - len(shown)
+    rest = percent(float(cases[order[PATTERNS:]].sum()) / table.weight)
     return Holes(
         words,
         tuple((table.columns[j].name, share_cell(float(share[j]))) for j in holed[:COLUMNS]),
         f"No cell is missing in {listed(full, 12)}." if full else "",
         tuple(_pattern(table, which[p], float(cases[p]), holed) for p in shown),
         len(holed) <= DOTS,
-        f"{count(left, 'other pattern')} together: "
-        f"{percent(float(cases[order[PATTERNS:]].sum()) / table.weight)} of the rows."
-        if left
-        else "",
+        f"{count(left, 'other pattern')} together: {rest} of the rows." if left else "",
     )
 
 
