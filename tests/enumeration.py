@@ -6,12 +6,14 @@ the package is used but the contract and its value types; no kernels, no taking 
 """
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.inference.plans.plan import Choice, Components, Plan, Rows
+from lacunet.inference.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,12 +190,18 @@ def enumeration(network, codes, counts, *, fill=False):
     )
 
 
+class EnumeratedProblem(Problem):
+    """A problem with everything that it leaves open written out."""
+
+    @cached_property
+    def filled(self):
+        full = enumeration(self.network, self.codes, self.counts, fill=True)
+        size = self.network.cells.size + self.layout.configurations
+        return Components(np.zeros(size), (full,))
+
+
 def enumerated(problem):
-    """The same problem with everything that it leaves open written out."""
+    """The same problem on the enumeration plan: seen families stand in it too."""
     network, codes, counts = problem.network, problem.codes, problem.counts
-    plan = enumeration(network, codes, counts)
-    swapped = replace(problem, components=Components(np.zeros(network.cells.size), (plan,)))
-    full = enumeration(network, codes, counts, fill=True)
-    longer = np.zeros(network.cells.size + network.layout.configurations)
-    vars(swapped)["filled"] = Components(longer, (full,))  # it is made when first asked for
-    return swapped
+    components = Components(np.zeros(network.cells.size), (enumeration(network, codes, counts),))
+    return EnumeratedProblem(network, problem.alpha, codes, counts, components)

@@ -1,79 +1,156 @@
-"""Slow, obvious and independent: what the package is held to on tiny problems.
+"""Slow, obvious and independent: what no plan says of a discrete network, by full completions.
 
-Nothing here imports lacunet. A latent class model is (weights, tables): weights (K,), and one
-(K, r) array p(state | class) per leaf. Rows are tuples of states, -1 = missing.
+What plans say is written out in `enumeration.py`. Nothing here imports lacunet. A network is
+(cards, parents, tables): tables[i] has one axis for each parent, in the order of parents[i], then
+one for the states of i. A row is a tuple with one state for each variable, hidden ones too; -1 =
+not seen.
 """
 
 import itertools
-from math import lgamma, log
+from math import lgamma
 
 import numpy as np
 
 
-def row_probability(row, weights, tables):
-    """Sum over classes of the product of what was seen."""
+def joint(network):
+    """p(every variable): one axis each."""
+    cards, parents, tables = network
+    p, axes = np.ones(cards), range(len(cards))
+    for i, table in enumerate(tables):
+        p = np.einsum(p, axes, table, [*parents[i], i], axes)
+    return p
+
+
+def agreeing(row):
+    """Index of the completions that agree with what a row shows."""
+    return tuple(slice(None) if x < 0 else slice(x, x + 1) for x in row)
+
+
+def row_posterior(p, row):
+    """p(every variable | row) and p(row), from the joint."""
+    q = np.zeros_like(p)
+    q[agreeing(row)] = p[agreeing(row)]
+    z = q.sum()
+    return (q / z if z > 0 else q), z
+
+
+def log_likelihood(network, rows, counts):
+    p = joint(network)
+    probabilities = [row_posterior(p, row)[1] for row in rows]
+    seen = [(z, n) for z, n in zip(probabilities, counts, strict=True) if n > 0]
+    return sum(n * np.log(z) if z > 0 else -np.inf for z, n in seen)
+
+
+def marginal(q, group):
+    """Sum out all but a group of variables; its axes in the order of the group."""
+    summed = q.sum(axis=tuple(v for v in range(q.ndim) if v not in group))
+    return np.transpose(summed, [sorted(group).index(v) for v in group])
+
+
+def expected_counts(network, rows, counts):
+    """E[N_ijk] of each family, everything unseen filled in."""
+    cards, parents, _ = network
+    p = joint(network)
+    total = np.zeros(cards)
+    for row, n in zip(rows, counts, strict=True):
+        total += n * row_posterior(p, row)[0]
+    return [marginal(total, (*pa, i)) for i, pa in enumerate(parents)]
+
+
+def entropy(network, rows, counts):
+    """Of what the rows do not show, given what they do."""
+    p = joint(network)
     total = 0.0
-    for c, weight in enumerate(weights):
-        p = weight
-        for x, table in zip(row, tables, strict=True):
-            if x >= 0:
-                p *= table[c][x]
-        total += p
+    for row, n in zip(rows, counts, strict=True):
+        q = row_posterior(p, row)[0]
+        total -= n * float(np.sum(q[q > 0] * np.log(q[q > 0])))
     return total
 
 
-def log_likelihood(rows, counts, weights, tables):
-    return sum(
-        n * log(row_probability(r, weights, tables)) for r, n in zip(rows, counts, strict=True)
+def log_bd(counts, alphas):
+    """BD of (expected) complete counts, one table per family. CH96 eq. 5."""
+    total = 0.0
+    for N, a in zip(counts, alphas, strict=True):
+        for row, exponents in zip(
+            N.reshape(-1, N.shape[-1]), a.reshape(-1, a.shape[-1]), strict=True
+        ):
+            total += lgamma(exponents.sum()) - lgamma(exponents.sum() + row.sum())
+            total += sum(lgamma(x + n) - lgamma(x) for n, x in zip(row, exponents, strict=True))
+    return total
+
+
+def completions(row, cards):
+    return list(
+        itertools.product(*(range(r) if x < 0 else (x,) for x, r in zip(row, cards, strict=True)))
     )
 
 
-def completions(row, classes, cards):
-    """Every (class, completed row) that agrees with what was seen."""
-    options = [range(r) if x < 0 else (x,) for x, r in zip(row, cards, strict=True)]
-    return [(c, full) for c in range(classes) for full in itertools.product(*options)]
-
-
-def expected_counts(rows, counts, weights, tables):
-    """E[N] of the root (K,) and of each leaf (K, r), missing cells filled in."""
-    cards = [t.shape[1] for t in tables]
-    root = np.zeros(len(weights))
-    leaves = [np.zeros_like(t) for t in tables]
-    for row, n in zip(rows, counts, strict=True):
-        z = row_probability(row, weights, tables)
-        for c, full in completions(row, len(weights), cards):
-            p = weights[c] * np.prod([t[c][x] for x, t in zip(full, tables, strict=True)]) / z
-            root[c] += n * p
-            for leaf, x in zip(leaves, full, strict=True):
-                leaf[c, x] += n * p
-    return root, leaves
-
-
-def log_dirichlet_multinomial(counts, alphas):
-    """Closed form of one parameter set. CH96 eq. 5."""
-    total = lgamma(sum(alphas)) - lgamma(sum(alphas) + sum(counts))
-    return total + sum(lgamma(a + n) - lgamma(a) for a, n in zip(alphas, counts, strict=True))
-
-
-def log_bd(root, leaves, alpha):
-    """BD of (expected) complete counts with one exponent everywhere."""
-    total = log_dirichlet_multinomial(root, [alpha] * len(root))
-    for leaf in leaves:
-        for counts in leaf:
-            total += log_dirichlet_multinomial(counts, [alpha] * len(counts))
-    return total
-
-
-def log_evidence(rows, counts, classes, cards, alpha):
-    """Exact log p(D|S): the sum of BD over all completions of all cases. Tiny data only."""
-    cases = [r for r, n in zip(rows, counts, strict=True) for _ in range(int(n))]
+def log_evidence(cards, parents, alphas, cases):
+    """Exact log p(D|S): BD summed over all completions of all cases. Tiny data only."""
     terms = []
-    for world in itertools.product(*(completions(r, classes, cards) for r in cases)):
-        root = np.zeros(classes)
-        leaves = [np.zeros((classes, r)) for r in cards]
-        for c, full in world:
-            root[c] += 1
-            for leaf, x in zip(leaves, full, strict=True):
-                leaf[c, x] += 1
-        terms.append(log_bd(root, leaves, alpha))
+    for world in itertools.product(*(completions(row, cards) for row in cases)):
+        counts = [np.zeros_like(a) for a in alphas]
+        for full in world:
+            for i, pa in enumerate(parents):
+                counts[i][(*(full[u] for u in pa), full[i])] += 1
+        terms.append(log_bd(counts, alphas))
     return float(np.logaddexp.reduce(terms))
+
+
+PRIME = 2_147_483_647
+
+
+def generic_rank(cards, parents, hidden, seed=0):
+    """Rank of ∂p(x)/∂θ over all observable x at a random point of a prime field: exact numbers."""
+    rng = np.random.default_rng(seed)
+    families = [(*pa, i) for i, pa in enumerate(parents)]
+    tables = []
+    for family in families:
+        table = rng.integers(1, PRIME, [cards[v] for v in family]).astype(object)
+        table[..., -1] = (1 - table[..., :-1].sum(axis=-1)) % PRIME
+        tables.append(table)
+    seen = [v for v in range(len(cards)) if v not in hidden]
+    rows = {x: i for i, x in enumerate(itertools.product(*(range(cards[v]) for v in seen)))}
+    slopes = [np.zeros((len(rows), *t.shape), dtype=object) for t in tables]
+    for full in itertools.product(*map(range, cards)):
+        places = [tuple(full[v] for v in family) for family in families]
+        factors = [int(t[place]) for t, place in zip(tables, places, strict=True)]
+        row = rows[tuple(full[v] for v in seen)]
+        for i, place in enumerate(places):
+            others = 1
+            for j, factor in enumerate(factors):
+                others = others * factor % PRIME if j != i else others
+            slopes[i][(row, *place)] += others
+    free = [(s[..., :-1] - s[..., -1:]).reshape(len(rows), -1) for s in slopes]
+    return _rank([[int(x) % PRIME for x in line] for line in np.concatenate(free, axis=1)])
+
+
+def _rank(matrix):
+    """Gaussian elimination modulo PRIME."""
+    rank = 0
+    for column in range(len(matrix[0]) if matrix else 0):
+        pivot = next((r for r in range(rank, len(matrix)) if matrix[r][column]), None)
+        if pivot is None:
+            continue
+        matrix[rank], matrix[pivot] = matrix[pivot], matrix[rank]
+        inverse = pow(matrix[rank][column], -1, PRIME)
+        for r in range(rank + 1, len(matrix)):
+            factor = matrix[r][column] * inverse % PRIME
+            if factor:
+                matrix[r] = [
+                    (x - factor * y) % PRIME for x, y in zip(matrix[r], matrix[rank], strict=True)
+                ]
+        rank += 1
+    return rank
+
+
+def forward(initial, step, emission, row):
+    """Log p(row) of a hidden Markov chain; -1 = not seen."""
+    log_p, belief = 0.0, initial
+    for t, x in enumerate(row):
+        belief = belief if t == 0 else belief @ step
+        if x >= 0:
+            belief = belief * emission[:, x]
+        log_p += np.log(belief.sum())
+        belief = belief / belief.sum()
+    return log_p

@@ -13,7 +13,7 @@ from lacunet.inference.sampling.passes import run_passes
 from lacunet.learn.fit import Options, learn
 from lacunet.scores import choose_scores
 from lacunet.scoring.score_input import ScoreInput
-from network_problems import build, make
+from problems import build, make
 from quick import quick_sampling
 
 NETWORKS = {

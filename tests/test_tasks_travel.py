@@ -28,8 +28,7 @@ from lacunet.search.calibration import measure_candidates
 from lacunet.search.candidates import Proposal, evaluate
 from lacunet.search.hole_readings import compare_readings
 from lacunet.search.proposals import latent_classes
-from network_problems import build, make
-from problems import make_case, problem_for
+from problems import build, make, make_case, problem_for
 
 QUICK = Options(starts=6)
 

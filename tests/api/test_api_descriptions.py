@@ -6,7 +6,7 @@ import pytest
 
 import lacunet
 from lacunet import DataError, ModelError, OptionError
-from network_problems import build
+from problems import build
 
 
 @pytest.fixture(scope="module")

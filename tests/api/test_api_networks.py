@@ -3,14 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lacunet
-import network_oracle as oracle
+import oracle
+from examples import examples
 from lacunet import api
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.model.network import hide
-from network_problems import build, make, network_cases
+from problems import build, make, network_cases
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_questions_that_make_no_sense(case):
             lacunet.query(case.model, variables, evidence)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(network_cases(max_variables=5, hidden=False))
 def test_hiding_is_never_seeing(case):
     """A variable declared hidden says the same as one whose column is empty."""

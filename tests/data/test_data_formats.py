@@ -7,9 +7,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from lacunet.data import Column, Table
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import append_columns, column_names, labelled_frame, write_codes
@@ -307,9 +308,7 @@ def coded(draw):
     return columns, np.array(draw(st.lists(rows, min_size=1, max_size=20)))
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(coded())
 def test_what_is_written_is_read_back(tmp_path, case):
     columns, codes = case
@@ -318,7 +317,7 @@ def test_what_is_written_is_read_back(tmp_path, case):
     assert np.array_equal(read_rows(path, {c.name: c.states for c in columns}), codes)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(st.tuples(*[st.sampled_from(["a", "b", None])] * 3), min_size=2, max_size=30),
     st.randoms(),

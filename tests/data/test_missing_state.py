@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from lacunet.data.missing_state import (
     has_missing_state,
     missing_as_state,
@@ -24,7 +25,7 @@ def rows_of(table):
     }
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases())
 def test_only_holes_change(case):
     table = case.table

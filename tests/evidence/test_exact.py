@@ -8,11 +8,11 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import network_oracle
 import oracle
+from examples import examples
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
@@ -26,8 +26,7 @@ from lacunet.learn.variational import at_theta, vary
 from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import dirichlet
-from network_problems import MODES, NetworkCase, build, engine, make, network_cases
-from problems import cases, make_case, problem_for
+from problems import MODES, Case, build, cases, engine, make, make_case, network_cases, problem_for
 
 
 def by_counts(case):
@@ -38,7 +37,7 @@ def by_counts(case):
     found = {(0,) * sum(sizes): 1}
     for row in case.cases:
         moves = []
-        for full in network_oracle.completions(row, cards):
+        for full in oracle.completions(row, cards):
             move = [0] * sum(sizes)
             for i, pa in enumerate(parents):
                 family = (*pa, i)
@@ -57,35 +56,28 @@ def by_counts(case):
         tables = [
             np.array(counts[first[i] : first[i + 1]]).reshape(a.shape) for i, a in enumerate(alphas)
         ]
-        values.append(network_oracle.log_bd(tables, alphas) + math.log(n))
+        values.append(oracle.log_bd(tables, alphas) + math.log(n))
     return float(np.logaddexp.reduce(values))
 
 
-def worlds(case):
-    return math.prod(len(network_oracle.completions(r, case.layout.cards)) for r in case.cases)
-
-
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=40)
+@examples(40)
 @given(case=network_cases(max_variables=5, max_rows=4, whole=True))
 def test_networks_by_brute_force(case, mode):
-    assume(worlds(case) <= 500)
-    alphas = case.tables(case.alpha)
-    truth = network_oracle.log_evidence(case.layout.cards, case.network.parents, alphas, case.cases)
+    assume(case.worlds <= 500)
+    truth = case.log_evidence()
     with engine(mode):
         found = exact_evidence(case.problem)
     assert found.value == pytest.approx(truth, abs=1e-10)
     assert found.states >= 1
-    assert found.terms <= worlds(case)
+    assert found.terms <= case.worlds
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases(max_rows=5, max_classes=3, max_leaves=3))
 def test_latent_classes_by_brute_force(case):
     assume((case.table.codes < 0).sum() <= 3)
-    alpha = float(case.problem.alpha[0])
-    truth = oracle.log_evidence(case.rows, case.counts, case.classes, case.cards, alpha)
-    assert exact_evidence(case.problem).value == pytest.approx(truth, abs=1e-10)
+    assert exact_evidence(case.problem).value == pytest.approx(case.log_evidence(), abs=1e-10)
 
 
 SCATTERED = build("a>b b>c c>d d>e", {"a": 2, "b": 2, "c": 2, "d": 2, "e": 2})
@@ -193,7 +185,7 @@ def test_nothing_missing_is_bd(case):
     assert (found.terms, found.states, found.steps) == (1, 1, 0)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(network_cases(max_variables=4, max_rows=5, whole=True))
 def test_bounds_are_below_and_climb(case):
     """CS ≤ VB ≤ log p(D|S); barren variables are in none of them."""
@@ -204,29 +196,29 @@ def test_bounds_are_below_and_climb(case):
     assert end.bound <= exact_evidence(case.problem).value + 1e-9
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(network_cases(max_variables=4, max_rows=5, whole=True), st.randoms(use_true_random=False))
 def test_nothing_depends_on_orders_and_names(case, random):
     assume(terms(case.problem) < 1e5)
     # A prior that tells hidden states apart: then renumbering them renumbers the prior too.
     alpha = case.alpha * np.random.default_rng(0).uniform(0.5, 2.0, len(case.alpha))
-    case = NetworkCase(case.network, case.theta, alpha, case.codes, case.counts)
+    case = Case(case.network, case.theta, alpha, case.codes, case.counts)
     wanted = pytest.approx(exact_evidence(case.problem).value, abs=1e-9)
     rows = random.sample(range(len(case.codes)), len(case.codes))
-    shuffled = NetworkCase(case.network, case.theta, alpha, case.codes[rows], case.counts[rows])
+    shuffled = Case(case.network, case.theta, alpha, case.codes[rows], case.counts[rows])
     assert exact_evidence(shuffled.problem).value == wanted
     model = Model(case.network, case.theta, alpha)
     for h in case.network.hidden:
         states = range(case.layout.cards[h])
         model = model.permuted(h, random.sample(states, len(states)))
-    renamed = NetworkCase(case.network, case.theta, model.alpha, case.codes, case.counts)
+    renamed = Case(case.network, case.theta, model.alpha, case.codes, case.counts)
     assert exact_evidence(renamed.problem).value == wanted
     n = len(case.network.variables)
     order = random.sample(range(n), n)
     parents = [[order.index(p) for p in case.network.parents[v]] for v in order]
     network = Network.build([case.network.variables[v] for v in order], parents)
     column = {v: j for j, v in enumerate(case.network.observed)}
-    moved = NetworkCase(
+    moved = Case(
         network,
         case.theta,
         network.layout.flat([case.layout.table(alpha, v) for v in order]),
@@ -293,7 +285,7 @@ def test_refuses_what_is_too_large():
         exact_evidence(make(long, 1).problem)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(network_cases(max_rows=8, whole=True))
 def test_never_more_steps_than_planned(case):
     assume(2 < terms(case.problem) < 1e6)
@@ -376,6 +368,6 @@ def test_symmetric_prior_or_not():
     even = make(CLASSES, 6, seed=5)
     root = np.array([1.0, 2.0, 3.0])
     alpha = dirichlet(CLASSES, {"H": root, "a": 1.0, "b": 1.0, "c": 1.0})
-    odd = NetworkCase(CLASSES, even.theta, alpha, even.codes, even.counts)
+    odd = Case(CLASSES, even.theta, alpha, even.codes, even.counts)
     assert all(o.states is None for _, o in plan_exact(odd.problem).blocks)
     assert exact_evidence(odd.problem).value == pytest.approx(by_counts(odd), abs=1e-9)

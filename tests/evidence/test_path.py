@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.path import Path, Reference
 from lacunet.inference.sampling.draws import Draws
-from network_problems import build, make
+from problems import build, make
 
 NETWORK = build("H>a H>b", {"H": 2, "a": 2, "b": 3}, "H")
 

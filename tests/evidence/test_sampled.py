@@ -28,8 +28,7 @@ from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.prior import dirichlet
-from network_problems import build, engine, make
-from problems import make_case, problem_for
+from problems import build, engine, make, make_case, problem_for
 
 FIRST = Goal(target=100.0, budget=600.0)  # the first round, and no more
 NETWORKS = [

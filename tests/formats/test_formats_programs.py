@@ -8,7 +8,7 @@ import numpy as np
 import pgmpy
 import pytest
 from format_networks import assert_alike, assert_same, models, ordinary, same_states
-from hypothesis import given, settings
+from hypothesis import given
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.readwrite import (
@@ -21,6 +21,7 @@ from pgmpy.readwrite import (
 )
 
 import lacunet.optional
+from examples import examples
 from lacunet.errors import ModelError
 from lacunet.model.formats import bif, read_network, write_network
 from lacunet.model.formats.networkx_door import from_networkx, to_networkx
@@ -168,7 +169,7 @@ def test_alarm_has_the_likelihood_that_pyagrum_computes():
 
 
 @given(models())
-@settings(max_examples=40)
+@examples(40)
 def test_networkx_holds_everything(model):
     rng = np.random.default_rng(0)
     model = Model(model.network, model.theta, rng.exponential(size=model.theta.size))
@@ -178,13 +179,13 @@ def test_networkx_holds_everything(model):
 
 
 @given(models())
-@settings(max_examples=40)
+@examples(40)
 def test_pgmpy_objects_hold_all_but_the_prior(model):
     assert_same(from_pgmpy(to_pgmpy(model)), model)
 
 
 @given(models())
-@settings(max_examples=40)
+@examples(40)
 def test_pyagrum_objects_hold_all_but_the_prior(model):
     assert_same(from_pyagrum(to_pyagrum(model)), model)
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from format_networks import assert_same, models, ordinary
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from lacunet.errors import ModelError, OptionError
 from lacunet.model.formats import FORMATS, read_network, write_network
 from lacunet.model.formats.typed import guess
@@ -15,7 +16,7 @@ ENDINGS = [ending for f in FORMATS for ending in f.endings]
 
 @pytest.mark.parametrize("file_format", FORMATS, ids=lambda f: f.name)
 @given(model=models())
-@settings(max_examples=150)
+@examples(150)
 def test_texts_read_back_exactly(file_format, model):
     assert_same(file_format.read(file_format.write(model)), model)
 

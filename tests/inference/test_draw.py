@@ -10,7 +10,7 @@ from lacunet.inference.expectation import hidden_counts, safe_log
 from lacunet.inference.kernels import drawing as draw_kernels
 from lacunet.inference.sampling.draws import Draws, check_whole
 from lacunet.model import conjugacy
-from network_problems import MODES, build, engine, make
+from problems import MODES, build, engine, make
 
 CHAINS = 3000
 NETWORKS = {

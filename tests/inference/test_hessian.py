@@ -10,8 +10,7 @@ from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordi
 from lacunet.inference.expectation import expect
 from lacunet.inference.plans import pattern_covariance
 from lacunet.model import conjugacy
-from network_problems import network_cases
-from problems import cases, make_case
+from problems import cases, make_case, network_cases
 
 
 def full(A):

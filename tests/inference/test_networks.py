@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-import network_oracle as oracle
+import oracle
+from examples import examples
 from gradients import softmax_gradient, theta_gradient
 from lacunet.errors import ModelError
 from lacunet.inference.asking.effective_dimension import effective_dimension
@@ -22,13 +23,13 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.model.conjugacy import log_prior, random_theta
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import uniform_alpha
-from network_problems import MODES, build, engine, make, network_cases, structures
+from problems import MODES, build, engine, make, network_cases, structures
 
 modes = pytest.mark.parametrize("mode", MODES)
 
 
 @modes
-@settings(max_examples=200)
+@examples(200)
 @given(case=network_cases(zeros=True))
 def test_log_likelihood(mode, case):
     wanted = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
@@ -39,7 +40,7 @@ def test_log_likelihood(mode, case):
 
 
 @modes
-@settings(max_examples=200)
+@examples(200)
 @given(case=network_cases(zeros=True))
 def test_complete_counts(mode, case):
     wanted = oracle.expected_counts(case.oracle(), case.rows, case.counts)
@@ -59,7 +60,7 @@ def moved(case, phi, s):
 
 
 @modes
-@settings(max_examples=200)
+@examples(200)
 @given(case=network_cases())
 def test_gradient_and_tangent(mode, case):
     """Pruned and filled-in counts give one gradient; it and the tangent are finite differences."""
@@ -81,7 +82,7 @@ def test_gradient_and_tangent(mode, case):
 
 
 @modes
-@settings(max_examples=60)
+@examples(60)
 @given(case=network_cases(max_variables=5))
 def test_hessian(mode, case):
     """Finite differences of the gradient in the free θ coordinates."""
@@ -108,7 +109,7 @@ def test_hessian(mode, case):
 
 
 @modes
-@settings(max_examples=60)
+@examples(60)
 @given(network=structures(max_variables=5, max_states=3))
 def test_effective_dimension(mode, network):
     """The generic rank, computed over a prime field."""
@@ -118,7 +119,7 @@ def test_effective_dimension(mode, network):
 
 
 @modes
-@settings(max_examples=200)
+@examples(200)
 @given(case=network_cases(zeros=True), data=st.data())
 def test_posteriors_of_any_variables(mode, case, data):
     """Each by itself, and a joint of several, in any order; a row may show some of them."""

@@ -5,11 +5,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.stats import chi2
 
-import network_oracle as oracle
+import oracle
 from enumeration import conditional, enumerated, indicators
+from examples import examples
 from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import complete_counts, safe_log
@@ -17,7 +18,7 @@ from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans import plan as contract
 from lacunet.inference.plans.builder import Builder
-from network_problems import MODES, build, engine, make, network_cases
+from problems import MODES, build, engine, make, network_cases
 
 modes = pytest.mark.parametrize("mode", MODES)
 MANY = 400  # draws of one case
@@ -118,7 +119,7 @@ def exponents(case, seed=0):
 # The enumeration plan itself, against the joint distribution of all variables.
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(case=network_cases(zeros=True))
 def test_the_enumeration_plan_sums_the_joint_distribution(case):
     problem, x = enumerated(case.problem), safe_log(case.theta)
@@ -141,7 +142,7 @@ def test_the_enumeration_plan_sums_the_joint_distribution(case):
 
 
 @modes
-@settings(max_examples=100)
+@examples(100)
 @given(case=network_cases(zeros=True))
 def test_expected_counts(mode, case):
     x = some_weights(case)
@@ -160,7 +161,7 @@ def test_expected_counts(mode, case):
 
 
 @modes
-@settings(max_examples=100)
+@examples(100)
 @given(case=network_cases(zeros=True))
 def test_filled_in_counts(mode, case):
     with engine(mode):
@@ -185,7 +186,7 @@ def test_a_row_that_is_impossible_counts_for_nothing(mode):
 
 
 @modes
-@settings(max_examples=100)
+@examples(100)
 @given(case=network_cases(zeros=True))
 def test_tangents(mode, case):
     with engine(mode):
@@ -198,7 +199,7 @@ def test_tangents(mode, case):
 
 
 @modes
-@settings(max_examples=60)
+@examples(60)
 @given(case=network_cases())
 def test_covariances_of_the_score(mode, case):
     with engine(mode):
@@ -215,7 +216,7 @@ def test_covariances_of_the_score(mode, case):
 
 
 @modes
-@settings(max_examples=60)
+@examples(60)
 @given(case=network_cases(zeros=True))
 def test_posteriors_by_row(mode, case):
     with engine(mode):
@@ -237,7 +238,7 @@ def test_posteriors_by_row(mode, case):
 
 
 @modes
-@settings(max_examples=60)
+@examples(60)
 @given(case=network_cases(whole=True))
 def test_choices_and_sizes(mode, case):
     """The joint states of a row are those of its components, combined."""
@@ -281,7 +282,7 @@ def check_frequencies(drawn, cells, p):
 
 
 @modes
-@settings(max_examples=25)
+@examples(25)
 @given(case=network_cases(zeros=True, max_rows=4, max_variables=5))
 def test_drawn_cells(mode, case):
     with engine(mode):
@@ -321,7 +322,7 @@ def test_many_cases_drawn_at_once(mode, network):
 
 
 @modes
-@settings(max_examples=25)
+@examples(25)
 @given(case=network_cases(whole=True, max_rows=4, max_variables=5))
 def test_particles_take_in_a_case(mode, case):
     """A case weighs the same for all that believe the same; what is drawn is what is counted."""
@@ -386,7 +387,7 @@ def test_weights_of_particles_agree_over_many_cases(mode, network):
 
 
 @modes
-@settings(max_examples=60)
+@examples(60)
 @given(case=network_cases(whole=True))
 def test_a_pass_over_cases(mode, case):
     """Moments over the whole mixture, case by case."""

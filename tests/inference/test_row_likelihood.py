@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
-import network_oracle as oracle
+import oracle
+from examples import examples
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.expectation import expect
-from network_problems import MODES, build, engine, make, network_cases
+from problems import MODES, build, engine, make, network_cases
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=60)
+@examples(60)
 @given(case=network_cases(zeros=True))
 def test_each_row_has_its_probability(mode, case):
     p = oracle.joint(case.oracle())

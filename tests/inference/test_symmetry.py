@@ -11,7 +11,7 @@ from lacunet.inference.regions import Regions
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.prior import dirichlet
 from lacunet.model.relabelling import Relabelling
-from network_problems import build, make
+from problems import build, make
 
 LATENT = build("H>a H>b", {"H": 3, "a": 2, "b": 3}, "H")
 TWO = build("G>H G>a H>b", {"G": 2, "H": 3, "a": 2, "b": 2}, "GH")

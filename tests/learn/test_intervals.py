@@ -23,8 +23,7 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
-from network_problems import build, make
-from problems import make_case, problem_for
+from problems import build, make, make_case, problem_for
 
 
 def golden(problem, model, estimate, free=None):

@@ -14,8 +14,7 @@ from lacunet.learn.fit import Options, learn
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
-from network_problems import build, make
-from problems import problem_for
+from problems import build, make, problem_for
 
 
 def random_model(network, seed):

@@ -21,8 +21,7 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
-from network_problems import build, make
-from problems import make_case, problem_for
+from problems import build, make, make_case, problem_for
 
 FURTHER = (Schedule.THOROUGH, Schedule.MASS)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-import network_oracle
+import oracle
 from lacunet.data.datasets import load_dataset
 from lacunet.describe.classification import classify
 from lacunet.describe.information_criteria import FORMULAS, criteria
@@ -16,8 +16,7 @@ from lacunet.describe.statistics import fit_statistics
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.model.network import Model
-from network_problems import build, make
-from problems import make_case, problem_for
+from problems import build, make, make_case, problem_for
 
 # G² and X² that poLCA's documentation prints for the carcinoma data; G² of Stouffer and Toby's
 # values with two classes is 2.72 with 6 degrees of freedom since Goodman (1974).
@@ -45,14 +44,15 @@ def test_published_goodness_of_fit(name, classes, g2, x2, df):
 def test_goodness_of_fit_cell_by_cell():
     """Every cell of the table of every pattern of holes, empty ones too."""
     case = make_case([2, 3, 2], 2, 80, missing=0.15, seed=3)
-    model = Model(case.problem.network, case.theta, case.problem.alpha)
-    found = goodness_of_fit(model, case.problem.codes, case.problem.counts)
-    weights, tables = case.tables()
-    counts = dict(zip(case.rows, case.counts, strict=True))
+    found = goodness_of_fit(case.model, case.problem.codes, case.problem.counts)
+    weights, *tables = case.tables()
+    counts = {tuple(row): n for (_, *row), n in zip(case.rows, case.counts, strict=True)}
     g2 = x2 = cells = degrees = 0
     patterns = {tuple(x < 0 for x in row) for row in counts}
     for hole in patterns:
-        options = [(-1,) if h else range(r) for h, r in zip(hole, case.cards, strict=True)]
+        options = [
+            (-1,) if h else range(r) for h, r in zip(hole, case.layout.cards[1:], strict=True)
+        ]
         table = list(itertools.product(*options))
         total = sum(counts.get(row, 0) for row in table)
         degrees += len(table) - 1
@@ -83,8 +83,7 @@ def test_impossible_rows_and_huge_tables():
     )
     assert found.g2 == found.x2 == inf
     wide = make_case([2] * 25, 2, 30, seed=1)
-    model = Model(wide.problem.network, wide.theta, wide.problem.alpha)
-    assert goodness_of_fit(model, wide.problem.codes, wide.problem.counts) is None
+    assert goodness_of_fit(wide.model, wide.problem.codes, wide.problem.counts) is None
 
 
 def test_criteria_are_what_their_formulas_say():
@@ -111,9 +110,9 @@ def test_our_bic_is_minus_half_of_theirs():
 def test_classification_by_hand():
     case = make_case([2, 3, 2], 3, 50, missing=0.2, seed=2)
     (found,) = classify(case.problem, case.theta)
-    weights, tables = case.tables()
+    weights, *tables = case.tables()
     expected, entropy, error = np.zeros((3, 3)), 0.0, 0.0
-    for row, n in zip(case.rows, case.counts, strict=True):
+    for (_, *row), n in zip(case.rows, case.counts, strict=True):
         p = np.array(
             [
                 w * np.prod([t[c][x] for t, x in zip(tables, row, strict=True) if x >= 0])
@@ -139,15 +138,15 @@ def test_classification_by_hand():
 
 def test_pairs_of_columns_by_hand():
     case = make_case([2, 3, 2], 2, 60, missing=0.2, seed=7)
-    model = Model(case.problem.network, case.theta, case.problem.alpha)
-    found = bivariate_residuals(model, case.problem.codes, case.problem.counts)
-    weights, tables = case.tables()
+    found = bivariate_residuals(case.model, case.problem.codes, case.problem.counts)
+    weights, *tables = case.tables()
+    cards = case.layout.cards[1:]
     assert [r.value for r in found] == sorted([r.value for r in found], reverse=True)
     assert {(r.first, r.second) for r in found} == {("x0", "x1"), ("x0", "x2"), ("x1", "x2")}
     for r in found:
         i, j = int(r.first[1]), int(r.second[1])
-        observed = np.zeros((case.cards[i], case.cards[j]))
-        for row, n in zip(case.rows, case.counts, strict=True):
+        observed = np.zeros((cards[i], cards[j]))
+        for (_, *row), n in zip(case.rows, case.counts, strict=True):
             if row[i] >= 0 and row[j] >= 0:
                 observed[row[i], row[j]] += n
         expected = observed.sum() * sum(
@@ -155,21 +154,19 @@ def test_pairs_of_columns_by_hand():
         )
         assert r.cases == observed.sum()
         assert r.x2 == pytest.approx(((observed - expected) ** 2 / expected).sum())
-        assert r.df == (case.cards[i] - 1) * (case.cards[j] - 1)
+        assert r.df == (cards[i] - 1) * (cards[j] - 1)
 
 
 def test_pairs_in_a_network_are_its_marginals():
     network = build("H>a H>b a>b b>c", {"H": 2, "a": 2, "b": 3, "c": 2}, "H")
     case = make(network, 40, seed=3)
-    joint = network_oracle.joint(case.oracle())
+    joint = oracle.joint(case.oracle())
     for i, j in itertools.combinations(range(1, 4), 2):
-        np.testing.assert_allclose(
-            pair_table(case.model, i, j), network_oracle.marginal(joint, (i, j))
-        )
+        np.testing.assert_allclose(pair_table(case.model, i, j), oracle.marginal(joint, (i, j)))
     statistics = fit_statistics(case.problem, case.model)
     assert len(statistics.residuals) == 3
     assert statistics.log_lik == pytest.approx(
-        network_oracle.log_likelihood(case.oracle(), case.rows, case.counts)
+        oracle.log_likelihood(case.oracle(), case.rows, case.counts)
     )
 
 

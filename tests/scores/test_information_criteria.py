@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
-import network_oracle
+import oracle
+from examples import examples
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.flags import Kind
@@ -20,8 +21,7 @@ from lacunet.scores.icl import ICL
 from lacunet.scores.sbic import SBIC, learning_coefficient, singular_bic
 from lacunet.scores.wbic import WBIC, Tempered
 from lacunet.scoring.chains import chain_mean
-from network_problems import build, make
-from problems import cases, make_case, problem_for
+from problems import build, cases, make, make_case, problem_for
 from quick import quick_sampling
 
 
@@ -32,13 +32,13 @@ def at(case, **how):
 # ICL.
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(cases(max_rows=15, max_classes=4))
 def test_icl_takes_the_entropy_of_the_classes_from_bic(case):
     """Cells that are missing are no classes: their entropy does not count."""
-    weights, tables = case.tables()
+    weights, *tables = case.tables()
     entropy = 0.0
-    for row, n in zip(case.rows, case.counts, strict=True):
+    for (_, *row), n in zip(case.rows, case.counts, strict=True):
         if any(x >= 0 for x in row):
             seen = [t[:, x] for t, x in zip(tables, row, strict=True) if x >= 0]
             p = weights * np.prod(seen, axis=0)
@@ -52,7 +52,7 @@ def test_icl_takes_the_entropy_of_the_classes_from_bic(case):
 def test_icl_of_a_network_takes_the_entropy_of_all_hidden_values():
     network = build("H>G H>a G>b G>c", {"H": 2, "G": 3, "a": 2, "b": 2, "c": 3}, "HG")
     case = make(network, 20, seed=3)
-    entropy = network_oracle.entropy(case.oracle(), case.rows, case.counts)
+    entropy = oracle.entropy(case.oracle(), case.rows, case.counts)
     assert ICL(at(case)).value == pytest.approx(BIC(at(case)).value - entropy, abs=1e-8)
 
 

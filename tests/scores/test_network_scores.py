@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pgmpy
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pgmpy.structure_score import K2, BDeu
 from scipy.special import gammaln
 
-import network_oracle as oracle
+import oracle
+from examples import examples
 from lacunet import api
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import expect
@@ -33,7 +34,7 @@ from lacunet.scores.icl import ICL
 from lacunet.scores.laplace import LAPLACE
 from lacunet.scores.mled import MLED
 from lacunet.scoring.score import EVERYWHERE
-from network_problems import NetworkCase, build, make, network_cases
+from problems import Case, build, make, network_cases
 from quick import AT_THETA, quick_sampling
 
 gum = require("pyagrum")  # a plain import crashes where warnings are errors
@@ -45,21 +46,12 @@ def at(case, theta=None):
     return ScoreInput(case.problem, case.theta if theta is None else theta)
 
 
-def worlds(case):
-    return math.prod(len(oracle.completions(row, case.layout.cards)) for row in case.cases)
-
-
 def tiny(**how):
     return network_cases(max_variables=4, max_rows=3, whole=True, **how)
 
 
-def exact(case):
-    alphas = case.tables(case.alpha)
-    return oracle.log_evidence(case.layout.cards, case.network.parents, alphas, case.cases)
-
-
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
-@settings(max_examples=20)
+@examples(20)
 @given(network_cases(max_rows=15))
 def test_contract(score, case):
     """Every score: its name, finite addends that sum to its value, or a flag that says why not."""
@@ -82,8 +74,8 @@ def test_contract(score, case):
 @given(tiny())
 def test_bounds_hold_at_every_theta(case):
     """MLED ≤ CS ≤ log p(D|S), whatever θ; and BD is log p(D|S) where it applies."""
-    assume(worlds(case) <= WORLDS)
-    truth = exact(case)
+    assume(case.worlds <= WORLDS)
+    truth = case.log_evidence()
     for seed in range(3):
         theta = random_theta(case.layout, np.random.default_rng(seed))
         mled, cs = MLED(at(case, theta)).value, CS(at(case, theta)).value
@@ -114,7 +106,7 @@ def test_icl_is_bic_where_nothing_is_hidden(case):
     assert ICL(at(case)).value == pytest.approx(BIC(at(case)).value, abs=1e-9)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(network_cases(max_variables=4, max_states=2, whole=True))
 def test_laplace_is_its_formula(case):
     """The curvature by second differences of the oracle's log-likelihood."""
@@ -154,21 +146,19 @@ def values(case):
     return {name: x for name, x in found.items() if not math.isnan(x)}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(network_cases(max_variables=5, whole=True), st.randoms(use_true_random=False))
 def test_nothing_depends_on_the_order_of_rows_variables_parents_and_hidden_states(case, random):
     n = len(case.network.variables)
     wanted = values(case)
     rows = random.sample(range(len(case.codes)), len(case.codes))
-    shuffled = NetworkCase(
-        case.network, case.theta, case.alpha, case.codes[rows], case.counts[rows]
-    )
+    shuffled = Case(case.network, case.theta, case.alpha, case.codes[rows], case.counts[rows])
     assert values(shuffled) == pytest.approx(wanted, rel=1e-8, abs=1e-8)
     relabelled = case.model
     for h in case.network.hidden:
         states = range(case.layout.cards[h])
         relabelled = relabelled.permuted(h, random.sample(states, len(states)))
-    other = NetworkCase(case.network, relabelled.theta, relabelled.alpha, case.codes, case.counts)
+    other = Case(case.network, relabelled.theta, relabelled.alpha, case.codes, case.counts)
     assert values(other) == pytest.approx(wanted, rel=1e-8, abs=1e-8)
     order = random.sample(range(n), n)  # the variable at each new place
     parents = [random.sample(case.network.parents[v], len(case.network.parents[v])) for v in order]
@@ -186,7 +176,7 @@ def test_nothing_depends_on_the_order_of_rows_variables_parents_and_hidden_state
 
     column = {v: j for j, v in enumerate(case.network.observed)}
     codes = case.codes[:, [column[order[i]] for i in network.observed]]
-    other = NetworkCase(network, reordered(case.theta), reordered(case.alpha), codes, case.counts)
+    other = Case(network, reordered(case.theta), reordered(case.alpha), codes, case.counts)
     assert values(other) == pytest.approx(wanted, rel=1e-8, abs=1e-8)
 
 
@@ -344,11 +334,11 @@ def test_parameters_are_recovered_as_the_data_grow():
     ]
     theta = network.layout.flat([np.array(t) for t in tables])
     case = make(network, 1)
-    truth = NetworkCase(network, theta, case.alpha, case.codes, case.counts).model
+    truth = Case(network, theta, case.alpha, case.codes, case.counts).model
     errors = []
     for rows in (200, 4_000, 80_000):
         codes = sample_codes(truth, rows, np.random.default_rng(rows), 0.1)
-        data = NetworkCase(network, theta, case.alpha, codes, np.ones(rows)).table
+        data = Case(network, theta, case.alpha, codes, np.ones(rows)).table
         found = api.fit(data, network=network, starts=8, threads=1).model
         h = network.hidden[0]
         errors.append(

@@ -23,8 +23,7 @@ from lacunet.scoring import fitting
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.occupancy import log_all_used, log_occupancy
 from lacunet.search.average import Labellings
-from network_problems import build, make
-from problems import make_case, problem_for
+from problems import build, make, make_case, problem_for
 
 OCCUPIED = choose_scores("csl-occupied,vb-occupied,cs-occupied,laplace-occupied")
 CSL, VB, CS, LAPLACE = OCCUPIED
@@ -32,6 +31,10 @@ CSL, VB, CS, LAPLACE = OCCUPIED
 
 def fitted(case, **options):
     return ScoreInput(case.problem, learn(case.problem, Options(**options)).model.theta)
+
+
+def exponents(classes, cards, alpha):
+    return [np.full(classes, alpha), *(np.full((classes, r), alpha) for r in cards)]
 
 
 def log_all_classes_used(rows, classes, cards, alpha):
@@ -44,7 +47,7 @@ def log_all_classes_used(rows, classes, cards, alpha):
             for c, row in zip(world, rows, strict=True):
                 for leaf, x in zip(leaves, row, strict=True):
                     leaf[c, x] += 1
-            terms.append(oracle.log_bd(root, leaves, alpha))
+            terms.append(oracle.log_bd([root, *leaves], exponents(classes, cards, alpha)))
     return np.logaddexp.reduce(terms) if terms else -np.inf
 
 
@@ -56,16 +59,17 @@ def test_the_identity(alpha, rows):
     for k in range(1, 5):
         parts = [log_all_classes_used(data, m, cards, alpha) for m in range(1, k + 1)]
         whole = np.logaddexp.reduce(log_occupancy(k, alpha, rows) + parts)
-        wanted = oracle.log_evidence(data, np.ones(rows), k, cards, alpha)
+        hidden = [(-1, *row) for row in data]
+        parents = [(), *[(0,)] * len(cards)]
+        wanted = oracle.log_evidence([k, *cards], parents, exponents(k, cards, alpha), hidden)
         assert whole == pytest.approx(wanted, abs=1e-10)
 
 
 def test_no_class_empty_against_all_assignments():
     case = make_case([2, 2], 2, 5, seed=3)
-    weights, tables = case.tables()
-    rows = [row for row, n in zip(case.rows, case.counts, strict=True) for _ in range(int(n))]
+    weights, *tables = case.tables()
     posteriors = []
-    for row in rows:
+    for _, *row in case.cases:
         p = weights * np.prod([t[:, x] for t, x in zip(tables, row, strict=True)], axis=0)
         posteriors.append(p / p.sum())
     empty = [np.prod([1 - p[c] for p in posteriors]) for c in range(2)]

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from examples import examples
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
@@ -17,7 +18,6 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.model.conjugacy import log_prior, random_theta
-from lacunet.model.network import Model
 from lacunet.model.prior import uniform_alpha
 from lacunet.scores import GROUPS, SCORES, ScoreInput, choose_scores
 from lacunet.scores.bd import BD
@@ -35,7 +35,7 @@ def at(case, theta=None):
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.name)
-@settings(max_examples=20)
+@examples(20)
 @given(cases(max_rows=30))
 def test_contract(score, case):
     """Every score: its name, finite addends that sum to its value, or a flag that says why not."""
@@ -59,16 +59,11 @@ def tiny():
     return cases(max_rows=4, max_classes=3, max_leaves=3)
 
 
-def exact(case):
-    alpha = float(case.problem.alpha[0])
-    return oracle.log_evidence(case.rows, case.counts, case.classes, case.cards, alpha)
-
-
-@settings(max_examples=40)
+@examples(40)
 @given(tiny().filter(lambda c: (c.table.codes < 0).sum() <= 4))
 def test_bounds_hold_at_every_theta(case):
     """MLED ≤ CS ≤ log p(D|S), whatever θ."""
-    truth = exact(case)
+    truth = case.log_evidence()
     for seed in range(5):
         theta = random_theta(case.layout, np.random.default_rng(seed))
         mled, cs = MLED(at(case, theta)).value, CS(at(case, theta)).value
@@ -76,18 +71,15 @@ def test_bounds_hold_at_every_theta(case):
         assert cs <= truth + 1e-10
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(tiny().filter(lambda c: (c.table.codes < 0).sum() <= 4))
 def test_scores_are_their_formulas(case):
     """Against the oracle's counts, likelihood and BD, written out."""
-    weights, tables = case.tables()
-    root, leaves = oracle.expected_counts(case.rows, case.counts, weights, tables)
-    alpha = float(case.problem.alpha[0])
-    log_lik = oracle.log_likelihood(case.rows, case.counts, weights, tables)
-    mled = oracle.log_bd(root, leaves, alpha)
-    complete = sum(n * math.log(w) for n, w in zip(root, weights, strict=True))
-    complete += sum(
-        float(np.sum(leaf * np.log(table))) for leaf, table in zip(leaves, tables, strict=True)
+    counts = oracle.expected_counts(case.oracle(), case.rows, case.counts)
+    log_lik = oracle.log_likelihood(case.oracle(), case.rows, case.counts)
+    mled = oracle.log_bd(counts, case.tables(case.alpha))
+    complete = sum(
+        float(np.sum(N * np.log(table))) for N, table in zip(counts, case.tables(), strict=True)
     )
     d, n = case.problem.network.dimension, case.counts.sum()
     assert MLED(at(case)).value == pytest.approx(mled, abs=1e-9)
@@ -99,13 +91,7 @@ def test_scores_are_their_formulas(case):
 
 @given(cases(max_rows=20, max_classes=4, max_leaves=4))
 def test_cs_is_mled_plus_the_entropy_of_what_is_hidden(case):
-    weights, tables = case.tables()
-    entropy = 0.0
-    for row, n in zip(case.rows, case.counts, strict=True):
-        z = oracle.row_probability(row, weights, tables)
-        for c, full in oracle.completions(row, case.classes, case.cards):
-            p = weights[c] * np.prod([t[c][x] for x, t in zip(full, tables, strict=True)]) / z
-            entropy -= n * p * math.log(p)
+    entropy = oracle.entropy(case.oracle(), case.rows, case.counts)
     assert CS(at(case)).value == pytest.approx(MLED(at(case)).value + entropy, abs=1e-8)
 
 
@@ -116,10 +102,10 @@ def test_nothing_hidden_makes_cs_mled_and_bd_one_number(case):
     assert values[1] == pytest.approx(values[2], abs=1e-9)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(cases(max_classes=1, max_rows=4, max_leaves=2))
 def test_bd_is_exact_with_holes_too(case):
-    assert BD(at(case)).value == pytest.approx(exact(case), abs=1e-10)
+    assert BD(at(case)).value == pytest.approx(case.log_evidence(), abs=1e-10)
 
 
 def test_bd_is_the_same_in_every_order_of_the_cases():
@@ -280,7 +266,7 @@ def test_effective_dimension_changes_bic_draper_and_cs_only():
     assert "(d′−d)/2 log N" in CS(ranked).terms
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(cases(max_rows=25, max_classes=4, max_leaves=4), st.integers(0, 1000))
 def test_names_and_orders_do_not_matter(case, seed):
     """Permuting hidden states, rows or columns changes no score."""
@@ -288,7 +274,7 @@ def test_names_and_orders_do_not_matter(case, seed):
     scores = [s for s in AT_THETA if s.applies(case.problem)]
     before = {s.name: s(at(case)).value for s in scores}
     order = rng.permutation(case.classes).tolist()
-    model = Model(case.problem.network, case.theta, case.problem.alpha).permuted(0, order)
+    model = case.model.permuted(0, order)
     compare(before, {s.name: s(at(case, model.theta)).value for s in scores})
     rows = rng.permutation(len(case.table.codes))
     shuffled = problem_of_codes(
@@ -298,12 +284,12 @@ def test_names_and_orders_do_not_matter(case, seed):
         case.problem.alpha,
     )
     compare(before, {s.name: s(ScoreInput(shuffled, case.theta)).value for s in scores})
-    columns = rng.permutation(len(case.cards))
+    columns = rng.permutation(len(case.table.columns))
     table = Table.from_codes(
         case.table.codes[:, columns], [case.table.columns[c] for c in columns], case.table.counts
     )
     other = problem_for(table, case.classes, alpha=float(case.problem.alpha[0]))
-    weights, tables = case.tables()
+    weights, *tables = case.tables()
     theta = other.layout.flat([weights, *(tables[c] for c in columns)])
     compare(before, {s.name: s(at(other, theta)).value for s in scores})
 

@@ -5,10 +5,11 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from enumeration import enumerated
+from examples import examples
 from lacunet.data.datasets import load_dataset
 from lacunet.errors import DataError
 from lacunet.evidence.exact import exact_evidence, terms
@@ -20,8 +21,7 @@ from lacunet.learn.fit import Options
 from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.scores import ScoreInput
 from lacunet.scores.sequential import SEQUENTIAL
-from network_problems import MODES, NetworkCase, build, engine, make, network_cases
-from problems import make_case, problem_for
+from problems import MODES, Case, build, engine, make, make_case, network_cases, problem_for
 
 ALL = 10**9  # cases whose hidden values are drawn: every one
 HIDDEN = build("H>a H>b G>b G>c a>c", {"H": 3, "G": 2, "a": 2, "b": 3, "c": 2}, "HG")
@@ -35,7 +35,7 @@ def test_a_pass_is_its_definition(network, mode):
     alpha = np.random.default_rng(7).uniform(0.5, 3.0, network.layout.size)
     columns = [network.layout.cards[i] for i in network.observed]
     codes = np.array(np.unravel_index([0, 1, 3, 4, 5], columns)).T.astype(np.int8)
-    case = NetworkCase(network, alpha, alpha, codes, np.ones(len(codes)))
+    case = Case(network, alpha, alpha, codes, np.ones(len(codes)))
     with engine(mode):
         (plan,) = case.problem.components.plans
     (definition,) = enumerated(case.problem).components.plans
@@ -50,7 +50,7 @@ def test_a_pass_is_its_definition(network, mode):
     assert not beliefs.is_touched.any()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(network_cases(complete=True, whole=True, max_rows=20))
 def test_nothing_missing_is_bd(case):
     bd = float(log_bd(case.problem.seen, case.alpha, case.layout).sum())
@@ -62,7 +62,7 @@ def test_nothing_missing_is_bd(case):
     assert not found.flags
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(network_cases(complete=True, whole=True), st.integers(0, 1000))
 def test_one_row_with_holes_is_exact(case, seed):
     """What was seen whole comes first, in closed form; parts of one row share no parameters."""
@@ -74,7 +74,7 @@ def test_one_row_with_holes_is_exact(case, seed):
         np.testing.assert_allclose(passes.seen + passes.each, truth, atol=1e-10)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(network_cases(max_variables=4, max_rows=5, whole=True))
 def test_imputation_is_unbiased(case):
     assume(1 < terms(case.problem) < 1e5)
@@ -172,7 +172,7 @@ def test_how_many_cases_are_drawn():
     seen = make(build("a>b", {"a": 3, "b": 2}), 5, missing=0.3, seed=1)
     assert sequential.drawn_by_default(seen.problem) == 0
     assert sequential.drawn_by_default(make(HIDDEN, 4).problem) == 12
-    never = NetworkCase(seen.network, seen.theta, seen.alpha, seen.codes.copy(), seen.counts)
+    never = Case(seen.network, seen.theta, seen.alpha, seen.codes.copy(), seen.counts)
     never.codes[:, 0] = -1  # a column without a value is as hidden as a hidden variable
     assert sequential.drawn_by_default(never.problem) == 12
     assert run_passes(make(HIDDEN, 4).problem, orders=1).drawn == 4  # there are no more

@@ -4,19 +4,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
-import network_oracle
-import oracle
+from examples import examples
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.conjugacy import random_theta
-from lacunet.model.network import Model
 from lacunet.scores import ScoreInput, choose_scores
 from lacunet.scores.bd import BD
 from lacunet.scores.cheeseman_stutz import CS
 from lacunet.scores.vb import VB
-from network_problems import build, make, network_cases
-from problems import cases, make_case, problem_for
+from problems import build, cases, make, make_case, network_cases, problem_for
 
 (VB_ALL,) = choose_scores("vb-all")
 WORLDS = 300  # completions of the data that the exact evidence is summed over, at most
@@ -26,27 +23,22 @@ def at(case, theta=None):
     return ScoreInput(case.problem, case.theta if theta is None else theta)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     cases(max_rows=4, max_classes=3, max_leaves=3).filter(lambda c: (c.table.codes < 0).sum() < 4)
 )
 def test_cs_is_below_vb_is_below_the_evidence(case):
-    alpha = float(case.problem.alpha[0])
-    truth = oracle.log_evidence(case.rows, case.counts, case.classes, case.cards, alpha)
+    truth = case.log_evidence()
     for seed in range(4):
         theta = random_theta(case.layout, np.random.default_rng(seed))
         assert CS(at(case, theta)).value - 1e-10 <= VB(at(case, theta)).value <= truth + 1e-10
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(network_cases(max_variables=4, max_rows=3, whole=True))
 def test_the_same_for_networks(case):
-    completions = [network_oracle.completions(row, case.layout.cards) for row in case.cases]
-    assume(math.prod(map(len, completions)) <= WORLDS)
-    truth = network_oracle.log_evidence(
-        case.layout.cards, case.network.parents, case.tables(case.alpha), case.cases
-    )
-    assert CS(at(case)).value - 1e-10 <= VB(at(case)).value <= truth + 1e-10
+    assume(case.worlds <= WORLDS)
+    assert CS(at(case)).value - 1e-10 <= VB(at(case)).value <= case.log_evidence() + 1e-10
 
 
 @given(network_cases(complete=True, max_rows=20))
@@ -68,7 +60,7 @@ def test_a_bound_where_probabilities_are_zero():
 def test_names_and_orders_do_not_matter():
     """To the tolerance of its steps."""
     case = make_case([3, 2, 3, 2], 3, 200, missing=0.1, seed=3)
-    model = Model(case.problem.network, case.theta, case.problem.alpha).permuted(0, [2, 0, 1])
+    model = case.model.permuted(0, [2, 0, 1])
     assert VB(at(case, model.theta)).value == pytest.approx(VB(at(case)).value, abs=1e-6)
 
 

@@ -6,7 +6,7 @@ from math import lgamma
 import numpy as np
 import pytest
 
-import network_oracle
+import oracle
 from lacunet.data.missing_state import missing_as_state, with_masks
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
@@ -24,8 +24,7 @@ from lacunet.search.hole_readings import (
     with_mask_variables,
     words,
 )
-from network_problems import build
-from problems import make_case
+from problems import build, make_case
 
 TINY = Table.from_codes(
     [[0, -1], [1, 2], [-1, 0], [1, 1], [-1, -1]], [Column("a", (0, 1)), Column("b", (0, 1, 2))]
@@ -45,7 +44,7 @@ def evidence(table, network, alphas):
     cases = [
         tuple(r) for r, n in zip(rows.tolist(), table.counts, strict=True) for _ in range(int(n))
     ]
-    return network_oracle.log_evidence(network.layout.cards, network.parents, alphas, cases)
+    return oracle.log_evidence(network.layout.cards, network.parents, alphas, cases)
 
 
 def tables(network, alpha):

@@ -16,7 +16,7 @@ from lacunet.model.sampling import sample_codes
 from lacunet.report.documents import selection_document, to_json
 from lacunet.report.folder import save_selection
 from lacunet.search.average import Labellings
-from network_problems import build
+from problems import build
 
 QUICK = {"starts": 8, "threads": 1}
 
