@@ -6,8 +6,6 @@
 3
 """
 
-from __future__ import annotations
-
 import ast
 from importlib import import_module
 

@@ -108,12 +108,10 @@ class Settings:
         in_python="Then the evidence is about other data: see `compare_missing`.",
     )
     evidence: bool = _option(
-        False,
-        "Measure the evidence itself of every candidate, with error bars; it then decides.",
+        False, "Measure the evidence itself of every candidate, with error bars; it then decides."
     )
     calibrate: bool = _option(
-        False,
-        "Measure the evidence of the best few candidates: how far is each score from it?",
+        False, "Measure the evidence of the best few candidates: how far is each score from it?"
     )
     method: str = _option(
         Method.AUTO,

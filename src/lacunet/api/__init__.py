@@ -4,8 +4,6 @@
 (pandas, Polars, PyArrow), a NumPy array. A network or model may be given as the path of its file.
 """
 
-from __future__ import annotations
-
 from lacunet.api.asking import assign as assign, query as query
 from lacunet.api.describe import (
     fit_statistics as fit_statistics,

@@ -7,22 +7,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.inputs import (
-    ModelLike,
-    as_model,
-    check_columns,
-    observed_columns,
-    observed_states,
-)
+from lacunet.api.inputs import ModelLike, as_model, check_columns, observed_columns, observed_states
 from lacunet.api.options import AssignOptions, RowOptions, divide, with_options
 from lacunet.api.results import Assigned, Assignment
-from lacunet.arrays import CodeArray, FloatArray
+from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.data import Table
 from lacunet.data.missing_state import put_missing_states
 from lacunet.data.read import read_rows
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.inference.asking.query import posterior
-from lacunet.model.network import Model, Network
+from lacunet.model.network import Model, Network, Variable
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.state import label
 
@@ -43,10 +37,7 @@ def assign(
     ----------
     data
         The path of a file, a dataframe or an array: what has an order of rows.
-    model
-        A model, or the path of its file.
-    hidden
-        Variables that no column shows, besides those that are hidden in the model.
+    **model; hidden
     impute
         Not only hidden variables, but also every variable that has a hole somewhere.
     **options
@@ -82,19 +73,19 @@ def assign(
             if not impute
             else "nothing to assign: the model has no hidden variable, and no cell is missing."
         )
-    found = []
-    for v, p in zip(wanted, posterior(given, codes, [(v,) for v in wanted]), strict=True):
-        possible = p.sum(axis=1) > 0
-        found.append(
-            Assigned(
-                network.variables[v].name,
-                network.variables[v].labels,
-                np.where(possible[:, None], p, np.nan),
-                np.where(possible, p.argmax(axis=1), -1),
-                column[v] < 0 if v in column else np.ones(len(codes), dtype=np.bool_),
-            )
-        )
-    return Assignment(tuple(found))
+    open_ = {v: column[v] < 0 if v in column else np.full(len(codes), True) for v in wanted}
+    found = posterior(given, codes, [(v,) for v in wanted])
+    assigned = (
+        _assigned(network.variables[v], p, open_[v]) for v, p in zip(wanted, found, strict=True)
+    )
+    return Assignment(tuple(assigned))
+
+
+def _assigned(variable: Variable, p: FloatArray, missing: BoolArray) -> Assigned:
+    possible = p.sum(axis=1) > 0
+    probabilities = np.where(possible[:, None], p, np.nan)
+    best = np.where(possible, p.argmax(axis=1), -1)
+    return Assigned(variable.name, variable.labels, probabilities, best, missing)
 
 
 @with_options
@@ -110,8 +101,7 @@ def query(
 
     Parameters
     ----------
-    model
-        A model, or the path of its file.
+    **model
     variables
         What to ask for.
     evidence

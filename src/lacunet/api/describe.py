@@ -39,8 +39,7 @@ def intervals(
     ----------
     data
         The data that it was fitted to: a table, or anything that `read_table` reads.
-    fit
-        A fit, or a model (or its path) at its maximum for these data.
+    **fit
     estimate
         What the parameters maximise, 'map' or 'ml'; known of a fit.
     **options
@@ -85,9 +84,7 @@ def fit_statistics(
     ----------
     data
         The data that it was fitted to: a table, or anything that `read_table` reads.
-    fit
-        A fit, or a model (or its path) at its maximum for these data.
-    **options
+    **fit; options
     """
     model = _model(fit)
     problem = _problem(data, model, *divide(settings, options))

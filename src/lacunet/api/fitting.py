@@ -39,13 +39,7 @@ def fit(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
-    states
-        Number of classes of a latent class model.
-    network, hidden
-        Instead: a network (or the path of its file), and its hidden variables.
-    **options
+    **data; states; network, hidden; options
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading)
@@ -75,12 +69,7 @@ def score(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
-    model
-        A model, or the path of its file.
-    hidden
-        Variables that no column shows, besides those that are hidden in the model.
+    **data; model; hidden
     refit
         Whether to climb to a maximum first.
     **options

@@ -36,8 +36,7 @@ def learn_structure(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
+    **data
     max_parents
         Most parents of a variable (default: any number).
     restarts, tabu

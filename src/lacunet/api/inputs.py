@@ -1,7 +1,5 @@
 """Data, models and networks, however they are given."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Mapping, Sequence

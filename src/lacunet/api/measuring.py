@@ -36,13 +36,7 @@ def log_evidence(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
-    states
-        Number of classes of a latent class model.
-    network, hidden
-        Instead: a network (or the path of its file), and its hidden variables.
-    **options
+    **data; states; network, hidden; options
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading)
@@ -50,11 +44,7 @@ def log_evidence(
     with on_threads(settings.threads, listener) as executor:
         prepare_sampling(executor, structure)
         return measure(
-            problem,
-            Method(settings.method),
-            settings.goal,
-            seed=settings.seed,
-            executor=executor,
+            problem, Method(settings.method), settings.goal, seed=settings.seed, executor=executor
         )
 
 
@@ -75,13 +65,7 @@ def log_evidence_bounds(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
-    model
-        A model, or the path of its file.
-    hidden
-        Variables that no column shows, besides those that are hidden in the model.
-    **options
+    **data; model; hidden; options
     """
     settings, reading = divide(settings, options)
     given = as_model(model, hidden)

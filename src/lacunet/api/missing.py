@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Unpack
 
 from lacunet.api.inputs import Hidden, NetworkLike, as_table, table_for
@@ -17,7 +15,6 @@ from lacunet.learn.prepare import prepare
 from lacunet.model.network import Network, with_observed_states
 from lacunet.progress import Listener, ignore
 from lacunet.scores import HEADLINE
-from lacunet.search.candidates import Proposal
 from lacunet.search.hole_readings import MissingComparison, compare_readings
 from lacunet.settings import Settings
 
@@ -96,15 +93,6 @@ def with_answers(table: Table, *networks: Network) -> tuple[Table, list[Network]
     answered = as_state(table)
     states = {c.name: c.states for c in answered.columns}
     return answered, [with_observed_states(network, states) for network in networks]
-
-
-def proposals_with_answers(
-    table: Table, proposals: Sequence[Proposal]
-) -> tuple[Table, list[Proposal]]:
-    """Make holes states, in a table and in the candidates for it."""
-    answered, networks = with_answers(table, *(p.network for p in proposals))
-    changed = [replace(p, network=n) for p, n in zip(proposals, networks, strict=True)]
-    return answered, changed
 
 
 def table_with_model(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +23,18 @@ from lacunet.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+NAMES = re.compile(r"^(?P<indent> *)\*\*(?P<names>[\w,; ]+)$", re.MULTILINE)  # in a docstring
+
+# What arguments mean that several functions have.
+ARGUMENTS = {
+    "data": "A table, or anything that `read_table` reads.",
+    "fit": "A fit, or a model (or its path) at its maximum for these data.",
+    "model": "A model, or the path of its file.",
+    "hidden": "Variables that no column shows, besides those that are hidden in the model.",
+    "states": "Number of classes of a latent class model.",
+    "network, hidden": "Instead: a network (or the path of its file), and its hidden variables.",
+    "prior": "Weights of the candidates (default: all the same).",
+}
 SHARED = {
     "settings": "What to start from; options that are named beside it count first.",
     "listener": "Gets progress events.",
@@ -134,12 +147,22 @@ def defaults_of(function: Callable[..., Any]) -> Settings:
     return found
 
 
+def written_out(docstring: str | None, meanings: Mapping[str, str]) -> str:
+    """Put in the meanings that a line `**NAME; NAME` of a docstring stands for."""
+
+    def meant(found: re.Match[str]) -> str:
+        lines = "\n".join(meanings[name] for name in found["names"].split("; "))
+        return textwrap.indent(lines, found["indent"])
+
+    return NAMES.sub(meant, docstring or "")
+
+
 def with_options(function: F) -> F:
     """Show the options of a function one by one, to `help` and to editors, and refuse any other.
 
-    In its docstring, `**options` becomes their meanings.
+    In its docstring, `**options` becomes their meanings, and so do names of `ARGUMENTS`.
     """
-    signature = _written_out(function)
+    signature = _with_every_option(function)
     names = list(signature.parameters)
 
     @functools.wraps(function)
@@ -153,12 +176,13 @@ def with_options(function: F) -> F:
 
     checked.__signature__ = signature  # type: ignore[attr-defined]
     shared = [n for n in names if n in options_of(function) or n in SHARED]
-    lines = textwrap.indent("\n".join(_meanings(shared)), "    ")
-    checked.__doc__ = (function.__doc__ or "").replace("    **options", lines)
+    meanings = {name: _entry(name, meaning) for name, meaning in ARGUMENTS.items()}
+    meanings["options"] = "\n".join(_meanings(shared))
+    checked.__doc__ = written_out(function.__doc__, meanings)
     return cast(F, checked)
 
 
-def _written_out(function: Callable[..., Any]) -> inspect.Signature:
+def _with_every_option(function: Callable[..., Any]) -> inspect.Signature:
     """Give the signature with every option in the place of `**options`."""
     own = inspect.signature(function)
     read = inspect.signature(read_table).parameters
@@ -182,5 +206,8 @@ def _meanings(names: Sequence[str]) -> Iterator[str]:
     }
     for name, meaning in told.items():
         if name in names or name == ", ".join(reading):
-            yield name
-            yield textwrap.indent(textwrap.fill(meaning, 88, break_on_hyphens=False), "    ")
+            yield _entry(name, meaning)
+
+
+def _entry(name: str, meaning: str) -> str:
+    return f"{name}\n{textwrap.indent(textwrap.fill(meaning, 88, break_on_hyphens=False), '    ')}"

@@ -77,14 +77,9 @@ def likelihood_ratio_test(
     null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, small)
+        search = settings.options
         return ratio_test(
-            null,
-            wider,
-            variable,
-            settings.options,
-            replicates,
-            stop_after=stop_after,
-            executor=executor,
+            null, wider, variable, search, replicates, stop_after=stop_after, executor=executor
         )
 
 

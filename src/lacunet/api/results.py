@@ -29,9 +29,7 @@ class Scores(Printable):
     @property
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the model and the data."""
-        if self.log_likelihood > -np.inf:
-            return ()
-        return (Flag(Kind.IMPOSSIBLE_ROW),)
+        return () if self.log_likelihood > -np.inf else (Flag(Kind.IMPOSSIBLE_ROW),)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -17,7 +18,7 @@ from lacunet.api.inputs import (
     table_for,
     to_vary,
 )
-from lacunet.api.missing import proposals_with_answers
+from lacunet.api.missing import with_answers
 from lacunet.api.options import SelectOptions, divide, with_options
 from lacunet.api.structure import whole_numbers
 from lacunet.data import Table
@@ -51,8 +52,7 @@ def select(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
+    **data
     states
         Numbers of hidden states to try.
     network
@@ -60,9 +60,7 @@ def select(
     hidden
         Hidden variables of the network. Those without a number of states are tried with all of
         `states`, several of them in every combination. If none is named, those of the network.
-    prior
-        Weights of the candidates (default: all the same).
-    **options
+    **prior; options
     """
     settings, reading = divide(settings, options)
     numbers = whole_numbers(states)
@@ -96,17 +94,14 @@ def compare(
 
     Parameters
     ----------
-    data
-        A table, or anything that `read_table` reads.
+    **data
     networks
         Networks or the paths of their files, perhaps by name. All must have the same observed
         variables: evidence of different data cannot be compared.
     hidden
         Hidden variables, perhaps with numbers of states; those that a network does not have are
         left alone.
-    prior
-        Weights of the candidates (default: all the same).
-    **options
+    **prior; options
     """
     settings, reading = divide(settings, options)
     proposals = structures(networks, hidden)
@@ -162,7 +157,8 @@ def _evaluate(
     listener: Listener,
 ) -> Selection:
     if settings.missing_as_state:
-        table, proposals = proposals_with_answers(table, proposals)
+        table, answered = with_answers(table, *(p.network for p in proposals))
+        proposals = [replace(p, network=n) for p, n in zip(proposals, answered, strict=True)]
     networks = [p.network for p in proposals]
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, *networks)

@@ -1,7 +1,5 @@
 """One structure for one table: a latent class model, or a network."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from operator import index
 

@@ -1,7 +1,5 @@
 """The command line: the only place that prints."""
 
-from __future__ import annotations
-
 import io
 import sys
 

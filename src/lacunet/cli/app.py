@@ -1,7 +1,5 @@
 """The commands, one file each. To add one: its file, and its line here."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,34 +1,25 @@
 """`lacunet assign`: which class is each row in?"""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
-import typer
-
 from lacunet import api
-from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, command, say, show
+from lacunet.cli.console import command, say_written, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import remind
 from lacunet.data.write import append_columns, check_table_file, column_names
 from lacunet.report.documents import assignment_document
-from lacunet.settings import Settings
 
 
 @command
 @o.options_after(api.assign, impute=("missing", "missing_as_state", "json"))
 def assign(
+    asked: o.Asked,
     data: o.Data,
     model: o.ModelFile,
     output: o.TableFile,
     hidden: o.AlsoHidden = None,
-    impute: Annotated[bool, typer.Option("--impute", help="Fill in missing cells too.")] = False,
-    *,
-    settings: Settings,
-    reading: ReadOptions,
-    form: Format,
+    impute: Annotated[bool, o.switch("--impute", "Fill in missing cells too.")] = False,
 ) -> None:
     """Give each row its class: the most probable state of what is hidden, and all probabilities.
 
@@ -37,9 +28,9 @@ def assign(
     """
     check_table_file(output)
     given = api.as_model(model, parse_hidden(hidden))
-    remind(given.network, settings)
-    markers = reading["missing"]
-    found = api.assign(data, given, impute=impute, settings=settings, missing=markers)
+    remind(given.network, asked.settings)
+    markers = asked.reading["missing"]
+    found = api.assign(data, given, impute=impute, settings=asked.settings, missing=markers)
     secret = {given.network.variables[h].name for h in given.network.hidden}
     new: dict[str, Any] = {}
     for v in found.variables:
@@ -47,5 +38,5 @@ def assign(
         new[v.name if v.name in secret else f"{v.name} (imputed)"] = [labels[k] for k in v.best]
         new |= {f"p({v.name}={s})": v.probabilities[:, k] for k, s in enumerate(v.states)}
     append_columns(data, api.fresh_names(new, column_names(data)), output)
-    show(found, {**assignment_document(found), "output": str(output)}, form)
-    say(f"written: {output}")
+    show(found, {**assignment_document(found), "output": str(output)}, asked.form)
+    say_written(output)

@@ -1,13 +1,12 @@
 """How the command line talks: results on stdout, everything else on stderr."""
 
-from __future__ import annotations
-
 import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import typer
@@ -45,6 +44,13 @@ class Format(StrEnum):
 def say(text: str) -> None:
     """Write a remark for a person, on stderr."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(escape(text))
+
+
+def say_written(*paths: Path | None) -> None:
+    """Say which files or folders there are now; None: nobody asked for one."""
+    for path in paths:
+        if path is not None:
+            say(f"written: {path}")
 
 
 def command(function: Callable[P, R]) -> Callable[P, R]:

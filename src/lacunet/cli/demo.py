@@ -1,7 +1,5 @@
 """`lacunet demo`: the main job, on data that come with the package."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -10,23 +8,20 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, command, progress, say, show
+from lacunet.cli.console import command, progress, say, show
 from lacunet.cli.table_words import audit
 from lacunet.data.datasets import dataset_path
 from lacunet.data.read import read_table
 from lacunet.files import check_folder
 from lacunet.report.documents import selection_document
 from lacunet.report.folder import save_selection
-from lacunet.settings import Settings
 
 
 @command
 @o.options_after(api.select, save=("threads", "json"))
 def demo(
+    asked: o.Asked,
     save: Annotated[Path, typer.Option(help="Folder for what it writes.")] = Path("lacunet-demo"),
-    *,
-    settings: Settings,
-    form: Format,
 ) -> None:
     """Choose the number of hidden classes in a bundled survey with missing answers."""
     path = dataset_path("survey")
@@ -35,7 +30,7 @@ def demo(
     table = read_table(path)
     audit(table)
     with progress() as listener:
-        found = api.select(table, range(1, 7), settings=settings, listener=listener)
+        found = api.select(table, range(1, 7), settings=asked.settings, listener=listener)
     save_selection(found, save)
-    show(found, {**selection_document(found), "written": str(save)}, form)
+    show(found, {**selection_document(found), "written": str(save)}, asked.form)
     say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")

@@ -1,21 +1,15 @@
 """`lacunet evidence`: log p(D|S) itself, with an error bar."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lacunet import api
-from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, command, progress, show
+from lacunet.cli.console import command, progress, show
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import check_one_model, doubt, network_of, read
+from lacunet.cli.table_words import check_one_model, network_of, read
 from lacunet.errors import OptionError
 from lacunet.report.documents import measurement_document, sandwich_document, table_document
-from lacunet.settings import Settings
 
 
 @command
@@ -25,29 +19,25 @@ from lacunet.settings import Settings
     sandwich=("seed", "threads", *o.READING, *o.PRINTING),
 )
 def evidence(
+    asked: o.Asked,
     data: o.Data,
     states: o.States = None,
     model: Annotated[
         Path | None,
-        typer.Option(
-            help="Instead: a network, .json, .bif, .xmlbif or .xdsl. Only its structure counts "
-            "(but see --sandwich).",
-            show_default=False,
+        o.option(
+            "Instead: a network, .json, .bif, .xmlbif or .xdsl. Only its structure counts "
+            "(but see --sandwich)."
         ),
     ] = None,
     hidden: o.HiddenOption = None,
     sandwich: Annotated[
         bool,
-        typer.Option(
+        o.switch(
             "--sandwich",
-            help="Bounds from both sides: for data that were simulated from exactly the "
+            "Bounds from both sides: for data that were simulated from exactly the "
             "parameters of --model, which were drawn from the prior (`lacunet random`).",
         ),
     ] = False,
-    *,
-    settings: Settings,
-    reading: ReadOptions,
-    form: Format,
 ) -> None:
     """Compute log p(D|S) itself, with an error bar and a verdict.
 
@@ -63,9 +53,8 @@ def evidence(
     sizes = parse_hidden(hidden)
     given = api.as_model(model, sizes) if model is not None and sandwich else None
     structure = given.network if given else network_of(model, sizes, "--model")
-    table = read(data, structure, reading)
-    if states is not None:
-        doubt([states], table)
+    table = read(data, structure, asked, states)
+    settings = asked.settings
     document = {
         "data": table_document(table),
         "states": states,
@@ -75,10 +64,10 @@ def evidence(
     if given is not None:
         with progress() as listener:
             bounds = api.log_evidence_bounds(table, given, settings=settings, listener=listener)
-        show(bounds, {**document, **sandwich_document(bounds)}, form)
+        show(bounds, {**document, **sandwich_document(bounds)}, asked.form)
         return
     with progress() as listener:
         found = api.log_evidence(
             table, states, network=structure, settings=settings, listener=listener
         )
-    show(found, {**document, **measurement_document(found)}, form)
+    show(found, {**document, **measurement_document(found)}, asked.form)

@@ -1,44 +1,33 @@
 """`lacunet learn`: the best graph without hidden variables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lacunet import api
-from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, command, progress, say, show
+from lacunet.cli.console import command, progress, say_written, show
 from lacunet.cli.table_words import read
 from lacunet.model.formats import check_network_file, write_network
 from lacunet.report.documents import learned_document, table_document
-from lacunet.settings import Settings
 
 
 @command
 @o.options_after(api.learn_structure, data=("alpha",), tabu=("seed", *o.READING), save=o.PRINTING)
 def learn(
+    asked: o.Asked,
     data: o.Data,
     max_parents: Annotated[
-        int | None,
-        typer.Option(help="Most parents of a variable (default: any number).", show_default=False),
+        int | None, o.option("Most parents of a variable (default: any number).")
     ] = None,
     restarts: Annotated[int, typer.Option(help="More climbs, from the best graph shaken.")] = 0,
     tabu: Annotated[
         int, typer.Option(help="Length of the tabu list; above 0 the search also walks downhill.")
     ] = 0,
     save: Annotated[
-        Path | None,
-        typer.Option(
-            help="Network file to write: .bif, .xmlbif, .xdsl, .json.", show_default=False
-        ),
+        Path | None, o.option("Network file to write: .bif, .xmlbif, .xdsl, .json.")
     ] = None,
-    *,
-    settings: Settings,
-    reading: ReadOptions,
-    form: Format,
 ) -> None:
     """Learn the graph over the columns of a complete table: greedy search for the largest BD.
 
@@ -46,7 +35,8 @@ def learn(
     """
     if save is not None:
         check_network_file(save)
-    table = read(data, None, reading)
+    table = read(data, None, asked)
+    settings = asked.settings
     with progress() as listener:
         found = api.learn_structure(
             table,
@@ -65,6 +55,5 @@ def learn(
         **learned_document(found),
         "model": None if save is None else str(save),
     }
-    show(found, document, form)
-    if save is not None:
-        say(f"written: {save}")
+    show(found, document, asked.form)
+    say_written(save)

@@ -1,22 +1,18 @@
 """`lacunet lrt`: one more class? The bootstrap likelihood-ratio test."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
 
 from lacunet import api
-from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, command, progress, show
+from lacunet.cli.console import command, progress, show
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import doubt, network_of, read
+from lacunet.cli.table_words import network_of, read
 from lacunet.describe.bootstrap_test import REPLICATES
 from lacunet.errors import OptionError
 from lacunet.report.descriptions import ratio_document
 from lacunet.report.documents import table_document
-from lacunet.settings import Settings
 
 
 @command
@@ -24,13 +20,10 @@ from lacunet.settings import Settings
     api.likelihood_ratio_test, stop_after=("starts", "seed", "threads", *o.READING, *o.PRINTING)
 )
 def lrt(
+    asked: o.Asked,
     data: o.Data,
     states: Annotated[
-        int,
-        typer.Option(
-            help="Number of hidden states to test; the alternative is one more.",
-            show_default=False,
-        ),
+        int, o.option("Number of hidden states to test; the alternative is one more.")
     ],
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
@@ -38,16 +31,8 @@ def lrt(
         int, typer.Option(help="Data sets to draw from the smaller model.")
     ] = REPLICATES,
     stop_after: Annotated[
-        int | None,
-        typer.Option(
-            help="Stop as soon as so many of them reach the statistic of the data.",
-            show_default=False,
-        ),
+        int | None, o.option("Stop as soon as so many of them reach the statistic of the data.")
     ] = None,
-    *,
-    settings: Settings,
-    reading: ReadOptions,
-    form: Format,
 ) -> None:
     """Test a number of hidden states against one more: bootstrap likelihood-ratio test.
 
@@ -58,8 +43,7 @@ def lrt(
         raise OptionError(f"--states {states}: there must be at least 1 hidden state.")
     sizes = parse_hidden(hidden)
     structure = network_of(network, sizes)
-    table = read(data, structure, reading)
-    doubt([states + 1], table)
+    table = read(data, structure, asked, states + 1)
     with progress() as listener:
         found = api.likelihood_ratio_test(
             table,
@@ -68,7 +52,7 @@ def lrt(
             hidden=sizes,
             replicates=replicates,
             stop_after=stop_after,
-            settings=settings,
+            settings=asked.settings,
             listener=listener,
         )
-    show(found, {"data": table_document(table), **ratio_document(found)}, form)
+    show(found, {"data": table_document(table), **ratio_document(found)}, asked.form)

@@ -1,11 +1,9 @@
 """Options that several commands share; those of `Settings` are made from its fields."""
 
-from __future__ import annotations
-
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -18,128 +16,70 @@ from lacunet.data.write import column_names
 from lacunet.errors import OptionError
 from lacunet.settings import OPTIONS, Settings
 
+
+def option(meaning: str, *names: str, **more: Any) -> Any:
+    """Make an option that is given or not, so that there is no default to show."""
+    return typer.Option(*names, help=meaning, show_default=False, **more)
+
+
+def switch(name: str, meaning: str) -> Any:
+    """Make an option that turns something on, and has no opposite."""
+    return typer.Option(name, help=meaning)
+
+
+def argument(metavar: str, meaning: str) -> Any:
+    """Make what stands without a name, and must be given."""
+    return typer.Argument(metavar=metavar, help=meaning, show_default=False)
+
+
 Data: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DATA",
-        help="Table with a header: .csv, .tsv, .parquet, .arrow or .feather.",
-        show_default=False,
-    ),
+    Path, argument("DATA", "Table with a header: .csv, .tsv, .parquet, .arrow or .feather.")
 ]
-States: TypeAlias = Annotated[
-    int | None,
-    typer.Option(help="Number of classes of a latent class model.", show_default=False),
-]
+States: TypeAlias = Annotated[int | None, option("Number of classes of a latent class model.")]
 NetworkFile: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--network",
-        help="Structure: .bif, .xmlbif, .xdsl or .json (default: a latent class model).",
-        show_default=False,
-    ),
+    Path | None, option("Structure: .bif, .xmlbif, .xdsl or .json (default: a latent class model).")
 ]
 HiddenOption: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--hidden",
+    option(
+        "Variable of the network that no column shows, and its number of states; may be repeated.",
         metavar="NAME[=STATES]",
-        help="Variable of the network that no column shows, and its number of states; may be "
-        "repeated.",
-        show_default=False,
     ),
 ]
 AlsoHidden: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--hidden",
-        metavar="NAME",
-        help="Variable of the model that no column shows, where the file does not say so; may be "
+    option(
+        "Variable of the model that no column shows, where the file does not say so; may be "
         "repeated.",
-        show_default=False,
+        metavar="NAME",
     ),
 ]
 ModelFile: TypeAlias = Annotated[
-    Path,
-    typer.Option(
-        "--model",
-        help="Model file: .json, or a network with its tables (.bif, .xmlbif, .xdsl).",
-        show_default=False,
-    ),
+    Path, option("Model file: .json, or a network with its tables (.bif, .xmlbif, .xdsl).")
 ]
-TableFile: TypeAlias = Annotated[
-    Path, typer.Option("--output", "-o", help="Table to write.", show_default=False)
-]
-SaveFolder: TypeAlias = Annotated[
-    Path | None,
-    typer.Option("--save", help="Folder for the result and the model files.", show_default=False),
-]
+TableFile: TypeAlias = Annotated[Path, option("Table to write.", "--output", "-o")]
+SaveFolder: TypeAlias = Annotated[Path | None, option("Folder for the result and the model files.")]
 Report: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "Also write one self-contained HTML page: charts, class profiles, warnings, holes.",
         metavar="FILE",
-        help="Also write one self-contained HTML page: charts, class profiles, warnings, holes.",
-        show_default=False,
     ),
 ]
 Criteria: TypeAlias = Annotated[
     bool,
-    typer.Option(
+    switch(
         "--criteria",
-        help="Also print AIC, BIC, CAIC, SABIC (lower is better) and entropy of each candidate.",
+        "Also print AIC, BIC, CAIC, SABIC (lower is better) and entropy of each candidate.",
     ),
 ]
 
-Missing: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="MARKER",
-        help="One more marker of a missing cell, besides empty, NA, NaN, null and ?; "
-        "may be repeated, or have commas between.",
-        show_default=False,
-    ),
-]
-Weights: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN", help="Column of row weights: 2 is the row twice.", show_default=False
-    ),
-]
-Columns: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Use only these columns; may be repeated, or have commas between.",
-        show_default=False,
-    ),
-]
-Exclude: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Leave these columns out; may be repeated, or have commas between.",
-        show_default=False,
-    ),
-]
-FormatOption: TypeAlias = Annotated[
-    Format,
-    typer.Option(
-        "--format", help="Print text, csv, markdown, latex (package booktabs) or json on stdout."
-    ),
-]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
+REPEAT = "may be repeated, or have commas between."
 
-# Options that are not of `Settings`, with their defaults.
-OTHERS: dict[str, tuple[Any, Any]] = {
-    "missing": (Missing, None),
-    "weights": (Weights, None),
-    "columns": (Columns, None),
-    "exclude": (Exclude, None),
-    "form": (FormatOption, Format.TEXT),
-    "json": (Json, False),
-}
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads")
 MEASURING = ("evidence", "calibrate", "target", "budget")
 READING = ("missing", "weights", "columns", "exclude")
+HOLES = ("missing", "missing_as_state", "weights")
 PRINTING = ("form", "json")
 
 # What `Settings` reads from a text is shown as one.
@@ -150,29 +90,87 @@ TEXTS: dict[str, Callable[[Any], str]] = {
 }
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a person asks for by options that a command has in common with others."""
+
+    settings: Settings
+    reading: ReadOptions
+    form: Format
+
+
+def _reading(
+    data: Any = None,
+    missing: Annotated[
+        list[str] | None,
+        option(
+            f"One more marker of a missing cell, besides empty, NA, NaN, null and ?; {REPEAT}",
+            metavar="MARKER",
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None, option("Column of row weights: 2 is the row twice.", metavar="COLUMN")
+    ] = None,
+    columns: Annotated[
+        list[str] | None, option(f"Use only these columns; {REPEAT}", metavar="COLUMN")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, option(f"Leave these columns out; {REPEAT}", metavar="COLUMN")
+    ] = None,
+) -> ReadOptions:
+    """Give the options of `read_table`; commas stand between names, unless they are in a name."""
+    names = column_names(data) if columns or exclude else []
+    return ReadOptions(
+        missing=split(missing),
+        weights=weights,
+        columns=None if columns is None else split(columns, names),
+        exclude=split(exclude, names),
+    )
+
+
+def _form(
+    form: Annotated[
+        Format,
+        switch(
+            "--format", "Print text, csv, markdown, latex (package booktabs) or json on stdout."
+        ),
+    ] = Format.TEXT,
+    json: Annotated[bool, switch("--json", "Print JSON on stdout.")] = False,
+) -> Format:
+    """Give the format; refuse two at once."""
+    if json and form not in (Format.TEXT, Format.JSON):
+        raise OptionError(f"--json and --format {form}: give one of the two.")
+    return Format.JSON if json else form
+
+
+# Options that are not of `Settings`, as they are declared by what reads them.
+TO_READ, TO_PRINT = (dict(inspect.signature(f).parameters) for f in (_reading, _form))
+
+
 def options_after(
     work: Callable[..., Any], **after: tuple[str, ...]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of the function that does its work, behind some of its own.
 
-    It gets them as `settings`, `reading` and `form`, as far as it asks for these. Defaults are the
-    function's; the order is that of `--help`.
+    It gets them as `asked`. Defaults are the function's; the order is that of `--help`.
     """
     start = defaults_of(work)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command, eval_str=True).parameters
-        makers = {"settings": _settings, "reading": _reading, "form": _form}
-        makers = {name: maker for name, maker in makers.items() if name in own}
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != "asked"]
         shown: list[inspect.Parameter] = []
-        for parameter in (p for p in own.values() if p.name not in makers):
+        for parameter in own:
             shown.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
-            shown += (_option(name, start) for name in after.get(parameter.name, ()))
+            shown += (_parameter(name, start) for name in after.get(parameter.name, ()))
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            made = {name: maker(start, given) for name, maker in makers.items()}
-            command(**{p: given[p] for p in own if p not in made}, **made)
+            changes, reading, form = (
+                {name: value for name, value in given.items() if name in names}
+                for names in (OPTIONS, TO_READ, TO_PRINT)
+            )
+            asked = Asked(replace(start, **changes), _reading(**reading), _form(**form))
+            command(asked, **{p.name: given[p.name] for p in own})
 
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in shown}
@@ -181,42 +179,18 @@ def options_after(
     return decorate
 
 
-def _option(name: str, start: Settings) -> inspect.Parameter:
+def _parameter(name: str, start: Settings) -> inspect.Parameter:
     """Make the parameter of an option."""
-    if name in OTHERS:
-        kind, default = OTHERS[name]
-    else:
-        value = getattr(start, name)
-        default = TEXTS[name](value) if name in TEXTS else value
-        option = typer.Option(
-            f"--{name.replace('_', '-')}",
-            help=OPTIONS[name].metadata["meaning"],
-            metavar="TIME" if name == "budget" else None,
-            show_default=default is not None,
-        )
-        kind = Annotated[int | None if default is None else type(default), option]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-
-
-def _settings(start: Settings, given: Mapping[str, Any]) -> Settings:
-    return replace(start, **{name: value for name, value in given.items() if name in OPTIONS})
-
-
-def _reading(_start: Settings, given: Mapping[str, Any]) -> ReadOptions:
-    """Give the options of `read_table`; commas stand between names, unless they are in a name."""
-    columns, exclude = given.get("columns"), given.get("exclude")
-    names = column_names(given["data"]) if columns or exclude else []
-    return ReadOptions(
-        missing=split(given["missing"]),
-        weights=given.get("weights"),
-        columns=None if columns is None else split(columns, names),
-        exclude=split(exclude, names),
+    word = inspect.Parameter.KEYWORD_ONLY
+    if name in TO_READ or name in TO_PRINT:
+        return {**TO_READ, **TO_PRINT}[name].replace(kind=word)
+    value = getattr(start, name)
+    default = TEXTS[name](value) if name in TEXTS else value
+    found = typer.Option(
+        f"--{name.replace('_', '-')}",
+        help=OPTIONS[name].metadata["meaning"],
+        metavar="TIME" if name == "budget" else None,
+        show_default=default is not None,
     )
-
-
-def _form(_start: Settings, given: Mapping[str, Any]) -> Format:
-    """Give the format; refuse two at once."""
-    form: Format = given.get("form", Format.TEXT)
-    if given["json"] and form not in (Format.TEXT, Format.JSON):
-        raise OptionError(f"--json and --format {form}: give one of the two.")
-    return Format.JSON if given["json"] else form
+    kind = Annotated[int | None if default is None else type(default), found]
+    return inspect.Parameter(name, word, default=default, annotation=kind)

@@ -1,13 +1,11 @@
 """What `select` and `compare` do with what they found."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path
 
 from lacunet import api
-from lacunet.cli.console import Format, say, show
+from lacunet.cli.console import Format, say_written, show
 from lacunet.files import check_folder
 from lacunet.report.descriptions import criteria_document
 from lacunet.report.documents import selection_document
@@ -26,11 +24,7 @@ def check_outputs(save: Path | None, report: Path | None) -> None:
 
 
 def finish(
-    found: Selection,
-    save: Path | None,
-    report: Path | None,
-    form: Format,
-    criteria: bool,
+    found: Selection, form: Format, save: Path | None, report: Path | None, criteria: bool
 ) -> None:
     """Save, if asked to, and show.
 
@@ -46,6 +40,4 @@ def finish(
         others = api.information_criteria(found)
         shown, document["fit_statistics"] = Together(found, others), criteria_document(others)
     show(shown, document, form)
-    for path in (save, report):
-        if path is not None:
-            say(f"written: {path}")
+    say_written(save, report)

@@ -1,7 +1,5 @@
 """How the texts of options are read that only the command line has."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from lacunet.errors import OptionError

@@ -1,44 +1,25 @@
 """`lacunet score`: every score of a given model."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
-import typer
-
 from lacunet import api
-from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, command, progress, show
+from lacunet.cli.console import command, progress, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import audit, remind
 from lacunet.report.documents import scores_document, table_document
-from lacunet.settings import Settings
 
 
 @command
 @o.options_after(
-    api.score,
-    refit=(
-        "scores",
-        "estimate",
-        "dimension",
-        "threads",
-        "missing",
-        "missing_as_state",
-        "weights",
-        *o.PRINTING,
-    ),
+    api.score, refit=("scores", "estimate", "dimension", "threads", *o.HOLES, *o.PRINTING)
 )
 def score(
+    asked: o.Asked,
     data: o.Data,
     model: o.ModelFile,
     hidden: o.AlsoHidden = None,
-    refit: Annotated[bool, typer.Option("--refit", help="Run EM from the model first.")] = False,
-    *,
-    settings: Settings,
-    reading: ReadOptions,
-    form: Format,
+    refit: Annotated[bool, o.switch("--refit", "Run EM from the model first.")] = False,
 ) -> None:
     """Score a model on a table, at exactly the parameters in its file.
 
@@ -47,9 +28,9 @@ def score(
     with fewer classes (sbic, and all that end in -occupied) fit them.
     """
     given = api.as_model(model, parse_hidden(hidden))
-    table = api.table_with_model(data, given.network, settings, reading)
+    table = api.table_with_model(data, given.network, asked.settings, asked.reading)
     audit(table)
-    remind(given.network, settings)
+    remind(given.network, asked.settings)
     with progress() as listener:
-        found = api.score(table, given, refit=refit, settings=settings, listener=listener)
-    show(found, {"data": table_document(table), **scores_document(found)}, form)
+        found = api.score(table, given, refit=refit, settings=asked.settings, listener=listener)
+    show(found, {"data": table_document(table), **scores_document(found)}, asked.form)

@@ -1,52 +1,44 @@
 """`lacunet select`: how many hidden classes?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from lacunet import api
-from lacunet.api.options import ReadOptions
 from lacunet.cli import options as o
-from lacunet.cli.console import Format, command, progress, say
+from lacunet.cli.console import command, progress, say
 from lacunet.cli.outcome import check_outputs, finish
 from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.table_words import doubt, network_of, read
 from lacunet.errors import OptionError
 from lacunet.search.average import Label
-from lacunet.settings import Settings
 
 
 @command
 @o.options_after(
     api.select,
     hidden=("scores", *o.LEARNING, "dimension"),
-    prior=("missing", "missing_as_state", "weights", "columns", "exclude"),
+    prior=(*o.HOLES, "columns", "exclude"),
     report=o.MEASURING,
     criteria=o.PRINTING,
 )
 def select(
+    asked: o.Asked,
     data: o.Data,
     states: Annotated[str, typer.Option(help="Numbers of hidden states: 4, 1:8 or 2,4,8.")] = "1:8",
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     prior: Annotated[
         str | None,
-        typer.Option(
-            help="Prior weights of the numbers of states, with commas between, in the order of "
-            "--states (default: all the same).",
-            show_default=False,
+        o.option(
+            "Prior weights of the numbers of states, with commas between, in the order of "
+            "--states (default: all the same)."
         ),
     ] = None,
     save: o.SaveFolder = None,
     report: o.Report = None,
     criteria: o.Criteria = False,
-    *,
-    settings: Settings,
-    reading: ReadOptions,
-    form: Format,
 ) -> None:
     """Choose the number of hidden states, and say how sure that is.
 
@@ -60,7 +52,7 @@ def select(
     structure = network_of(network, sizes)
     varied = api.to_vary(structure, sizes) if structure else ["class"]
     chances = _prior(prior, numbers, len(varied))
-    table = read(data, structure, reading, settings)
+    table = read(data, structure, asked)
     if len(varied) > 1:
         say(
             f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "
@@ -74,10 +66,10 @@ def select(
             network=structure,
             hidden=sizes,
             prior=chances,
-            settings=settings,
+            settings=asked.settings,
             listener=listener,
         )
-    finish(found, save, report, form, criteria)
+    finish(found, asked.form, save, report, criteria)
 
 
 def _prior(text: str | None, states: Sequence[Label], varied: int) -> dict[Label, float] | None:

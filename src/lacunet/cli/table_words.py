@@ -1,21 +1,19 @@
 """What several commands read, and what they say of it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from lacunet import api
-from lacunet.api.options import ReadOptions
 from lacunet.cli.console import say
+from lacunet.cli.options import Asked
 from lacunet.data import Table
 from lacunet.data.audit import COUNTS, holes, sizes
 from lacunet.data.missing_state import has_missing_state
 from lacunet.errors import OptionError
 from lacunet.model.network import Network
 from lacunet.search.proposals import check_states
-from lacunet.settings import DEFAULTS, Settings
+from lacunet.settings import Settings
 
 
 def network_of(
@@ -37,10 +35,12 @@ def check_one_model(states: int | None, file: Path | None, flag: str = "--networ
         raise OptionError(f"--states {states}: there must be at least 1 hidden state.")
 
 
-def read(
-    data: Path, network: Network | None, reading: ReadOptions, settings: Settings = DEFAULTS
-) -> Table:
-    """Read the table, for a network if there is one, and say what was read."""
+def read(data: Path, network: Network | None, asked: Asked, states: int | None = None) -> Table:
+    """Read the table, for a network if there is one, and say what was read.
+
+    Warn of a number of states that it can hardly have.
+    """
+    reading = asked.reading
     if network is None:
         table = api.as_table(data, reading)
     else:
@@ -51,8 +51,10 @@ def read(
             )
         table = api.table_for(data, network, reading)
     audit(table)
-    if settings.missing_as_state:
+    if asked.settings.missing_as_state:
         _answers(table)
+    if states is not None:
+        doubt([states], table)
     return table
 
 

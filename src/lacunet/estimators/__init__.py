@@ -5,8 +5,6 @@ take from scikit-learn what its users rely on: parameters are stored and nothing
 learned ends with an underscore, `predict_proba` and `score_samples` mean what they do for mixtures.
 """
 
-from __future__ import annotations
-
 try:
     import sklearn  # noqa: F401 - only to say what to install
 except ModuleNotFoundError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,6 @@ from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data import Table
 from lacunet.errors import ModelError
 from lacunet.estimators.inputs import (
-    Categories,
     check_input,
     check_weights,
     declared_states,
@@ -31,44 +30,20 @@ from lacunet.estimators.inputs import (
     seed_of,
     threads_of,
 )
+from lacunet.estimators.parameters import Parameters, described
 from lacunet.estimators.values import as_array, fill
-from lacunet.flags import Flag
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.learn.ascent import Outcome
-from lacunet.learn.fit import Fit
-from lacunet.model.network import Model
 from lacunet.model.sampling import sample_variables
-from lacunet.scores import Evidence
 from lacunet.search.candidates import Candidate
-from lacunet.settings import OPTIONS, Settings
-from lacunet.state import State
 
 
+@described
 class HiddenStateEstimator(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator
+    Parameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator
 ):
     """Base class: rows with holes go in, the posterior of what is hidden comes out."""
-
-    # Parameters of every estimator, stored by each one's own __init__.
-    estimate: str
-    alpha: Any
-    n_init: int
-    scores: str | Sequence[str]
-    categories: Categories
-    unseen: str
-    random_state: Any
-    n_jobs: int | None
-
-    # What every `fit` learns.
-    model_: Model
-    fit_: Fit
-    evidence_: Mapping[str, Evidence]
-    categories_: dict[str, tuple[State, ...]]
-    log_likelihood_: float
-    n_iter_: int
-    converged_: bool
-    flags_: tuple[Flag, ...]
 
     # `y` is there because pipelines and searches hand it to everything.
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -76,10 +51,7 @@ class HiddenStateEstimator(
 
         Parameters
         ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
-        y
-            Not used.
+        **X; y
         sample_weight : array of shape (n_samples,), optional
             Weight of each row: weight 2 is the row twice, weight 0 is no row.
 
@@ -93,10 +65,7 @@ class HiddenStateEstimator(
     def predict(self, X: Any) -> IntArray:
         """Give each row the most probable state of what is hidden.
 
-        Parameters
-        ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
+        **rows
 
         Returns
         -------
@@ -110,10 +79,7 @@ class HiddenStateEstimator(
     def predict_proba(self, X: Any) -> FloatArray:
         """Give each row the posterior of what is hidden.
 
-        Parameters
-        ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
+        **rows
 
         Returns
         -------
@@ -126,10 +92,7 @@ class HiddenStateEstimator(
     def transform(self, X: Any) -> FloatArray:
         """Do the same as `predict_proba`: features for what follows in a pipeline.
 
-        Parameters
-        ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
+        **rows
 
         Returns
         -------
@@ -143,10 +106,7 @@ class HiddenStateEstimator(
 
         Parameters
         ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
-        y
-            Not used.
+        **X; y
         sample_weight : array of shape (n_samples,), optional
             Weight of each row.
 
@@ -160,10 +120,7 @@ class HiddenStateEstimator(
     def score_samples(self, X: Any) -> FloatArray:
         """Give log p(row), in nats: of what the row shows, whatever that is.
 
-        Parameters
-        ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
+        **rows
 
         Returns
         -------
@@ -177,10 +134,7 @@ class HiddenStateEstimator(
 
         Parameters
         ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
-        y
-            Not used.
+        **X; y
         sample_weight : array of shape (n_samples,), optional
             Weight of each row in the mean.
 
@@ -198,10 +152,7 @@ class HiddenStateEstimator(
         mixtures keeps working. All scores in `evidence_` are in nats, and higher is better; the one
         named 'bic' is −1/2 of this.
 
-        Parameters
-        ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
+        **rows
 
         Returns
         -------
@@ -212,10 +163,7 @@ class HiddenStateEstimator(
     def aic(self, X: Any) -> float:
         """Give −2 log p(X | θ) + 2 d: **lower is better**, as in scikit-learn's mixtures.
 
-        Parameters
-        ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
+        **rows
 
         Returns
         -------
@@ -250,10 +198,7 @@ class HiddenStateEstimator(
     def impute(self, X: Any) -> Any:
         """Fill each hole with the value that is most probable given what its row shows.
 
-        Parameters
-        ----------
-        X : dataframe or array of shape (n_samples, n_features)
-            Rows; NaN and None are holes.
+        **rows
 
         Returns
         -------
@@ -316,16 +261,6 @@ class HiddenStateEstimator(
         names = names_of(X)
         states = declared_states(self.categories, names)
         return read_fit(X, sample_weight, names=names, states=states, unseen=self.unseen)
-
-    def _settings(self) -> Settings:
-        """Make settings of the parameters, three of which have scikit-learn's names."""
-        given = self.get_params(deep=False)
-        return Settings(
-            starts=self.n_init,
-            seed=seed_of(self.random_state),
-            threads=threads_of(self.n_jobs),
-            **{name: value for name, value in given.items() if name in OPTIONS},
-        )
 
     def _keep(self, candidate: Candidate) -> None:
         """Store what was learned."""

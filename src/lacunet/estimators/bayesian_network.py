@@ -6,6 +6,7 @@ import difflib
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from operator import index
 from typing import Any, SupportsIndex, TypeAlias
 
@@ -14,15 +15,16 @@ from lacunet.data import Column, Table
 from lacunet.data.discover import shown
 from lacunet.errors import DataError, ModelError
 from lacunet.estimators.base import HiddenStateEstimator
-from lacunet.estimators.inputs import Categories, is_frame, names_of, read_fit
-from lacunet.learn.fit import DEFAULT_STARTS
+from lacunet.estimators.inputs import is_frame, names_of, read_fit
+from lacunet.estimators.parameters import described
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import PAPER_ALPHA, Alpha
 
 Edges: TypeAlias = Sequence[Any]  # pairs of names: parent, child
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 
 
+@described
+@dataclass(eq=False, repr=False)
 class BayesianNetworkModel(HiddenStateEstimator):
     """Bayesian network over the columns, and over variables that no column shows.
 
@@ -37,25 +39,12 @@ class BayesianNetworkModel(HiddenStateEstimator):
     hidden : mapping of str to int, or sequence of str
         Variables that no column shows, with their numbers of states; without a number, those of the
         network.
-    estimate : {'map', 'ml'}
-        Most probable parameters, or those of greatest likelihood.
-    alpha : float, str or mapping
-        Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
-    n_init : int
-        Random starts; all race, the best are brought to their maximum.
-    scores : str or sequence of str
-        Approximations of the evidence to keep in `evidence_`: names, or 'all'.
+    **estimate; alpha; n_init; scores
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.
         'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
         used with a `Network`, which has states.
-    unseen : {'error', 'missing'}
-        What to do about a value that is none of its column's states.
-    random_state : int, RandomState or None
-        Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
-        the order of the rows and the number of threads.
-    n_jobs : int or None
-        Threads, counted as joblib does: None is 1, -1 is all.
+    **unseen; random_state; n_jobs
 
     Attributes
     ----------
@@ -67,10 +56,7 @@ class BayesianNetworkModel(HiddenStateEstimator):
         States of each observed variable.
     model_, fit_, evidence_, log_likelihood_, n_iter_, converged_, flags_
         As in `LatentClassModel`.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Their names, where X has any.
+    **columns
 
     Notes
     -----
@@ -96,30 +82,9 @@ class BayesianNetworkModel(HiddenStateEstimator):
     array([[1., 1., 1., 1.]])
     """
 
-    def __init__(
-        self,
-        network: Any,
-        *,
-        hidden: Hidden | None = None,
-        estimate: str = "map",
-        alpha: Alpha = PAPER_ALPHA,
-        n_init: int = DEFAULT_STARTS,
-        scores: str | Sequence[str] = "cs",
-        categories: Categories = "auto",
-        unseen: str = "error",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.network = network
-        self.hidden = hidden
-        self.estimate = estimate
-        self.alpha = alpha
-        self.n_init = n_init
-        self.scores = scores
-        self.categories = categories
-        self.unseen = unseen
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    network: Any
+    _: KW_ONLY
+    hidden: Hidden | None = None
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         if isinstance(self.network, Network | Model | str | os.PathLike):
@@ -171,11 +136,7 @@ class BayesianNetworkModel(HiddenStateEstimator):
         )
 
 
-def build_network(
-    columns: Sequence[Column],
-    edges: Edges | None,
-    hidden: Hidden | None,
-) -> Network:
+def build_network(columns: Sequence[Column], edges: Edges | None, hidden: Hidden | None) -> Network:
     """Make the network of columns and hidden variables that some edges describe.
 
     >>> a, b = Column("a", (0, 1)), Column("b", (0, 1, 2))

@@ -1,7 +1,5 @@
 """From what scikit-learn's users hand over to what the package works on."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Number

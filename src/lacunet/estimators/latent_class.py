@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from lacunet import api
 from lacunet.arrays import FloatArray
 from lacunet.estimators.base import HiddenStateEstimator
-from lacunet.estimators.inputs import Categories
-from lacunet.learn.fit import DEFAULT_STARTS
+from lacunet.estimators.parameters import described
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
-from lacunet.model.prior import PAPER_ALPHA, Alpha
 
 
+@described
+@dataclass(eq=False, repr=False)
 class LatentClassModel(HiddenStateEstimator):
     """Latent class model with a given number of classes.
 
@@ -24,24 +25,7 @@ class LatentClassModel(HiddenStateEstimator):
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
-    estimate : {'map', 'ml'}
-        Most probable parameters, or those of greatest likelihood.
-    alpha : float, str or mapping
-        Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.
-    n_init : int
-        Random starts; all race, the best are brought to their maximum.
-    scores : str or sequence of str
-        Approximations of the evidence to keep in `evidence_`: names, or 'all'.
-    categories : 'auto', list or mapping
-        States of the columns: one list for each column, or a mapping of some names to lists.
-        'auto': the categories that a dataframe declares, or else the values that `fit` sees.
-    unseen : {'error', 'missing'}
-        What to do about a value that is none of its column's states.
-    random_state : int, RandomState or None
-        Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
-        the order of the rows and the number of threads.
-    n_jobs : int or None
-        Threads, counted as joblib does: None is 1, -1 is all.
+    **estimate; alpha; n_init; scores; categories; unseen; random_state; n_jobs
 
     Attributes
     ----------
@@ -65,10 +49,7 @@ class LatentClassModel(HiddenStateEstimator):
         Whether it reached a maximum.
     flags_ : tuple of lacunet.flags.Flag
         What to know of the fit; `str` says it in words.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Their names, where X has any.
+    **columns
 
     Notes
     -----
@@ -97,28 +78,7 @@ class LatentClassModel(HiddenStateEstimator):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        n_classes: int = 2,
-        *,
-        estimate: str = "map",
-        alpha: Alpha = PAPER_ALPHA,
-        n_init: int = DEFAULT_STARTS,
-        scores: str | list[str] = "cs",
-        categories: Categories = "auto",
-        unseen: str = "error",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_classes = n_classes
-        self.estimate = estimate
-        self.alpha = alpha
-        self.n_init = n_init
-        self.scores = scores
-        self.categories = categories
-        self.unseen = unseen
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_classes: int = 2
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         table = self._read_all(X, sample_weight)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from lacunet import api
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import OptionError
 from lacunet.estimators.base import HiddenStateEstimator
-from lacunet.estimators.inputs import Categories
 from lacunet.estimators.latent_class import profiles
-from lacunet.learn.fit import DEFAULT_STARTS
-from lacunet.model.prior import PAPER_ALPHA, Alpha
+from lacunet.estimators.parameters import described
 from lacunet.search.candidates import Selection
 from lacunet.search.mixing import Mixture, mix
 
 
+@described
+@dataclass(eq=False, repr=False)
 class LatentClassSelector(HiddenStateEstimator):
     """Latent class model whose number of classes is chosen by the evidence of the data.
 
@@ -33,24 +34,14 @@ class LatentClassSelector(HiddenStateEstimator):
         Whether `predict_proba`, `predict`, `score_samples` and `score` speak for all models, each
         weighed by its probability in `posterior_`, instead of the chosen one alone. Classes of the
         other models are matched with those of the chosen one by the members that they share.
-    estimate : {'map', 'ml'}
-        Most probable parameters, or those of greatest likelihood.
+    **estimate
     alpha : float, str or mapping
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
     n_init : int
         Random starts of each model; all race, the best are brought to their maximum.
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    categories : 'auto', list or mapping
-        States of the columns: one list for each column, or a mapping of some names to lists.
-        'auto': the categories that a dataframe declares, or else the values that `fit` sees.
-    unseen : {'error', 'missing'}
-        What to do about a value that is none of its column's states.
-    random_state : int, RandomState or None
-        Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
-        the order of the rows and the number of threads.
-    n_jobs : int or None
-        Threads, counted as joblib does: None is 1, -1 is all.
+    **categories; unseen; random_state; n_jobs
 
     Attributes
     ----------
@@ -70,10 +61,7 @@ class LatentClassSelector(HiddenStateEstimator):
         States of each column.
     model_, fit_, evidence_, log_likelihood_, n_iter_, converged_, flags_
         Of the chosen model, as in `LatentClassModel`.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Their names, where X has any.
+    **columns
 
     Notes
     -----
@@ -93,32 +81,11 @@ class LatentClassSelector(HiddenStateEstimator):
     {1: 0.0, 2: 0.003, 3: 0.867, 4: 0.117, 5: 0.013}
     """
 
-    def __init__(
-        self,
-        n_classes: Iterable[int] = (1, 2, 3, 4, 5, 6, 7, 8),
-        *,
-        criterion: str | None = None,
-        average: bool = False,
-        estimate: str = "map",
-        alpha: Alpha = PAPER_ALPHA,
-        n_init: int = DEFAULT_STARTS,
-        scores: str | Sequence[str] = "csl-occupied",
-        categories: Categories = "auto",
-        unseen: str = "error",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_classes = n_classes
-        self.criterion = criterion
-        self.average = average
-        self.estimate = estimate
-        self.alpha = alpha
-        self.n_init = n_init
-        self.scores = scores
-        self.categories = categories
-        self.unseen = unseen
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_classes: Iterable[int] = (1, 2, 3, 4, 5, 6, 7, 8)
+    _: KW_ONLY
+    criterion: str | None = None
+    average: bool = False
+    scores: str | Sequence[str] = "csl-occupied"
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         table = self._read_all(X, sample_weight)

@@ -1,7 +1,5 @@
 """From codes back to the values that a person works with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 

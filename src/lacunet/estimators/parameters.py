@@ -1,0 +1,83 @@
+"""What the estimators' parameters mean, and those that every estimator has."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, cast
+
+from lacunet.api.options import written_out
+from lacunet.estimators.inputs import Categories, seed_of, threads_of
+from lacunet.learn.fit import DEFAULT_STARTS
+from lacunet.model.prior import PAPER_ALPHA, Alpha
+from lacunet.settings import OPTIONS, Settings
+
+C = TypeVar("C", bound=type)
+
+ROWS = """X : dataframe or array of shape (n_samples, n_features)
+    Rows; NaN and None are holes."""
+MEANINGS = {
+    "rows": f"Parameters\n----------\n{ROWS}",  # where a method takes nothing else
+    "X": ROWS,
+    "y": """y
+    Not used.""",
+    "estimate": """estimate : {'map', 'ml'}
+    Most probable parameters, or those of greatest likelihood.""",
+    "alpha": """alpha : float, str or mapping
+    Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.""",
+    "n_init": """n_init : int
+    Random starts; all race, the best are brought to their maximum.""",
+    "scores": """scores : str or sequence of str
+    Approximations of the evidence to keep in `evidence_`: names, or 'all'.""",
+    "categories": """categories : 'auto', list or mapping
+    States of the columns: one list for each column, or a mapping of some names to lists.
+    'auto': the categories that a dataframe declares, or else the values that `fit` sees.""",
+    "unseen": """unseen : {'error', 'missing'}
+    What to do about a value that is none of its column's states.""",
+    "random_state": """random_state : int, RandomState or None
+    Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
+    the order of the rows and the number of threads.""",
+    "n_jobs": """n_jobs : int or None
+    Threads, counted as joblib does: None is 1, -1 is all.""",
+    "columns": """n_features_in_ : int
+    Number of columns.
+feature_names_in_ : ndarray of str
+    Their names, where X has any.""",
+}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Parameters:
+    """Parameters of every estimator: stored, and nothing else, as scikit-learn asks for."""
+
+    estimate: str = "map"
+    alpha: Alpha = PAPER_ALPHA
+    n_init: int = DEFAULT_STARTS
+    scores: str | Sequence[str] = "cs"
+    categories: Categories = "auto"
+    unseen: str = "error"
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def _settings(self) -> Settings:
+        """Make settings of the parameters, three of which have scikit-learn's names."""
+        given = {name: value for name, value in vars(self).items() if name in OPTIONS}
+        seed, threads = seed_of(self.random_state), threads_of(self.n_jobs)
+        return Settings(starts=self.n_init, seed=seed, threads=threads, **given)
+
+
+def described(cls: C) -> C:
+    """Write out the meanings that `**NAME` stands for, in docstrings of a class and its methods.
+
+    Parameters that every estimator has come last.
+    """
+    for thing in (cls, *vars(cls).values()):
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            thing.__doc__ = written_out(thing.__doc__, MEANINGS)
+    init = cast(Any, cls).__init__
+    shared = [field.name for field in fields(Parameters)]
+    signature = inspect.signature(init)
+    last = sorted(signature.parameters.values(), key=lambda p: p.name in shared)
+    init.__signature__ = signature.replace(parameters=last)
+    return cls
