@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, count
 from typing import Any, TypeAlias
 
 from lacunet.api.options import ReadOptions
@@ -107,10 +108,9 @@ def listed(names: Sequence[str]) -> str:
 
 def _unused(network: Network, names: Sequence[str], weights: str | None) -> list[str]:
     """Say which columns are not used, and why."""
-    notes = []
     hidden = {network.variables[i].name for i in network.hidden}
     known = {v.name for v in network.variables}
-    notes += [
+    notes = [
         f"column '{name}' is not used: the network has it as hidden. "
         f"To use it, leave out --hidden {shlex.quote(name)}, or its mark in the network file."
         for name in names
@@ -143,9 +143,6 @@ def fresh_names(new: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
     """Rename new columns that stand in the data already: 'class' becomes 'class_2', and so on."""
     renamed = {}
     for name, values in new.items():
-        free = name
-        number = 2
-        while free in taken:
-            free, number = f"{name}_{number}", number + 1
-        renamed[free] = values
+        names = chain([name], (f"{name}_{number}" for number in count(2)))
+        renamed[next(n for n in names if n not in taken)] = values
     return renamed

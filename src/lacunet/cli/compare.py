@@ -5,7 +5,7 @@ from typing import Annotated
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress
+from lacunet.cli.console import command
 from lacunet.cli.outcome import check_outputs, finish
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import read
@@ -34,6 +34,6 @@ def compare(
     structures = api.structures(networks, parse_hidden(hidden))
     table = read(data, structures[0].network, asked)
     by_name = {str(p.label): p.network for p in structures}
-    with progress() as listener:
-        found = api.compare(table, by_name, settings=asked.settings, listener=listener)
+    with asked.work() as how:
+        found = api.compare(table, by_name, **how)
     finish(found, asked.form, save, report, criteria)

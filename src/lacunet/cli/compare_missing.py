@@ -4,7 +4,7 @@ from typing import Annotated
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, show
+from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, network_of, read
 from lacunet.report.descriptions import missing_document
@@ -35,14 +35,7 @@ def compare_missing(
     structure = network_of(network, parse_hidden(hidden))
     table = read(data, structure, asked, states)
     settings = asked.settings
-    with progress() as listener:
-        found = api.compare_missing(
-            table,
-            states,
-            network=structure,
-            both_ways=both_ways,
-            settings=settings,
-            listener=listener,
-        )
+    with asked.work() as how:
+        found = api.compare_missing(table, states, network=structure, both_ways=both_ways, **how)
     document = {**missing_document(found), "seed": settings.seed, "alpha": settings.alpha}
     show(found, document, asked.form)

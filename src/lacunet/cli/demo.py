@@ -8,7 +8,7 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say, show
+from lacunet.cli.console import command, say, show
 from lacunet.cli.table_words import audit
 from lacunet.data.datasets import dataset_path
 from lacunet.data.read import read_table
@@ -29,8 +29,8 @@ def demo(
     say(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
     table = read_table(path)
     audit(table)
-    with progress() as listener:
-        found = api.select(table, range(1, 7), settings=asked.settings, listener=listener)
+    with asked.work() as how:
+        found = api.select(table, range(1, 7), **how)
     save_selection(found, save)
     show(found, {**selection_document(found), "written": str(save)}, asked.form)
     say(f"written: {save} (selection.txt, selection.json, candidates.csv, model-K.json)")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, show
+from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, network_of, read
 from lacunet.errors import OptionError
@@ -62,12 +62,10 @@ def evidence(
         "seed": settings.seed,
     }
     if given is not None:
-        with progress() as listener:
-            bounds = api.log_evidence_bounds(table, given, settings=settings, listener=listener)
+        with asked.work() as how:
+            bounds = api.log_evidence_bounds(table, given, **how)
         show(bounds, {**document, **sandwich_document(bounds)}, asked.form)
         return
-    with progress() as listener:
-        found = api.log_evidence(
-            table, states, network=structure, settings=settings, listener=listener
-        )
+    with asked.work() as how:
+        found = api.log_evidence(table, states, network=structure, **how)
     show(found, {**document, **measurement_document(found)}, asked.form)

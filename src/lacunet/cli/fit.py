@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say_written, show
+from lacunet.cli.console import command, say_written, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, doubt, network_of, read
 from lacunet.data import Table
@@ -65,13 +65,13 @@ def fit(
         check_replicates(table.counts, settings.bootstrap, FEWEST)
     if states is not None:
         doubt([states], table)
-    with progress() as listener:
-        found = api.fit(table, states, network=structure, settings=settings, listener=listener)
+    with asked.work() as how:
+        found = api.fit(table, states, network=structure, **how)
     if resembled is not None:
         found = api.match_classes(found, resembled)
     if save is not None:
         write_network(found.model, save)
-    described = _described(table, found, settings, intervals, statistics)
+    described = _described(table, found, asked, intervals, statistics)
     document = {
         "data": table_document(table),
         "seed": settings.seed,
@@ -86,16 +86,16 @@ def fit(
 
 
 def _described(
-    table: Table, fit: Fit, settings: Settings, intervals: bool, statistics: bool
+    table: Table, fit: Fit, asked: o.Asked, intervals: bool, statistics: bool
 ) -> dict[str, tuple[Printable, dict[str, Any]]]:
     """Give what else is asked for, and its document, by name."""
     found: dict[str, tuple[Printable, dict[str, Any]]] = {}
-    if intervals or settings.bootstrap:
-        with progress() as listener:
-            precise = api.intervals(table, fit, settings=settings, listener=listener)
+    if intervals or asked.settings.bootstrap:
+        with asked.work() as how:
+            precise = api.intervals(table, fit, **how)
         found["intervals"] = precise, intervals_document(precise)
     if statistics:
-        told = api.fit_statistics(table, fit, settings=settings)
+        told = api.fit_statistics(table, fit, settings=asked.settings)
         found["fit_statistics"] = told, statistics_document(told)
     return found
 

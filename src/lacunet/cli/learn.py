@@ -7,7 +7,7 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say_written, show
+from lacunet.cli.console import command, say_written, show
 from lacunet.cli.table_words import read
 from lacunet.model.formats import check_network_file, write_network
 from lacunet.report.documents import learned_document, table_document
@@ -37,14 +37,9 @@ def learn(
         check_network_file(save)
     table = read(data, None, asked)
     settings = asked.settings
-    with progress() as listener:
+    with asked.work() as how:
         found = api.learn_structure(
-            table,
-            max_parents=max_parents,
-            restarts=restarts,
-            tabu=tabu,
-            settings=settings,
-            listener=listener,
+            table, max_parents=max_parents, restarts=restarts, tabu=tabu, **how
         )
     if save is not None:
         write_network(api.with_parameters(found.network, table, settings.alpha), save)

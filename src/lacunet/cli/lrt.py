@@ -6,7 +6,7 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, show
+from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import network_of, read
 from lacunet.describe.bootstrap_test import REPLICATES
@@ -44,7 +44,7 @@ def lrt(
     sizes = parse_hidden(hidden)
     structure = network_of(network, sizes)
     table = read(data, structure, asked, states + 1)
-    with progress() as listener:
+    with asked.work() as how:
         found = api.likelihood_ratio_test(
             table,
             states,
@@ -52,7 +52,6 @@ def lrt(
             hidden=sizes,
             replicates=replicates,
             stop_after=stop_after,
-            settings=asked.settings,
-            listener=listener,
+            **how,
         )
     show(found, {"data": table_document(table), **ratio_document(found)}, asked.form)

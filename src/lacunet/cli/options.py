@@ -2,18 +2,20 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypedDict
 
 import typer
 
 from lacunet.api.options import ReadOptions, defaults_of
-from lacunet.cli.console import Format
+from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
 from lacunet.data.write import column_names
 from lacunet.errors import OptionError
+from lacunet.progress import Listener
 from lacunet.settings import OPTIONS, Settings
 
 
@@ -90,6 +92,13 @@ TEXTS: dict[str, Callable[[Any], str]] = {
 }
 
 
+class How(TypedDict):
+    """How a function of the Python interface is to work."""
+
+    settings: Settings
+    listener: Listener
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a person asks for by options that a command has in common with others."""
@@ -97,6 +106,12 @@ class Asked:
     settings: Settings
     reading: ReadOptions
     form: Format
+
+    @contextmanager
+    def work(self) -> Iterator[How]:
+        """Give a function its settings and its listener; progress is shown until it is done."""
+        with progress() as listener:
+            yield How(settings=self.settings, listener=listener)
 
 
 def _reading(
@@ -192,5 +207,5 @@ def _parameter(name: str, start: Settings) -> inspect.Parameter:
         metavar="TIME" if name == "budget" else None,
         show_default=default is not None,
     )
-    kind = Annotated[int | None if default is None else type(default), found]
+    kind: Any = Annotated[int | None if default is None else type(default), found]
     return inspect.Parameter(name, word, default=default, annotation=kind)

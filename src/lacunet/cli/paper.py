@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say, show
+from lacunet.cli.console import command, say, show
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
 from lacunet.paper.truth.study import study
 
@@ -40,15 +40,8 @@ def paper(
     if truth:
         command_line += f" --truth --target {settings.target:g} --budget {settings.budget:g}s"
     work, page = (study, "truth.html") if truth else (reproduce, "paper.html")
-    with progress() as listener:
-        found = work(
-            out,
-            models=count,
-            datasets=datasets,
-            settings=settings,
-            command=command_line,
-            listener=listener,
-        )
+    with asked.work() as how:
+        found = work(out, models=count, datasets=datasets, command=command_line, **how)
     scale = {"out": str(out), "models": count, "datasets": datasets, "seed": seed}
     show(found, {**scale, **found.document()}, asked.form)
     say(f"written: {out / page}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, show
+from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import audit, remind
 from lacunet.report.documents import scores_document, table_document
@@ -31,6 +31,6 @@ def score(
     table = api.table_with_model(data, given.network, asked.settings, asked.reading)
     audit(table)
     remind(given.network, asked.settings)
-    with progress() as listener:
-        found = api.score(table, given, refit=refit, settings=asked.settings, listener=listener)
+    with asked.work() as how:
+        found = api.score(table, given, refit=refit, **how)
     show(found, {"data": table_document(table), **scores_document(found)}, asked.form)

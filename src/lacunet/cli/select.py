@@ -7,7 +7,7 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, progress, say
+from lacunet.cli.console import command, say
 from lacunet.cli.outcome import check_outputs, finish
 from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.table_words import doubt, network_of, read
@@ -59,16 +59,8 @@ def select(
             f"{len(numbers) ** len(varied):,} networks."
         )
     doubt(numbers, table)
-    with progress() as listener:
-        found = api.select(
-            table,
-            numbers,
-            network=structure,
-            hidden=sizes,
-            prior=chances,
-            settings=asked.settings,
-            listener=listener,
-        )
+    with asked.work() as how:
+        found = api.select(table, numbers, network=structure, hidden=sizes, prior=chances, **how)
     finish(found, asked.form, save, report, criteria)
 
 
