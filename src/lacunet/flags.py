@@ -1,7 +1,5 @@
 """What a person should know of a result: the sentences, and values that programs can ask."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique

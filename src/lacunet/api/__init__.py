@@ -5,7 +5,13 @@
 """
 
 from lacunet.api.asking import assign, query
-from lacunet.api.describe import fit_statistics, information_criteria, intervals, match_classes
+from lacunet.api.describe import (
+    em_traces,
+    fit_statistics,
+    information_criteria,
+    intervals,
+    match_classes,
+)
 from lacunet.api.drawing import draw, random_model, simulate
 from lacunet.api.fitting import fit, score
 from lacunet.api.graphs import learn_structure, with_parameters
@@ -24,4 +30,3 @@ from lacunet.api.missing import compare_missing, missing_as_state, table_with_mo
 from lacunet.api.ratio_test import likelihood_ratio_test
 from lacunet.api.results import Assigned, Assignment, Scores
 from lacunet.api.selecting import compare, select, structures
-from lacunet.api.traces import em_traces

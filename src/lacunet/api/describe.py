@@ -1,4 +1,4 @@
-"""What to say of a fit: how precise it is, how well it fits, how its classes are numbered."""
+"""What to say of a fit: how precise it is, how well it fits, how it was found."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Unpack, overload
 from lacunet.api.inputs import ModelLike, as_model
 from lacunet.api.missing import table_with_model
 from lacunet.api.options import IntervalOptions, ModelOptions, ReadOptions, divide, with_options
+from lacunet.describe.em_traces import Traces
+from lacunet.describe.em_traces import em_traces as traces_of
 from lacunet.describe.intervals import Intervals, bootstrap_intervals, hessian_intervals
 from lacunet.describe.matching import matched, matched_fit
 from lacunet.describe.statistics import FitStatistics
 from lacunet.describe.statistics import fit_statistics as statistics_of
-from lacunet.executor import on_threads
+from lacunet.executor import Serial, on_threads
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit
 from lacunet.learn.prepare import prepare
@@ -89,6 +91,42 @@ def fit_statistics(
     model = _model(fit)
     problem = _problem(data, model, *divide(settings, options))
     return statistics_of(problem, model, fit.options.estimate if isinstance(fit, Fit) else None)
+
+
+@with_options
+def em_traces(
+    data: object,
+    fit: Fit,
+    *,
+    starts: int | None = None,
+    settings: Settings = DEFAULTS,
+    listener: Listener = ignore,
+    **options: Unpack[ModelOptions],
+) -> Traces:
+    """Give the objective after every step of every start: the search of a fit, run once more.
+
+    Parameters
+    ----------
+    data
+        The data that it was fitted to: a table, or anything that `read_table` reads.
+    fit
+        The fit; its options say how to search.
+    starts
+        Another number of random starts (default: as many as the fit had).
+    **options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> table = lacunet.load_dataset("carcinoma")
+    >>> fit = lacunet.fit(table, 2, starts=8)
+    >>> bool(abs(em_traces(table, fit).best.end - fit.log_posterior) < 1e-8)
+    True
+    """
+    problem = _problem(data, fit.model, *divide(settings, options))
+    search = fit.options if starts is None else replace(fit.options, starts=starts)
+    prepare(Serial(listener), fit.model.network)
+    return traces_of(problem, search, listener=listener)
 
 
 def information_criteria(selection: Selection) -> Criteria:
