@@ -36,10 +36,16 @@ def finish(_app: Sphinx, what: str, name: str, thing: Any, _options: Any, lines:
     """Put back what was kept, and append fields or values to the docstring of a class."""
     if name in kept:
         lines[:] = kept.pop(name)
-    if what == "class" and (dataclasses.is_dataclass(thing) or issubclass(thing, Enum)):
+    if what == "class" and leaves_to_comments(thing):
         found = [f"    * {line}" for line in described(thing)]
         heading = "Values" if issubclass(thing, Enum) else "Fields"
         lines += ["", f":{heading}:", *found, ""] if found else []
+
+
+def leaves_to_comments(kind: type) -> bool:
+    """Whether a class is an enum, or a dataclass whose docstring does not list its parameters."""
+    listed = "Parameters\n" in (kind.__doc__ or "")
+    return issubclass(kind, Enum) or (dataclasses.is_dataclass(kind) and not listed)
 
 
 def described(kind: type) -> Iterator[str]:
@@ -73,8 +79,7 @@ def show_signature(
 ) -> tuple[str | None, Any] | None:
     """Show a result without its constructor, and a default that is a function by its name."""
     made_by_hand = name.rpartition(".")[2] in MADE_BY_HAND
-    kind = what == "class" and (dataclasses.is_dataclass(thing) or issubclass(thing, Enum))
-    if kind and not made_by_hand:
+    if what == "class" and leaves_to_comments(thing) and not made_by_hand:
         return "", None
     if signature and "<function ignore>" in signature:
         return signature.replace("<function ignore>", "ignore"), back

@@ -1,5 +1,7 @@
 """What the functions of the Python interface return, besides fits and selections."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -77,7 +77,6 @@ Criteria: TypeAlias = Annotated[
 ]
 
 REPEAT = "may be repeated, or have commas between."
-
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads")
 MEASURING = ("evidence", "calibrate", "target", "budget")
 READING = ("missing", "weights", "columns", "exclude")
@@ -146,8 +145,9 @@ def _reading(
 def _form(
     form: Annotated[
         Format,
-        switch(
-            "--format", "Print text, csv, markdown, latex (package booktabs) or json on stdout."
+        typer.Option(
+            "--format",
+            help="Print text, csv, markdown, latex (package booktabs) or json on stdout.",
         ),
     ] = Format.TEXT,
     json: Annotated[bool, switch("--json", "Print JSON on stdout.")] = False,

@@ -1,7 +1,5 @@
 """Any discrete Bayesian network, with or without hidden variables, for scikit-learn."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import warnings

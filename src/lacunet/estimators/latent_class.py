@@ -1,7 +1,5 @@
 """Latent class analysis with a given number of classes, for scikit-learn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the estimators' parameters mean, and those that every estimator has."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

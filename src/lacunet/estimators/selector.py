@@ -1,7 +1,5 @@
 """Latent class analysis that chooses the number of classes, for scikit-learn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
