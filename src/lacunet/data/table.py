@@ -1,5 +1,7 @@
 """A table of categorical data with holes, as distinct rows and their counts."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self

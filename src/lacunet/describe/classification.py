@@ -1,5 +1,7 @@
 """How well rows can be told apart by their classes, at the parameters of a model."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Standard errors and confidence intervals of every probability of a fit."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
