@@ -4,13 +4,28 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test recorded check lint types layers format docs links bench clean
+.PHONY: demo test quick quick-lower quick-upper recorded check lint types layers format docs links bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
 
+# Everything: about seven minutes.
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest src/lacunet tests
+
+# While you work, within a minute: no slow tests, a tenth of the random examples; the lower layers
+# beside all the rest.
+LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores
+QUICK := -q -m "not slow" --hypothesis-profile=quick
+
+quick: $(VENV)/.dev
+	$(MAKE) --no-print-directory -j2 quick-lower quick-upper
+
+quick-lower:
+	$(BIN)/python -m pytest $(QUICK) $(LOWER)
+
+quick-upper:
+	$(BIN)/python -m pytest $(QUICK) src/lacunet tests $(LOWER:%=--ignore=%)
 
 recorded: $(VENV)/.dev
 	$(BIN)/python tests/recorded/compare.py

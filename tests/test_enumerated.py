@@ -65,6 +65,7 @@ def test_scores(network):
             assert theirs == pytest.approx(ours, abs=1e-6, nan_ok=True), score.name
 
 
+@pytest.mark.slow
 @networks
 def test_evidence(network):
     case = case_of(network, rows=6)

@@ -95,6 +95,7 @@ def network_case():
     return make(build("G>H H>a H>b G>c a>d", {**dict.fromkeys("GHabcd", 2)}, "GH"), 60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", Schedule)
 @pytest.mark.parametrize("case", [holes, network_case])
 def test_fits(schedule, case):
@@ -103,6 +104,7 @@ def test_fits(schedule, case):
     assert all(same_fit(one, other) for other in others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [holes, network_case])
 def test_fits_whose_e_steps_are_done_in_pieces(case, monkeypatch):
     monkeypatch.setattr(plan, "LONG", 100)
@@ -115,6 +117,7 @@ def test_fits_whose_e_steps_are_done_in_pieces(case, monkeypatch):
             assert same_fit(one, learn(problem, QUICK, executor=executor))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", ["usual", "cs,vb-all,cs-occupied,laplace-occupied,sbic"])
 def test_selections(scores):
     table = load_dataset("carcinoma")
@@ -128,6 +131,7 @@ def test_selections(scores):
             assert list(a.scores) == list(b.scores)
 
 
+@pytest.mark.slow
 def test_comparisons_of_networks():
     table = network_case().table
     sizes = dict.fromkeys("GHabcd", 2)
@@ -141,6 +145,7 @@ def test_comparisons_of_networks():
         assert [c.scores for c in one.candidates] == [c.scores for c in other.candidates]
 
 
+@pytest.mark.slow
 def test_scores_of_given_parameters():
     case = problem_for(load_dataset("carcinoma"), 4, alpha=1.2)
     cheap = [s for s in SCORES if s.name not in ("wbic", "sequential") and s.applies(case.problem)]
@@ -155,6 +160,7 @@ def test_scores_of_given_parameters():
     assert {s.name: s(alone) for s in cheap} == one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [Method.SMC, Method.AIS])
 @pytest.mark.parametrize("case", [holes, network_case])
 def test_evidence(method, case):
@@ -164,6 +170,7 @@ def test_evidence(method, case):
     assert all(one == other for other in others)
 
 
+@pytest.mark.slow
 def test_bounds_from_both_sides():
     case = holes()
     problem, goal = replace(case.problem, alpha=np.ones(case.problem.layout.size)), (2.0, 600.0)
@@ -171,6 +178,7 @@ def test_bounds_from_both_sides():
     assert all(one == other for other in others)
 
 
+@pytest.mark.slow
 def test_measured_selections():
     table = load_dataset("myocardial")
     found = evaluate(table, latent_classes(table, [1, 2]), options=QUICK, alpha=1.0)
@@ -187,6 +195,7 @@ def test_bootstrap_intervals():
         np.testing.assert_array_equal(one.stderr, other.stderr)
 
 
+@pytest.mark.slow
 def test_ratio_tests():
     problem = problem_for(load_dataset("values"), 1).problem
     wider, options = with_classes(problem, 2), Options(Estimate.ML, starts=3)
@@ -196,6 +205,7 @@ def test_ratio_tests():
         assert one.statistic == other.statistic
 
 
+@pytest.mark.slow
 def test_readings_of_holes():
     case = holes()
     one, *others = both(

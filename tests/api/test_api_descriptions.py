@@ -97,6 +97,7 @@ def test_classes_are_matched(table, fit):
     np.testing.assert_array_equal(lacunet.match_classes(moved, fit).theta, fit.model.theta)
 
 
+@pytest.mark.slow
 def test_likelihood_ratio_tests_of_classes_and_of_networks(table):
     found = lacunet.likelihood_ratio_test(table, 1, replicates=9, starts=4)
     assert found.p_value == pytest.approx(0.1)

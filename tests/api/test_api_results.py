@@ -132,6 +132,7 @@ def test_data_of_every_kind_give_the_same_scores(carcinoma):
     assert all(values == here for values in found)
 
 
+@pytest.mark.slow
 def test_scores_at_the_parameters_and_after_a_refit(carcinoma):
     start = lacunet.random_model(2, 7, seed=3)
     names = {f"x{i}": letter for i, letter in enumerate("ABCDEFG", 1)}

@@ -70,6 +70,7 @@ def test_fits_reach_the_same_optimum(models):
         np.testing.assert_allclose(fit.model.theta, model.theta, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_every_score_is_the_same_at_the_same_parameters(models):
     with quick_sampling():
         first, *others = (lacunet.score(CARCINOMA, m, scores="all").evidence for m in models)
@@ -84,6 +85,7 @@ def test_every_score_is_the_same_at_the_same_parameters(models):
             assert list(found[name].terms) == list(e.terms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["ais", "smc"])
 def test_the_evidence_is_the_same(models, method):
     first, *others = (
@@ -147,6 +149,7 @@ def counts(model: Model):
     return model.theta, layout.flat(tables)
 
 
+@pytest.mark.slow
 def test_the_report_is_the_same(models, tmp_path):
     def page(model):
         found = lacunet.select(

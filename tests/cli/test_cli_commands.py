@@ -18,6 +18,7 @@ def check_scores(scores):
         assert score["value"] == pytest.approx(sum(score["terms"].values()), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carcinoma, tmp_path):
     ran = lacunet("select", carcinoma, "--weights", "count", "--states", "1:4")
     assert ran.code == 0
@@ -36,6 +37,7 @@ def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carc
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_select_json(lacunet, carcinoma):
     ran = lacunet("select", carcinoma, "--weights", "count", "--states", "1:3", "--json")
     found = ran.json
@@ -71,6 +73,7 @@ def test_select_json(lacunet, carcinoma):
         assert sum(chances.values()) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_select_saves_everything(lacunet, carcinoma, tmp_path):
     folder = tmp_path / "new" / "folder"
     arguments = ("select", carcinoma, "--weights", "count", "--states", "1:3", "--json")
@@ -111,6 +114,7 @@ def test_a_saved_folder_keeps_what_else_is_in_it(invoke, carcinoma, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 def test_fit_writes_a_model_that_reads_back_to_the_last_bit(lacunet, carcinoma, tmp_path):
     path = tmp_path / "made" / "on" / "the" / "way.json"
     options = ("--weights", "count", "--states", "2", "--seed", "5", "--starts", "8")
@@ -130,6 +134,7 @@ def test_fit_writes_a_model_that_reads_back_to_the_last_bit(lacunet, carcinoma, 
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_score_at_exactly_the_parameters_in_the_file(lacunet, carcinoma, model):
     ran = lacunet("score", carcinoma, "--model", model, "--weights", "count", "--json")
     found = ran.json
@@ -172,6 +177,7 @@ def test_refit_climbs_from_the_file(invoke, carcinoma, model):
     assert json.loads(model.read_text()) == document
 
 
+@pytest.mark.slow
 def test_assign_keeps_columns_order_and_text(lacunet, model, tmp_path):
     lines = [
         "A,class,B,C,D,E,F,G,p(class=1),note",
@@ -216,6 +222,7 @@ def test_assign_may_overwrite_its_own_input(invoke, carcinoma, model, tmp_path):
     assert lines[0] == "A,B,C,D,E,F,G,count,class,p(class=1),p(class=2)"
 
 
+@pytest.mark.slow
 def test_random_simulate_select_round_trip(lacunet, tmp_path):
     made = lacunet("random", "--classes", 2, "--leaves", 6, "-o", "r.json", "--seed", 4, "--json")
     assert made.json == {"output": "r.json", "dimension": 13, "seed": 4}
@@ -246,6 +253,7 @@ def test_the_same_seed_draws_the_same_rows(invoke, model, tmp_path):
     assert a.decode().splitlines()[1].split("\t") == list(read.row(0))
 
 
+@pytest.mark.slow
 def test_demo_ends_with_what_it_wrote(lacunet, tmp_path):
     ran = lacunet("demo", "--json")
     assert ran.code == 0
@@ -259,6 +267,7 @@ def test_demo_ends_with_what_it_wrote(lacunet, tmp_path):
     assert len(list((tmp_path / "lacunet-demo").iterdir())) == 9
 
 
+@pytest.mark.slow
 def test_help_and_version(invoke, lacunet):
     version = lacunet("--version")
     assert (version.code, version.out) == (0, f"lacunet {package.__version__}\n")

@@ -17,6 +17,7 @@ def holes(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_fit_with_intervals_and_statistics(lacunet, carcinoma):
     ran = lacunet(
         "fit",
@@ -120,6 +121,7 @@ def test_lrt(invoke, carcinoma):
     assert "bootstrap 9 of 9" in ran.err
 
 
+@pytest.mark.slow
 def test_compare_missing(lacunet, invoke, holes):
     ran = lacunet("compare-missing", holes, "--states", "2", "--starts", "8", "--both-ways")
     assert ran.code == 0

@@ -317,6 +317,7 @@ def test_outputs_that_cannot_be_written_are_refused_before_the_work(
     assert (tmp_path / "file").read_text() == "here first"
 
 
+@pytest.mark.slow
 def test_the_most_common_mistakes_in_a_process(lacunet, carcinoma, tmp_path):
     (tmp_path / "file").write_text("")
     for arguments, text in (

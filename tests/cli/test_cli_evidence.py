@@ -22,6 +22,7 @@ def test_a_small_table_is_summed_exactly(invoke, table):
     assert found["seconds"] >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["ais", "smc"])
 def test_sampling_agrees_with_the_sum(invoke, table, method):
     exact = invoke("evidence", table, "--states", 2, "--method", "exact", "--json").json
@@ -40,6 +41,7 @@ def test_the_text_says_value_error_and_verdict(invoke, table):
     assert "for one labelling" in ran.out
 
 
+@pytest.mark.slow
 def test_both_sides_on_simulated_data(invoke, tmp_path):
     model, data = tmp_path / "m.json", tmp_path / "d.csv"
     assert invoke("random", "--classes", 2, "--leaves", 5, "-o", model, "--seed", 1).code == 0
@@ -89,6 +91,7 @@ def test_fractional_weights_are_refused(invoke, tmp_path):
     assert "whole" in ran.err
 
 
+@pytest.mark.slow
 def test_selection_by_the_evidence_itself(invoke, table):
     ran = invoke("select", table, "--states", "1:3", "--evidence", "--starts", 4, "--json")
     found = ran.json
@@ -104,6 +107,7 @@ def test_selection_by_the_evidence_itself(invoke, table):
     assert errors["cs"]["2"] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_calibration_measures_the_best_few(invoke, table):
     ran = invoke("select", table, "--states", "1:5", "--calibrate", "--starts", 4)
     assert ran.code == 0
@@ -112,6 +116,7 @@ def test_calibration_measures_the_best_few(invoke, table):
     assert ran.out.count("measured evidence of") == 3
 
 
+@pytest.mark.slow
 def test_structures_compared_by_the_evidence(invoke, table, tmp_path):
     ran = invoke("fit", table, "--states", 2, "--save", tmp_path / "two.json", "--starts", 2)
     assert ran.code == 0

@@ -18,6 +18,7 @@ TINY = Design(
 )
 
 
+@pytest.mark.slow
 def test_learn_in_a_process(lacunet, carcinoma, tmp_path):
     ran = lacunet("learn", carcinoma, "--weights", "count", "--save", "net.bif", "--json")
     assert ran.code == 0, ran.err
@@ -59,6 +60,7 @@ def test_learn_refuses(invoke, carcinoma):
         assert ran.out == ""
 
 
+@pytest.mark.slow
 def test_paper_writes_its_page(invoke, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "PAPER", TINY)
     monkeypatch.setitem(module.reproduce.__kwdefaults__, "design", TINY)

@@ -78,6 +78,7 @@ def refused(invoke, tmp_path):
 # What works.
 
 
+@pytest.mark.slow
 def test_fit_a_network(lacunet, files):
     ran = lacunet("fit", "data.csv", "--network", "net.bif", "--save", "fitted.json", *QUICK)
     assert ran.code == 0, ran.err
@@ -104,6 +105,7 @@ def test_every_format_gives_the_same_fit(invoke, files, name):
     assert scored["log_likelihood"] == pytest.approx(second["log_likelihood"], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_hidden_variables_by_option(invoke, files):
     options = ("--network", "plain.bif", "--hidden", "H=3", "--hidden", "G", "--json", *QUICK)
     found = invoke("fit", "data.csv", *options).json
@@ -113,6 +115,7 @@ def test_hidden_variables_by_option(invoke, files):
     assert other.json["log_likelihood"] == pytest.approx(found["log_likelihood"])
 
 
+@pytest.mark.slow
 def test_score_a_network_file(invoke, files):
     """At its own parameters, against the rows written out; hidden by the file or by the option."""
     found = invoke("score", "data.csv", "--model", "net.bif", "--json").json
@@ -141,6 +144,7 @@ def test_score_a_network_file(invoke, files):
     assert invoke("score", "data.csv", "--model", "net.bif", "--refit", "--json").json["refit"]
 
 
+@pytest.mark.slow
 def test_assign_several_hidden_variables_and_holes(lacunet, files):
     ran = lacunet("assign", "data.csv", "--model", "net.bif", "-o", "out.csv", "--impute", "--json")
     found = ran.json
@@ -182,6 +186,7 @@ def test_assign_without_impute_gives_only_what_is_hidden(invoke, files):
     assert (files / "b.csv").read_text() == (files / "out.csv").read_text()
 
 
+@pytest.mark.slow
 def test_select_the_states_of_one_hidden_variable(lacunet, files):
     options = ("--network", "net.bif", "--hidden", "H", "--states", "1:3", "--save", "out", *QUICK)
     ran = lacunet("select", "data.csv", *options)
@@ -196,6 +201,7 @@ def test_select_the_states_of_one_hidden_variable(lacunet, files):
     assert found["candidates"][2]["hidden"] == {"H": 3, "G": 2}
 
 
+@pytest.mark.slow
 def test_select_takes_the_hidden_variables_of_the_network(invoke, files):
     ran = invoke("select", "data.csv", "--network", "net.bif", "--states", "1,2", "--json", *QUICK)
     assert "note: 2 numbers of states of H, G in every combination: 4 networks." in ran.err
@@ -205,6 +211,7 @@ def test_select_takes_the_hidden_variables_of_the_network(invoke, files):
     assert ran.json["candidates"][1]["states"] == {"H": 1, "G": 2}
 
 
+@pytest.mark.slow
 def test_compare_structures(lacunet, files):
     model = example()
     network = model.network
@@ -232,6 +239,7 @@ def test_files_of_one_name_are_told_apart(invoke, files):
     assert list(found["posterior"]["bic"].values()) == pytest.approx([0.5, 0.5])
 
 
+@pytest.mark.slow
 def test_priors(invoke, files):
     def scores(*options):
         ran = invoke("fit", "data.csv", "--network", "net.bif", *options, "--json", *QUICK)
@@ -425,6 +433,7 @@ def test_tied_and_fixed_parameters_are_refused(refused, invoke, files, key):
     assert invoke("fit", "data.csv", "--network", "net.json", "--starts", 2).code == 0
 
 
+@pytest.mark.slow
 def test_a_clique_that_would_not_fit(refused, tmp_path):
     """Ten hidden variables of 20 states, each pair with a child: refused before it is made."""
     hidden = [Variable(f"h{i}", tuple(range(20)), hidden=True) for i in range(10)]
@@ -444,6 +453,7 @@ def test_a_clique_that_would_not_fit(refused, tmp_path):
     assert "unknown together" in refused("assign", "d.csv", "--model", "pairs.json", "-o", "o.csv")
 
 
+@pytest.mark.slow
 def test_mistakes_in_a_process(lacunet, files):
     for arguments, text in (
         (("fit", "data.csv", "--network", "plain.bif"), "error: the data have no columns 'H', 'G'"),

@@ -54,6 +54,7 @@ def width(line: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 140])
 def test_tables_fit_the_terminal(tmp_path, columns):
     options = ("--states", "1:6", "--starts", 8)
@@ -72,6 +73,7 @@ def test_tables_fit_the_terminal(tmp_path, columns):
     assert any(line.startswith("commute = public transport") for line in lines)
 
 
+@pytest.mark.slow
 def test_many_classes_are_shown_in_several_tables(tmp_path):
     options = ("--states", 9, "--starts", 2)
     raw = in_terminal(("fit", dataset_path("survey"), *options), tmp_path, 80)
@@ -81,6 +83,7 @@ def test_many_classes_are_shown_in_several_tables(tmp_path):
     assert all(any(f"class {k}" in line for line in lines) for k in range(1, 10))
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_error_message(tmp_path):
     options = ("--weights", "count", "--states", "1:2", "--json", "--save", "out")
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -94,6 +97,7 @@ def test_a_closed_pipe_is_no_error_message(tmp_path):
     assert (tmp_path / "out" / "selection.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 def test_a_full_disk_is_an_error(tmp_path):
     with FULL.open("w") as full:
@@ -104,6 +108,7 @@ def test_a_full_disk_is_an_error(tmp_path):
     assert said.decode() == "error: the result cannot be printed: No space left on device.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_interrupted_work_leaves_nothing(tmp_path, threads):
     model = api.random_model(6, 40, leaf_states=4, seed=1)

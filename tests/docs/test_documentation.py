@@ -12,6 +12,7 @@ PAGES = {str(page.relative_to(ROOT)): page for page in markdown_pages()}
 WITH_CODE = [name for name, page in PAGES.items() if any(statements(page))]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy")  # of itself, when it is imported
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_the_code_of_a_page_runs_and_prints_what_is_shown(name, tmp_path):

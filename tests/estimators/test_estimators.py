@@ -76,6 +76,7 @@ def kinds(holes):
 # Where the data come from makes no difference.
 
 
+@pytest.mark.slow
 def test_any_container_gives_the_same(holes, fitted):
     for name, X in kinds(holes).items():
         other = LatentClassModel(3, **QUICK).fit(X)
@@ -254,6 +255,7 @@ def test_not_fitted(method, holes):
         LatentClassModel().sample()
 
 
+@pytest.mark.slow
 def test_grid_search_finds_the_number_of_classes(holes):
     folds = KFold(4, shuffle=True, random_state=0)
     search = GridSearchCV(LatentClassModel(**QUICK), {"n_classes": [1, 2, 3]}, cv=folds)
@@ -467,6 +469,7 @@ def test_another_criterion(holes):
         selector.set_params(criterion="laplace").fit(holes)
 
 
+@pytest.mark.slow
 def test_a_choice_of_one_is_the_model_itself(fitted, holes):
     for average in (False, True):
         one = LatentClassSelector([3], average=average, **QUICK).fit(holes)
@@ -486,6 +489,7 @@ def averaged(few):
     return LatentClassSelector((1, 2, 3), average=True, **QUICK).fit(few)
 
 
+@pytest.mark.slow
 def test_averaged_densities_are_the_weighted_mixture(averaged, few):
     weights = averaged.posterior_
     assert min(weights.values()) > 0.01
@@ -531,6 +535,7 @@ def test_averaging_can_be_switched_after_fit(averaged, few):
 EDGES = [("f", "g"), ("f", "A"), ("f", "B"), ("f", "C"), ("g", "D"), ("g", "E"), ("A", "B")]
 
 
+@pytest.mark.slow
 def test_edges_make_a_network(holes):
     model = BayesianNetworkModel(EDGES, hidden={"f": 2, "g": 3}, **QUICK).fit(holes)
     assert model.predict(holes).shape == (len(holes), 2)
@@ -618,6 +623,7 @@ def test_columns_that_a_network_wants(holes, fitted):
         BayesianNetworkModel(fitted.model_.network).fit(holes.drop(columns="A"))
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_loaded_only_for_the_estimators():
     program = "import sys, lacunet, lacunet.api; print('sklearn' in sys.modules)"
     done = subprocess.run(

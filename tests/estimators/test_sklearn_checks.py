@@ -15,6 +15,8 @@ from sklearn.utils import estimator_checks as checks
 
 from lacunet import BayesianNetworkModel, LatentClassModel, LatentClassSelector
 
+pytestmark = pytest.mark.slow  # each takes a moment; there are hundreds
+
 FEW = {"n_init": 2, "unseen": "missing"}
 ESTIMATORS = [
     LatentClassModel(**FEW),

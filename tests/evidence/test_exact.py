@@ -150,7 +150,10 @@ TWO_CLASSES = {
 }
 
 
-@pytest.mark.parametrize("which", TWO_CLASSES)
+*SMALL, LARGE = TWO_CLASSES
+
+
+@pytest.mark.parametrize("which", [*SMALL, pytest.param(LARGE, marks=pytest.mark.slow)])
 def test_reference_tables_of_equal_rows(which):
     value, completions = TWO_CLASSES[which]
     found = exact_evidence(problem_for(equal_rows(*which), 2, alpha=1.0).problem)
@@ -158,6 +161,7 @@ def test_reference_tables_of_equal_rows(which):
     assert found.terms == completions
 
 
+@pytest.mark.slow
 def test_reference_of_the_myocardial_data():
     case = problem_for(load_dataset("myocardial"), 2, alpha=1.0)
     assert exact_evidence(case.problem).value == pytest.approx(-201.11966052667, abs=1e-10)
@@ -253,6 +257,7 @@ def test_a_wide_table_of_few_cases():
     assert found.terms == 2**12
 
 
+@pytest.mark.slow
 def test_one_row_with_very_many_cells():
     """A chain of 14 hidden variables, one case: its probability at the mean of the prior."""
     names = "ABCDEFGHIJKLMN"

@@ -47,10 +47,12 @@ def agree(problem, labellings, *, target=0.1):
     assert abs(found.value - truth.value) < 4 * found.stderr + 0.01
 
 
+@pytest.mark.slow
 def test_two_hidden_variables_change_places():
     agree(weighed(parents_of_all(2), [7, 5, 4, 3]), 2 * 2 * 2)
 
 
+@pytest.mark.slow
 def test_three_hidden_variables_change_places():
     agree(weighed(parents_of_all(3), [4, 3]), 2**3 * 6, target=0.15)
 

@@ -58,6 +58,7 @@ def annealed(problem, seed):
     return AnnealingRounds(problem, samples, seed, SERIAL, Clock(FIRST)).estimate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [particles, annealed])
 def test_estimates_and_their_errors_are_right(method):
     """Deviations in standard errors over many problems: neither too large nor too small.
@@ -94,6 +95,7 @@ def random_case(seed):
     return make(network, 5, missing=0.2, seed=seed, alpha=1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["usual", "cut"])
 @pytest.mark.parametrize("method", [particles, annealed])
 def test_random_networks(method, mode):
@@ -114,6 +116,7 @@ def test_random_networks(method, mode):
     assert (z**2).sum() < chi2.ppf(1 - 1e-4, len(z)) * 1.25
 
 
+@pytest.mark.slow
 def test_probabilities_of_all_data_sets_sum_to_one():
     """Two binary leaves, two classes, three cases: exactly, and by both samplers."""
     network = build("H>a H>b", {"H": 2, "a": 2, "b": 2}, "H")
@@ -137,6 +140,7 @@ def test_probabilities_of_all_data_sets_sum_to_one():
         assert square > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", range(4))
 def test_the_sandwich_encloses_the_truth(n):
     case = small(n, 3)  # exponents 1, as the parameters were drawn
@@ -148,6 +152,7 @@ def test_the_sandwich_encloses_the_truth(n):
     assert found.upper > found.lower - 4 * math.hypot(found.lower_stderr, found.upper_stderr)
 
 
+@pytest.mark.slow
 def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
     """E[1/w] = 1/Z when chains start from the posterior: averaged over many exact samples."""
     problem = make_case([2, 2, 2], 2, 8, seed=4, alpha=1.0).problem
@@ -183,6 +188,7 @@ SAMPLED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "k"), [(n, k) for n in SAMPLED for k in SAMPLED[n]])
 def test_published_data_as_computed_independently(name, k):
     """Long sampling runs, ± 0.01."""
@@ -200,6 +206,7 @@ def test_annealing_on_well_separated_classes(k):
     assert abs(found.value - SAMPLED["carcinoma"][k]) < 4 * found.stderr + 0.01
 
 
+@pytest.mark.slow
 def test_empty_classes_are_counted():
     """Four classes for data of two: annealing needs the occupancy identity to see the rest."""
     case = make_case([2, 2, 2], 4, 6, seed=1, alpha=1.0, true_classes=2)
@@ -243,6 +250,7 @@ def test_complete_data_is_bd(method):
     assert (found.verdict, found.stderr) == (Verdict.EXACT, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [Method.SMC, Method.AIS])
 def test_the_number_of_threads_changes_nothing(method):
     problem = make_case([2, 2, 3, 2], 3, 30, seed=2, alpha=1.0, missing=0.1).problem
@@ -255,6 +263,7 @@ def test_the_number_of_threads_changes_nothing(method):
     assert other.value != found[0].value
 
 
+@pytest.mark.slow
 def test_what_auto_chooses_does_not_depend_on_the_clock():
     problem = problem_for(load_dataset("carcinoma"), 4, alpha=1.0).problem
     found = []
@@ -265,6 +274,7 @@ def test_what_auto_chooses_does_not_depend_on_the_clock():
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_auto_takes_the_exact_sum_where_it_is_short():
     tiny = make_case([2, 2], 2, 6, alpha=1.0).problem
     assert measure(tiny).method is Method.EXACT
@@ -276,6 +286,7 @@ def test_auto_takes_the_exact_sum_where_it_is_short():
     assert found.one_labelling == pytest.approx(found.value - math.log(24))
 
 
+@pytest.mark.slow
 def test_two_methods_agree_on_a_network_with_two_hidden_variables():
     network = build("G>H G>a G>b H>c H>d", {"G": 2, "H": 2, "a": 2, "b": 2, "c": 2, "d": 2}, "GH")
     problem = make(network, 60, missing=0.1, seed=8, alpha=1.0).problem
@@ -297,6 +308,7 @@ def test_rows_without_any_value_change_nothing():
         assert abs(found.value - truth) < 4 * found.stderr
 
 
+@pytest.mark.slow
 def test_exponents_below_one_and_many_cases():
     """No maximum of the posterior to start from, or too many cases for particles."""
     codes = np.array([[0, 1], [1, 0], [0, 0], [1, 1]], dtype=np.int8)
@@ -312,6 +324,7 @@ def test_exponents_below_one_and_many_cases():
     assert math.isfinite(a.value)
 
 
+@pytest.mark.slow
 def test_used_classes_by_both_methods():
     problem = make_case([2] * 6, 3, 60, seed=3, alpha=1.0, true_classes=2).problem
     by = {m: measure(problem, m, Goal(0.05, 20.0)).used for m in (Method.SMC, Method.AIS)}

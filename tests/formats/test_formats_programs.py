@@ -48,6 +48,7 @@ def alarm():
         return file.read()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", PGMPY)
 def test_pgmpy_reads_our_files(ending, tmp_path):
     write_network(ordinary(), tmp_path / f"net{ending}")
@@ -116,6 +117,7 @@ def test_we_read_the_files_of_pyagrum(ending, tmp_path):
     np.testing.assert_allclose(back.network.layout.sum_k(back.theta), 1.0, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_table_of_several_parents_is_read_as_pgmpy_and_pyagrum_read_it(tmp_path):
     text = """network n {
 }
@@ -145,6 +147,7 @@ probability ( c | a, b ) {
     assert_alike(from_pyagrum(gum.loadBN(str(tmp_path / "net.bif"))), ours, 1e-7)  # float32
 
 
+@pytest.mark.slow
 def test_alarm():
     ours = bif.read(alarm())
     assert (len(ours.network.variables), ours.network.dimension) == (37, 509)

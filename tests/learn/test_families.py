@@ -191,6 +191,7 @@ def test_more_data_bring_laplace_and_csl_to_the_truth(name):
         assert score(at).value == pytest.approx(exact, abs=0.02)
 
 
+@pytest.mark.slow
 @each_family
 @pytest.mark.parametrize("method", [Method.SMC, Method.AIS])
 def test_measured_evidence_is_the_exact_sum(name, method):

@@ -219,6 +219,7 @@ def test_simulated_data_have_the_holes_and_the_size_of_the_real():
     assert drawn.codes.shape != other.codes.shape or (drawn.counts != other.counts).any()
 
 
+@pytest.mark.slow
 def test_the_bootstrap_of_the_binomial():
     problem = problem_for(load_dataset("values"), 1).problem
     fit = learn(problem, Options(estimate=Estimate.ML))
@@ -234,6 +235,7 @@ def test_the_bootstrap_of_the_binomial():
     assert "400 parametric bootstrap replicates" in found.method
 
 
+@pytest.mark.slow
 def test_the_bootstrap_agrees_with_the_hessian_and_keeps_labels_apart():
     """Well separated classes: a refit whose labels had moved would be off by the whole profile."""
     case = make_case([2] * 6, 2, 400, seed=8, alpha=1.1)

@@ -68,6 +68,7 @@ def test_the_default_schedule_ends_at_a_true_maximum(
     assert after.g == pytest.approx(fit.point.g, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_default_is_never_worse_than_the_paper_by_much_work():
     """The accelerated tail needs far fewer passes than EM for the same point."""
     case = make_case([3] * 8, 5, 1500, missing=0.15, seed=3, true_classes=3)
@@ -114,6 +115,7 @@ def test_paper_schedule_by_hand():
     assert fit.point.g == pytest.approx(best.g, rel=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", Schedule)
 def test_same_seed_same_numbers_for_any_number_of_threads(schedule):
     case = make_case([2] * 10, 4, 300, missing=0.1, seed=5)

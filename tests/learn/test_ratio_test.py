@@ -18,6 +18,7 @@ def options(starts=4, seed=0):
     return Options(estimate=Estimate.ML, starts=starts, seed=seed)
 
 
+@pytest.mark.slow
 def test_it_holds_its_level():
     """Where one class is true, p is uniform on 0.1, 0.2, ..., 1, as far as 60 tests can tell."""
     tests = 60
@@ -34,6 +35,7 @@ def test_it_holds_its_level():
     assert kstest(p_values - jitter, "uniform").pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_it_finds_classes_that_are_there():
     problem = problem_for(load_dataset("values"), 1).problem
     found = ratio_test(problem, with_classes(problem, 2), 0, options(), 39)
@@ -45,6 +47,7 @@ def test_it_finds_classes_that_are_there():
     assert "the data ask for 2 or more" in str(found)
 
 
+@pytest.mark.slow
 def test_statistics_are_those_of_the_fits():
     problem = problem_for(load_dataset("values"), 2).problem
     wider = with_classes(problem, 3)
@@ -56,6 +59,7 @@ def test_statistics_are_those_of_the_fits():
     assert "No evidence against 2 states" in str(found)
 
 
+@pytest.mark.slow
 def test_seeds_threads_and_the_early_stop():
     problem = problem_for(load_dataset("values"), 2).problem
     wider = with_classes(problem, 3)
@@ -75,6 +79,7 @@ def test_seeds_threads_and_the_early_stop():
     assert (other.replicates != whole.replicates[:4]).any()
 
 
+@pytest.mark.slow
 def test_progress_ends_at_the_end():
     problem = problem_for(load_dataset("values"), 1).problem
     events = []

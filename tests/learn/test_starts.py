@@ -187,6 +187,7 @@ def random_only(problem, estimate=Estimate.MAP, starts=64):
     return max(c.point.g for c in climbs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_where_random_starts_fail_the_data_show_the_way(missing):
     problem, truth = hard_case(missing=missing)
@@ -199,6 +200,7 @@ def test_where_random_starts_fail_the_data_show_the_way(missing):
     assert further <= 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [CLASSES, BETWEEN, TWO, TREE, HOLES])
 @pytest.mark.parametrize("estimate", Estimate)
 def test_each_schedule_keeps_its_promise(network, estimate):
@@ -217,6 +219,7 @@ def test_each_schedule_keeps_its_promise(network, estimate):
     assert not is_better(mass(objective, default.point), mass(objective, fits[Schedule.MASS].point))
 
 
+@pytest.mark.slow
 def test_a_narrow_peak_is_not_where_the_mass_is():
     """Leaves of many states: the highest peak gives a few rows a class of their own."""
     case = make_case([5] * 12, 6, 150, seed=5)
@@ -229,6 +232,7 @@ def test_a_narrow_peak_is_not_where_the_mass_is():
     assert around > less + 1
 
 
+@pytest.mark.slow
 def test_mass_is_that_of_a_model_with_all_its_states():
     """Two classes in the data, six in the model: with four of them empty more mass lies around."""
     case = make_case([2] * 12, 6, 300, seed=3, true_classes=2)
@@ -251,6 +255,7 @@ def test_mass_is_that_of_a_model_with_all_its_states():
     assert not any(flag.kind is Kind.EMPTY_CLASS for flag in fit.flags)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", FURTHER)
 def test_small_and_odd_problems(schedule):
     one = learn(make_case([2, 3], 1, 30).problem, Options(schedule=schedule))

@@ -17,6 +17,8 @@ from lacunet.paper.published import TABLE1, TABLE2
 from lacunet.paper.reproduce import reproduce
 from lacunet.settings import Settings
 
+pytestmark = pytest.mark.slow  # most look at one run, which takes long
+
 TINY = Design(
     figures={
         1: ((3, 2, 40), (4, 2, 40), (5, 2, 40), (6, 2, 40)),

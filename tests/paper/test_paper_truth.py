@@ -10,6 +10,8 @@ from lacunet.paper.truth import comparison_tables as tables
 from lacunet.paper.truth.study import study
 from lacunet.settings import Settings
 
+pytestmark = pytest.mark.slow  # most look at one study, which takes long
+
 QUICK = Settings(starts=4, threads=1, target=0.3, budget=5.0)
 HOW = {"datasets": 1, "design": TINY, "settings": QUICK}
 

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from report_cases import EVIL, EVIL_STATES
 
+pytestmark = pytest.mark.slow  # a browser starts, and loads every page
+
 BROWSER = Path(__file__).with_name("browser.py")
 PHONE, DESK = 390, 1100
 SHOWN = ("survey", "evil", "failed", "nothing", "wide", "compare")

@@ -209,6 +209,7 @@ def test_python_call_is_given_where_no_command_was(read):
     assert "network=network, hidden=['health', 'wealth']" in read["sizes"].text
 
 
+@pytest.mark.slow
 def test_huge_tables_make_small_pages(tmp_path):
     model = api.random_model(9, 220, leaf_states=6, seed=1)
     table = api.simulate(model, 60, seed=1, missing_rate=0.1)

@@ -116,6 +116,7 @@ def test_profiles_of_a_network(selections):
         plots.plot_profiles(model, hidden="age")
 
 
+@pytest.mark.slow
 def test_trace():
     table = load_dataset("carcinoma")
     fit = api.fit(table, 3, starts=8, threads=1)

@@ -3,6 +3,7 @@
 import shlex
 import sys
 
+import pytest
 from typer.testing import CliRunner
 
 from lacunet import api, dataset_path, load_dataset, write_model
@@ -16,6 +17,7 @@ def run(monkeypatch, folder, *arguments):
     return CliRunner().invoke(app, given, catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_select_writes_a_report(monkeypatch, tmp_path):
     given = ("select", dataset_path("carcinoma"), "--weights", "count", "--states", "1:2")
     given = (*given, "--starts", "2", "--report", "a report.html")
@@ -28,6 +30,7 @@ def test_select_writes_a_report(monkeypatch, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["a report.html"]
 
 
+@pytest.mark.slow
 def test_compare_writes_a_report(monkeypatch, tmp_path):
     table = load_dataset("carcinoma")
     for k in (1, 2):

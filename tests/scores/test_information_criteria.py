@@ -163,6 +163,7 @@ def coin_by_quadrature():
     return float(np.sum(tempered * log_lik) / tempered.sum())
 
 
+@pytest.mark.slow
 def test_wbic_is_the_mean_over_the_tempered_posterior():
     """By quadrature; and over seeds its errors are as large as it says."""
     truth = coin_by_quadrature()
@@ -175,6 +176,7 @@ def test_wbic_is_the_mean_over_the_tempered_posterior():
     assert abs(np.mean([e.value for e in found]) - truth) < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 4.0])
 def test_wbic_of_complete_data_has_a_closed_form_that_sampling_agrees_with(alpha):
     """The same data with a hidden variable that changes nothing: one state would be known."""

@@ -93,6 +93,7 @@ EVIDENCE = {
 NEAR = {"carcinoma": 0.7, "myocardial": 0.7, "values": 1.2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVIDENCE)
 def test_csl_with_occupancy_is_near_the_sampled_evidence(name):
     """Every number of classes, those too many as well; and never above it by more than noise."""
@@ -101,6 +102,7 @@ def test_csl_with_occupancy_is_near_the_sampled_evidence(name):
         assert truth - NEAR[name] < found.value < truth + 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", [VB, CS], ids=lambda s: s.name)
 def test_bounds_with_occupancy_do_not_fall_for_classes_too_many(score):
     """p(D|k+1) ≥ k/(k+N) p(D|k) for a = 1; these can only lose what bounds lose."""
@@ -208,6 +210,7 @@ def test_a_prior_that_depends_on_the_classes_shares_nothing():
     assert set(with_classes(problem, 2).alpha) == {8.0, 4.0}
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing():
     names = "csl,csl-occupied,vb-occupied,cs-occupied,sbic"
     one, three = (selected(names, threads=threads) for threads in (1, 3))
@@ -228,6 +231,7 @@ def test_alone_a_score_fits_by_itself():
     assert CS(alone).value == pytest.approx(together.scores["cs-occupied"].value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_labellings_are_not_added_twice():
     found = selected("csl-occupied,csl")
     assert found.posterior("csl-occupied", Labellings.ALL) == found.posterior("csl-occupied")

@@ -237,6 +237,7 @@ def test_laplace_approaches_the_exact_value_as_data_grow():
     assert errors[2] * 5000 == pytest.approx(errors[1] * 500, rel=0.3)
 
 
+@pytest.mark.slow
 def test_laplace_says_when_it_cannot_be_trusted():
     case = make_case([2] * 4, 2, 100, seed=1)
     somewhere = LAPLACE(at(case))
@@ -302,6 +303,7 @@ def compare(before, after):
             assert not math.isfinite(after[name])
 
 
+@pytest.mark.slow
 @given(cases(max_rows=20, max_classes=3))
 def test_weight_two_is_the_row_twice(case):
     doubled = Table.from_codes(case.table.codes, case.table.columns, 2 * case.table.counts)

@@ -74,6 +74,7 @@ def test_one_row_with_holes_is_exact(case, seed):
         np.testing.assert_allclose(passes.seen + passes.each, truth, atol=1e-10)
 
 
+@pytest.mark.slow
 @examples(20)
 @given(network_cases(max_variables=4, max_rows=5, whole=True))
 def test_imputation_is_unbiased(case):
@@ -118,6 +119,7 @@ EVIDENCE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", EVIDENCE)
 def test_reference_evidences(which):
     """The average of 400 orders; one order is ten nats lower, give or take ten."""
@@ -130,6 +132,7 @@ def test_reference_evidences(which):
     assert drawn.value == pytest.approx(EVIDENCE[which], abs=5 * drawn.stderr + 0.01)
 
 
+@pytest.mark.slow
 def test_the_score_shows_how_orders_differ():
     problem = problem_for(load_dataset("values"), 2, alpha=1.0).problem
     at = ScoreInput(problem, np.full(problem.layout.size, 0.5))

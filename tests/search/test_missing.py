@@ -81,6 +81,7 @@ def test_at_random_is_the_usual_reading_and_a_closed_form():
     assert found == pytest.approx(usual, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_scores_of_the_readings_are_close_to_the_exact_bayes_factor():
     network = structure(TINY, 2)
     masked, masks = with_masks(TINY)
@@ -152,6 +153,7 @@ def test_it_finds_the_column_whose_holes_go_with_the_classes():
     assert "No data can tell whether a cell is missing because of the very value" in text
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_threads():
     from lacunet.executor import on_threads
 

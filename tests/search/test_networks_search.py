@@ -70,6 +70,7 @@ def one(truth, table):
     return api.select(table, range(1, 4), network=truth, hidden=["H"], **QUICK)
 
 
+@pytest.mark.slow
 def test_the_size_of_one_hidden_variable(one):
     assert [c.label for c in one.candidates] == [1, 2, 3]
     assert one.states == 2
@@ -84,6 +85,7 @@ def test_the_size_of_one_hidden_variable(one):
     assert "\np(G)\n" in text
 
 
+@pytest.mark.slow
 def test_documents_of_numbers_of_states(one, tmp_path):
     found = selection_document(one)
     assert found["states"] == 2
@@ -129,6 +131,7 @@ def test_a_grid_of_two(truth, table, tmp_path):
     assert weighed.states == "H=2, G=1"
 
 
+@pytest.mark.slow
 def test_a_latent_class_model_is_one_case_of_it():
     """The same graph, said as a network: the same numbers."""
     data = lacunet.load_dataset("carcinoma")

@@ -24,6 +24,7 @@ def carcinoma():
     return select_states(load_dataset("carcinoma"), range(1, 5), options=Options(starts=16))
 
 
+@pytest.mark.slow
 def test_the_known_answer(carcinoma):
     assert carcinoma.states == 3
     assert carcinoma.best.states == 3
@@ -66,6 +67,7 @@ def test_a_prior_over_the_number_of_states():
             select_states(table, [1, 2, 3], prior=bad)
 
 
+@pytest.mark.slow
 def test_candidates_are_the_same_for_any_number_of_threads(carcinoma):
     with on_threads(3) as executor:
         other = select_states(
@@ -117,6 +119,7 @@ def test_a_score_without_value_is_never_chosen():
     assert math.isnan(posterior({1: math.nan})[1])
 
 
+@pytest.mark.slow
 def test_curves_sharpen_and_bic_is_no_larger_than_laplace():
     """Two of the paper's findings on one seed: n = 16, c = 4, N = 100 and 800."""
     from lacunet.api import random_model
