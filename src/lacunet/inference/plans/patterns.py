@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
 class PatternPlan(Plan):
     """Rows as sums of patterns, patterns as sums of blocks of a flat vector."""
 
+    pace: ClassVar[float] = 0.25
     variable: int  # the hidden one
     cells: int  # K, its states
     positions: IntArray  # (B,) where each block of K numbers starts in a flat vector
@@ -90,7 +91,7 @@ class PatternPlan(Plan):
         else:
             one = partial(_expect_rows, table, self.index, self.counts)
             parts, values = zip(*executor.map(one, self.pieces), strict=True)
-            expected, log_lik = np.sum(parts, axis=0), math.fsum(values)
+            expected, log_lik = sum(parts[1:], parts[0]), math.fsum(values)
         self._spread(expected, out)
         return log_lik
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,16 +23,16 @@ from lacunet.inference.kernels.taking_in import Swarm
 
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
 
-# An E step over more cells than this takes some ten milliseconds: its components are then done in
-# pieces, side by side. Where it is cut depends on the data alone, and pieces are added in order, so
-# that sums do not depend on the number of threads.
-LONG = 1 << 21
-PIECE = 1 << 20
+# An E step that takes longer is done in pieces, side by side; a piece must be worth its own table.
+# Where it is cut depends on the data alone, and pieces are added in order, so that sums do not
+# depend on the number of threads.
+LONG = 15e6  # nanoseconds, about
+PIECE = 7.5e6
 
 
-def pieces(touched: FloatArray) -> list[slice]:
-    """Cut components, by the cells that each touches, into runs to be done side by side."""
-    ends = np.cumsum(touched)
+def pieces(nanoseconds: FloatArray) -> list[slice]:
+    """Cut components, by the time that each takes, into runs to be done side by side."""
+    ends = np.cumsum(nanoseconds)
     total = float(ends[-1]) if len(ends) else 0.0
     if total <= LONG:
         return [slice(0, len(ends))]
@@ -59,6 +59,7 @@ class Choice:
 class Plan(ABC):
     """Distinct components of one shape, m of them."""
 
+    pace: ClassVar[float] = 1.0  # nanoseconds for a cell that is touched, about
     counts: FloatArray  # (m,) how often each stands in the data
     rows: Rows | None  # where they come from, if that was to be kept
 
@@ -74,7 +75,7 @@ class Plan(ABC):
     @cached_property
     def pieces(self) -> list[slice]:
         """Runs of components that may be done side by side."""
-        return pieces(self.touched())
+        return pieces(self.touched() * self.pace)
 
     def expect(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL

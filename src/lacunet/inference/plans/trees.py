@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Shape:
 class TreePlan(Plan):
     """All components that are no single column of hidden cells."""
 
+    pace: ClassVar[float] = 14.0
     arrays: trees.TreeArrays
     shapes: tuple[Shape, ...]  # of each kind
     counts: FloatArray
