@@ -305,8 +305,8 @@ def test_many_cases_drawn_at_once(mode, network):
     drawn = np.tile(components.seen, (MANY, 1))
     for plan in components.plans:
         plan.draw(x, plan.counts, rng, drawn)
-    same = np.zeros_like(drawn[:40])
-    enumeration.draw(x[:40], case.counts, rng, same)
+    same = np.zeros_like(drawn[:20])
+    enumeration.draw(x[:20], case.counts, rng, same)
     covariance = enumeration.covariance(x[0])
     N = np.zeros((1, case.layout.size))
     enumeration.expect(x[:1], N)
@@ -374,11 +374,11 @@ def test_weights_of_particles_agree_over_many_cases(mode, network):
         rows = RowByRow(case)
     (enumeration,) = enumerated(case.problem).components.plans
     layout, A = case.layout, exponents(case)
-    ours = swarm_of(np.tile(A, (4 * MANY, 1)), layout)
+    ours = swarm_of(np.tile(A, (MANY, 1)), layout)
     rng = np.random.default_rng(8)
     for row in range(len(case.codes)):
         rows.take_in(row, ours, rng)
-    theirs = swarm_of(np.tile(A, (MANY, 1)), layout)
+    theirs = swarm_of(np.tile(A, (MANY // 2, 1)), layout)
     enumeration.take_in(np.arange(len(case.codes)), theirs, 0.0, rng)
     top = ours.log_weights.max()
     w, v = (np.exp(swarm.log_weights - top) for swarm in (ours, theirs))
@@ -409,7 +409,7 @@ def test_a_pass_over_cases(mode, case):
 @modes
 @networks
 def test_a_pass_that_draws(mode, network):
-    case = make(network, 3, missing=0.2, seed=9)
+    case = make(network, 2, missing=0.2, seed=9)
     with engine(mode):
         rows = RowByRow(case)
     (enumeration,) = enumerated(case.problem).components.plans
@@ -418,7 +418,7 @@ def test_a_pass_that_draws(mode, network):
     for row, cells in enumerate(enumeration.cells):
         log_z, p = conditional(mean, cells)
         drawn = []
-        for _ in range(MANY):
+        for _ in range(MANY // 2):
             beliefs = beliefs_of(eta, case.layout)
             assert rows.pass_over(row, 9, beliefs, rng) == pytest.approx(log_z, abs=1e-10)
             drawn.append(np.round(beliefs.eta - eta, 9))

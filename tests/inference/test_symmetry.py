@@ -53,7 +53,7 @@ def test_all_relabellings_are_counted(name, alpha):
 
 
 @pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("references", [1, 3])
+@pytest.mark.parametrize("references", [1, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_relabelling_has_one_home(name, references):
     problem = make(ALL[name], 6, alpha=1.0).problem
     rng = np.random.default_rng(0)

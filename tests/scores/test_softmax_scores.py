@@ -143,6 +143,7 @@ def test_csl_and_laplace_lose_their_difference_as_data_grow_and_cs_does_not():
     assert lost[2] == pytest.approx(lost[1], rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", BOTH, ids=lambda s: s.name)
 @pytest.mark.parametrize("alpha", [0.05, 0.5, 1.0, 3.0])
 def test_every_prior_has_a_mode(score, alpha):
@@ -178,6 +179,7 @@ def test_names_and_orders_do_not_matter(score):
     assert score(ScoreInput(other, model.theta)).value == pytest.approx(wanted, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8, 28))
 def test_both_stay_near_the_evidence_of_a_handful_of_rows(seed):
     """They see one labelling of two, or both where these overlap, and four rows are no N → ∞.
