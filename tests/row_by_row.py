@@ -1,0 +1,82 @@
+"""Any plans of a problem, asked for one row at a time, as the enumeration plan is."""
+
+import numpy as np
+
+from lacunet.inference.kernels.one_pass import Beliefs
+from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.inference.plans.builder import Builder
+from problems import build
+
+NETWORKS = {
+    "latent class": build("H>a H>b H>c", {"H": 3, "a": 2, "b": 3, "c": 2}, "H"),
+    "two hidden": build("G>a H>a H>b G>c", {"G": 2, "H": 3, "a": 2, "b": 2, "c": 3}, "GH"),
+    "chain": build("P>Q Q>R P>a Q>b R>c", {"P": 3, "Q": 3, "R": 2, "a": 2, "b": 2, "c": 2}, "PQR"),
+    "holes only": build("a>b a>c b>d c>d", {"a": 2, "b": 3, "c": 2, "d": 2}),
+}
+
+
+class RowByRow:
+    """The plans of a problem, asked for one row at a time, with what the row shows whole."""
+
+    def __init__(self, case):
+        builder = Builder(case.network, case.codes, case.counts, keep_rows=True)
+        self.plans = builder.build().plans
+        self.seen = [[] for _ in case.codes]
+        for collector in builder.collectors:
+            for row, position in zip(*builder.seen_whole(collector), strict=True):
+                self.seen[row].append(position)
+
+    def components(self, row):
+        """Its components, by plan."""
+        for plan in self.plans:
+            yield plan, plan.rows.component[plan.rows.rows == row]
+
+    def draw(self, row, log_weights, rng):
+        N = np.zeros_like(log_weights)
+        N[:, self.seen[row]] += 1.0
+        for plan, which in self.components(row):
+            counts = np.bincount(which, minlength=len(plan.counts)).astype(float)
+            plan.draw(log_weights, counts, rng, N)
+        return N
+
+    def take_in(self, row, swarm, rng):
+        seen = self.seen[row]
+        A, A_ij, log_weights, ij = swarm
+        log_weights += np.log(A[:, seen] / A_ij[:, ij[seen]]).sum(axis=1)
+        A[:, seen] += 1.0
+        A_ij[:, ij[seen]] += 1.0
+        for plan, which in self.components(row):
+            assert plan.take_in(which, swarm, 0.0, rng) == len(which)
+
+    def pass_over(self, row, drawn, beliefs, rng):
+        seen = self.seen[row]
+        total = beliefs.log_mean[seen].sum()
+        for plan, which in self.components(row):
+            total += plan.pass_over(which, drawn, beliefs, rng)
+        beliefs.eta[seen] += 1.0
+        beliefs.total[:] = np.bincount(beliefs.ij, beliefs.eta)
+        beliefs.log_mean[:] = np.log(beliefs.eta / beliefs.total[beliefs.ij])
+        return total
+
+
+def beliefs_of(eta, layout):
+    """Dirichlets with these exponents."""
+    listed = np.argsort(layout.ij, kind="stable")
+    starts = np.searchsorted(layout.ij[listed], np.arange(layout.configurations + 1))
+    q = layout.configurations
+    return Beliefs(
+        eta.copy(),
+        layout.sum_k(eta),
+        np.log(eta / layout.spread(layout.sum_k(eta))),
+        layout.ij,
+        starts.astype(np.int64),
+        listed,
+        np.zeros(layout.size),
+        np.empty(q, dtype=np.int64),
+        np.zeros(q, dtype=np.bool_),
+    )
+
+
+def swarm_of(A, layout):
+    sums = np.array([layout.sum_k(x) for x in A])
+    return Swarm(A.copy(), sums, np.zeros(len(A)), layout.ij)
