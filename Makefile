@@ -13,9 +13,9 @@ demo: $(VENV)/.installed
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest src/lacunet tests
 
-# While you work, within a minute: no slow tests, a tenth of the random examples; the lower layers
+# While you work, within a minute: no slow tests, few random examples; the lower layers
 # beside all the rest.
-LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores
+LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/search
 QUICK := -q -m "not slow" --hypothesis-profile=quick
 
 quick: $(VENV)/.dev

@@ -2,10 +2,10 @@
 
 from hypothesis import settings
 
-EXAMPLES = {"lacunet": 60, "quick": 6}  # of a test that asks for nothing, by profile
+EXAMPLES = {"lacunet": 60, "quick": 4}  # of a test that asks for nothing, by profile
 
 
 def examples(number, **how):
-    """Settings with so many examples; with a tenth of them, at least three, in `make quick`."""
+    """Settings with so many examples; in `make quick` with a few of them, at least three."""
     share = settings.default.max_examples / EXAMPLES["lacunet"]
     return settings(max_examples=max(3, round(number * share)), **how)
