@@ -20,7 +20,7 @@ def _joined(
     """Put the answers of all segments at their places; where there is only one, it is all."""
     only = layout.only
     if only is not None:
-        answer: FloatArray = getattr(only.family, method.__name__)(*vectors, at=only, **how)
+        answer: FloatArray = getattr(only.family, method.__name__)(*vectors, only, **how)
         return answer
     whole = np.empty((*vectors[0].shape[:-1], layout.size) if vectors else layout.size)
     for s in layout.segments:
@@ -33,7 +33,7 @@ def _total(layout: Layout, method: Callable[..., Any], *vectors: FloatArray) -> 
     """Add the answers of all segments."""
     only = layout.only
     if only is not None:
-        return getattr(only.family, method.__name__)(*vectors, at=only)
+        return getattr(only.family, method.__name__)(*vectors, only)
     return sum(
         getattr(s.family, method.__name__)(*(x[..., s.where] for x in vectors), at=s)
         for s in layout.segments

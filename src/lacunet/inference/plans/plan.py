@@ -159,4 +159,7 @@ class Components:
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
         """Add the expected counts of all components to `out`, (cells,); their log-likelihood."""
-        return sum((plan.expect_one(log_weights, out, executor) for plan in self.plans), 0.0)
+        log_lik = 0.0
+        for plan in self.plans:
+            log_lik += plan.expect_one(log_weights, out, executor)
+        return log_lik
