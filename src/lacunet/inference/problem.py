@@ -54,14 +54,9 @@ class Problem:
     @cached_property
     def log_base(self) -> float:
         """Log h(x) of all values that were seen: what no parameter moves. Categories have none."""
-        total = 0.0
-        for column, i in enumerate(self.network.observed):
-            v = self.network.variables[i]
-            codes = self.codes[:, column]
-            if not v.family.tabular:
-                told = codes >= 0
-                total += float(self.counts[told] @ v.family.log_base(v.states)[codes[told]])
-        return total
+        if self.layout.tabular:
+            return 0.0
+        return float(self.counts @ self.network.log_base(self.codes))
 
     @cached_property
     def prior(self) -> FloatArray:
@@ -81,7 +76,7 @@ class Problem:
 
     @cached_property
     def filled(self) -> Components:
-        """The components with missing children filled in (see `components.Builder`)."""
+        """The components with missing children filled in (see `plans.builder`)."""
         return Builder(self.network, self.codes, self.counts, fill=True).build()
 
 

@@ -12,7 +12,7 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 from scipy.sparse import csr_array
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.layout import Layout
@@ -106,6 +106,16 @@ class Network:
             values.append(np.broadcast_to(T[value, place], at.shape).reshape(-1))
         where = (np.concatenate(rows), np.concatenate([c.reshape(-1) for c in columns]))
         return csr_array((np.concatenate(values), where), (self.cells.size, self.layout.size))
+
+    def log_base(self, codes: CodeArray) -> FloatArray:
+        """Log h(x) of what each row shows, (rows,): what no parameter moves; 0 for categories."""
+        total = np.zeros(len(codes))
+        for column, i in enumerate(self.observed):
+            v = self.variables[i]
+            if not v.family.tabular:
+                told = codes[:, column] >= 0
+                total[told] += v.family.log_base(v.states)[codes[told, column]]
+        return total
 
     def to_cells(self, natural: FloatArray) -> FloatArray:
         """Log weight of every cell, T(x) · η: (..., size) → (..., cells)."""

@@ -20,9 +20,9 @@ class Question:
     """Groups of variables in question, and rows taken apart for them: to be asked at any θ."""
 
     def __init__(self, network: Network, codes: CodeArray, groups: Sequence[Sequence[int]]) -> None:
-        self.network, self.layout = network, _with_watchers(network, groups).cells
+        asked = _with_watchers(network, groups)
         watched = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
-        self.rows = ByRow(_with_watchers(network, groups), watched)
+        self.network, self.layout, self.rows = network, asked.cells, ByRow(asked, watched)
 
     def __call__(self, theta: FloatArray) -> list[FloatArray]:
         """Give the joint posterior of each group in each row."""

@@ -119,18 +119,12 @@ class PatternPlan(Plan):
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
         drawing.draw_patterns(self.arrays, counts, log_weights, rng, out)
 
-    def hidden_posterior(self, log_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log-likelihood of each row, (m,), and its posterior over the cells, (m, W); padding 0."""
-        log_z, posterior = np.empty(len(self.index)), np.empty((len(self.index), self.width))
-        kernels.posterior_rows(
-            self.table(log_weights, padding=-np.inf), self.index, posterior, log_z
-        )
-        return log_z, posterior
-
     def posterior(
         self, log_weights: FloatArray, first: int, last: int
     ) -> tuple[FloatArray, FloatArray]:
-        log_z, posterior = self.hidden_posterior(log_weights)
+        log_z, posterior = np.empty(len(self.index)), np.empty((len(self.index), self.width))
+        table = self.table(log_weights, padding=-np.inf)
+        kernels.posterior_rows(table, self.index, posterior, log_z)
         N = np.zeros((len(log_z), last - first))
         if N.size:
             kernels.put_posteriors(self.arrays, posterior, first, N)
