@@ -1,0 +1,67 @@
+"""From sums over partitions into m blocks, Z_m, to the evidence of k classes and back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from lacunet.arrays import FloatArray
+from lacunet.model.families.categorical import log_rising
+
+LEAST_SHARE = 1e-3  # of p(D|k) that partitions into k blocks are taken to have, at a guess
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """Which numbers of classes are asked for, and what their evidence is made of."""
+
+    numbers: tuple[int, ...]  # (K,) k, rising
+    a: float  # exponent of each class weight
+    cases: float  # N: those that show anything
+    first: int  # the smallest number of blocks, m
+    last: int  # and the largest
+
+    @property
+    def blocks(self) -> FloatArray:
+        """Every number of blocks, (M,)."""
+        return np.arange(self.first, self.last + 1, dtype=np.float64)
+
+    def log_factors(self) -> FloatArray:
+        """Log of Γ(ka)/Γ(ka + N) · k!/(k − m)!, (K, M); −inf where m > k."""
+        k, m = np.array(self.numbers, dtype=np.float64)[:, None], self.blocks[None, :]
+        choices = gammaln(k + 1) - gammaln(np.maximum(k - m, 0) + 1)
+        return np.where(m <= k, choices - log_rising(k * self.a, self.cases), -np.inf)
+
+    def log_evidence(self, log_z: FloatArray) -> FloatArray:
+        """Log p(D|k), given log Z_m: (..., M) → (..., K)."""
+        return np.asarray(logsumexp(self.log_factors() + log_z[..., None, :], axis=-1))
+
+    def shares(self, log_z: FloatArray) -> FloatArray:
+        """Posterior of the number of blocks, all numbers of classes being as likely, (M,)."""
+        parts = logsumexp(self.log_factors() + log_z, axis=0)
+        return np.asarray(np.exp(parts - logsumexp(parts)))
+
+
+def guess_levels(occupancy: Occupancy, guesses: Mapping[int, float]) -> FloatArray:
+    """Log Z_m by guesses of log p(D|k), (M,); numbers without one are like their neighbours.
+
+    The part of p(D|k) that fewer blocks do not explain is that of k blocks. Guesses that contradict
+    each other leave it a small part.
+    """
+    known = sorted(guesses)
+    log_z = np.zeros(len(occupancy.blocks))
+    for n, m in enumerate(occupancy.blocks):
+        value = float(np.interp(m, known, [guesses[k] for k in known])) if known else 0.0
+        here = Occupancy((int(m),), occupancy.a, occupancy.cases, occupancy.first, int(m))
+        factors = here.log_factors()[0]
+        rest = logsumexp(factors[:n] + log_z[:n]) if n else -np.inf
+        explained = min(float(np.exp(rest - value)), 1.0 - LEAST_SHARE)
+        log_z[n] = value + np.log1p(-explained) - factors[n]
+    return log_z
+
+
+def with_uniform_prior(log_evidence: FloatArray) -> FloatArray:
+    """Posterior of candidates that were equally likely before, (..., K)."""
+    top = logsumexp(log_evidence, axis=-1, keepdims=True)
+    return np.asarray(np.exp(log_evidence - top))
