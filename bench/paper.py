@@ -16,9 +16,9 @@ from bench.timing import clock
 from lacunet.data.table import Table
 from lacunet.executor import SERIAL, on_threads
 from lacunet.model.sampling import sample_codes
-from lacunet.paper.design import EPSILON, PAPER
-from lacunet.paper.experiments import Experimenter, run_all
-from lacunet.paper.ledger import Ledger
+from lacunet.paper.design import EPSILON, PAPER, Task
+from lacunet.paper.experiments import Experimenter, work_of
+from lacunet.paper.ledger import Ledger, run_all
 from lacunet.search.families import CompleteCounts, FamilyScores
 from lacunet.search.greedy import GreedySearch, learn_structure
 
@@ -44,8 +44,8 @@ def _fits(quick: bool) -> Line:
     experimenter = Experimenter(PAPER, seed=0, starts=64)
     experimenter.run(SERIAL, todo[0])
     with TemporaryDirectory() as folder, on_threads(2) as executor:
-        ledger = Ledger(Path(folder) / "results.jsonl", {})
-        elapsed = clock(lambda: run_all(todo, experimenter, ledger, executor))
+        ledger = Ledger(Path(folder) / "results.jsonl", {}, Task)
+        elapsed = clock(lambda: run_all(todo, work_of(experimenter, executor), ledger, executor))
     title = f"the paper's fits with all five scores, two threads: {len(todo)} fits"
     return within("p", title, elapsed, None if quick else FITS_AT_MOST, fits=len(todo))
 

@@ -20,8 +20,8 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.paper.design import PAPER, Task
-from lacunet.paper.experiments import Experimenter, run_all
-from lacunet.paper.ledger import Ledger
+from lacunet.paper.experiments import Experimenter, work_of
+from lacunet.paper.ledger import Ledger, run_all
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scoring.evaluation import score_at
 from lacunet.search.calibration import measure_candidates
@@ -222,8 +222,8 @@ def test_the_papers_experiments(tmp_path):
     design = replace(PAPER, reality_states=(1, 2))
 
     def work(executor):
-        ledger = Ledger(tmp_path / f"{type(executor).__name__}.jsonl", {})
-        run_all(tasks, Experimenter(design, 0, 4), ledger, executor)
+        ledger = Ledger(tmp_path / f"{type(executor).__name__}.jsonl", {}, Task)
+        run_all(tasks, work_of(Experimenter(design, 0, 4), executor), ledger, executor)
         return [
             {name: x for name, x in record.items() if name != "seconds"}
             for record in (ledger.records[task] for task in tasks)

@@ -187,10 +187,10 @@ def test_the_papers_findings_on_one_seed():
 
 
 def test_a_ledger_line_is_on_disk_at_once(tmp_path):
-    ledger = Ledger(tmp_path / "r.jsonl", {"seed": 0})
+    ledger = Ledger(tmp_path / "r.jsonl", {"seed": 0}, Task)
     task = Task("fit", 3, 2, 40, 0, 0, 2, 0.01)
     assert task not in ledger
     ledger.add({**vars(task), "scores": {}})
     assert task in ledger
     assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[1])["states"] == 2
-    assert task in Ledger(tmp_path / "r.jsonl", {"seed": 0})
+    assert task in Ledger(tmp_path / "r.jsonl", {"seed": 0}, Task)

@@ -1,23 +1,35 @@
-"""`lacunet paper`: CH96 repeated."""
+"""`lacunet paper`: CH96 repeated, and what it left open."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say, show
+from lacunet.cli.parsing import split
+from lacunet.errors import OptionError
+from lacunet.paper.calibration.study import calibrate
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
 from lacunet.paper.truth.study import study
 
+DATASETS = 5  # of each model, where nothing else is said
+
 
 @command
-@o.options_after(study, truth=("target", "budget", "seed", "threads", "json"))
+@o.options_after(study, cells=("target", "budget", "seed", "threads", "json"))
 def paper(
     asked: o.Asked,
     out: Annotated[Path, o.option("Folder for figures, tables, results and the page.")],
     models: Annotated[int, typer.Option(help="Random models of each experiment.")] = 1,
-    datasets: Annotated[int, typer.Option(help="Data sets of each model.")] = 5,
+    datasets: Annotated[
+        int | None,
+        o.option(
+            f"Data sets of each model (default: {DATASETS}), or of each cell of --calibration "
+            "(default: as many as it takes)."
+        ),
+    ] = None,
     full: Annotated[
         bool, o.switch("--full", f"{FULL_MODELS} models: means with honest error bars.")
     ] = False,
@@ -29,19 +41,50 @@ def paper(
             "Takes about an hour for each data set.",
         ),
     ] = False,
+    calibration: Annotated[
+        bool,
+        o.switch(
+            "--calibration",
+            "Judge posteriors over the number of classes, and error bars of measured evidence, on "
+            "data drawn from the prior. Takes hours; --cells and --datasets make it shorter.",
+        ),
+    ] = False,
+    cells: Annotated[
+        list[str] | None,
+        o.option(
+            f"Cells of --calibration, for example reference, posteriors or verdicts; {o.REPEAT}",
+            metavar="NAME",
+        ),
+    ] = None,
 ) -> None:
     """Repeat the experiments of Chickering & Heckerman (1996), published numbers beside ours.
 
     Can be interrupted at any moment: the same command goes on where it stopped.
     """
     settings = asked.settings
-    count, seed = max(models, FULL_MODELS) if full else models, settings.seed
-    command_line = f"lacunet paper --out {out} --models {count} --datasets {datasets} --seed {seed}"
-    if truth:
-        command_line += f" --truth --target {settings.target:g} --budget {settings.budget:g}s"
-    work, page = (study, "truth.html") if truth else (reproduce, "paper.html")
+    if truth and calibration:
+        raise OptionError("--truth and --calibration are two studies: give one of them.")
+    if cells and not calibration:
+        raise OptionError("--cells are those of --calibration: give both.")
+    scale: dict[str, Any] = {"datasets": datasets or DATASETS}
+    work: Callable[..., Any] = study if truth else reproduce
+    if calibration:
+        work, scale = calibrate, {"cells": split(cells), "datasets": datasets}
+    else:
+        scale = {"models": max(models, FULL_MODELS) if full else models, **scale}
+    words = [f"lacunet paper --out {out}", *_words({**scale, "seed": settings.seed})]
+    if truth or calibration:
+        words += [f"--{'truth' if truth else 'calibration'}", f"--target {settings.target:g}"]
+        words.append(f"--budget {settings.budget:g}s")
     with asked.work() as how:
-        found = work(out, models=count, datasets=datasets, command=command_line, **how)
-    scale = {"out": str(out), "models": count, "datasets": datasets, "seed": seed}
-    show(found, {**scale, **found.document()}, asked.form)
-    say(f"written: {out / page}")
+        found = work(out, **scale, command=" ".join(words), **how)
+    known = {"out": str(out), **scale, "seed": settings.seed}
+    show(found, {**known, **found.document()}, asked.form)
+    say(f"written: {found.page}")
+
+
+def _words(options: Mapping[str, Any]) -> list[str]:
+    """Write options as they are given; what was not given is left out."""
+    return [
+        f"--{name} {','.join(x) if isinstance(x, list) else x}" for name, x in options.items() if x
+    ]

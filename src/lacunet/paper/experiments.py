@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.executor import SERIAL, Executor
+from lacunet.executor import Executor
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.schedules import Schedule
@@ -20,7 +20,7 @@ from lacunet.model.network import Model
 from lacunet.model.prior import uniform_alpha
 from lacunet.model.sampling import sample_codes
 from lacunet.paper.design import EPSILON, Design, Task
-from lacunet.paper.ledger import Ledger
+from lacunet.paper.ledger import Work
 from lacunet.scores import SCORES, Evidence, ScoreInput
 from lacunet.search.greedy import learn_structure
 
@@ -111,20 +111,14 @@ def finite(evidence: Evidence) -> float | None:
     return evidence.value if math.isfinite(evidence.value) else None
 
 
-def run_all(
-    todo: list[Task], experimenter: Experimenter, ledger: Ledger, executor: Executor = SERIAL
-) -> None:
-    """Run every task that the ledger does not have; each result is kept as soon as it is there."""
-    left = [task for task in todo if task not in ledger]
-    total = sum(map(_weight, todo))
-    finished = total - sum(map(_weight, left))
-    run = partial(Experimenter.run, experimenter, executor.silent())
-    for place, record in executor.results(run, left):
-        task = left[place]
-        ledger.add(record)
-        finished += _weight(task)
-        name = "§5" if task.kind == "reality" else f"{task.states} states"
-        executor.say(f"n={task.n} c={task.c} N={task.N}, {name}", finished / total)
+def work_of(experimenter: Experimenter, executor: Executor) -> Work[Task]:
+    """Say how tasks are done."""
+    return Work(partial(Experimenter.run, experimenter, executor.silent()), _weight, _title)
+
+
+def _title(task: Task) -> str:
+    name = "§5" if task.kind == "reality" else f"{task.states} states"
+    return f"n={task.n} c={task.c} N={task.N}, {name}"
 
 
 def _weight(task: Task) -> float:

@@ -62,9 +62,14 @@ def draw_experiments(stem: str, experiments: Sequence[Experiment], folder: Path)
         handles, labels = figure.axes[0].get_legend_handles_labels()
         below: dict[str, Any] = {"loc": "outside lower center", "frameon": False}
         figure.legend(handles, labels, ncols=5, handlelength=2.6, **below)
-        for ending, more in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 200})):
-            with atomic_path(folder / f"{stem}.{ending}") as path:
-                figure.savefig(path, format=ending, **more)
+        return save_figure(figure, stem, folder)
+
+
+def save_figure(figure: Any, stem: str, folder: Path) -> str:
+    """Write a figure to .svg and .png; return the <svg> element."""
+    for ending, more in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 200})):
+        with atomic_path(folder / f"{stem}.{ending}") as path:
+            figure.savefig(path, format=ending, **more)
     text = (folder / f"{stem}.svg").read_text(encoding="utf-8")
     return text[text.index("<svg") :]  # what stands before it has no place inside a page
 

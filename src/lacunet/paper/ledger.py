@@ -5,40 +5,44 @@ writing it) is dropped; anything else that is not as it should be is reported an
 """
 
 import json
+import math
 import os
-from dataclasses import fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from lacunet.errors import OptionError, OutputError
+from lacunet.executor import Executor
 from lacunet.files import check_folder
-from lacunet.paper.design import Task
 from lacunet.plots.door import load
 
 FORMAT = "lacunet-paper/1"
-TASK = tuple(field.name for field in fields(Task))
+
+T = TypeVar("T")  # a task: a frozen dataclass, whose fields begin the line of its result
 
 
-class Ledger:
+class Ledger(Generic[T]):
     """The results file: what is done is read, what gets done is added."""
 
-    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
-        self.path = path
+    def __init__(self, path: Path, settings: Mapping[str, Any], kind: type[T]) -> None:
+        self.path, self.kind = path, kind
+        self.names = tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
         self.header = {"format": FORMAT, **settings}
-        self.records: dict[Task, dict[str, Any]] = {}
+        self.records: dict[T, dict[str, Any]] = {}
         if path.exists():
             self._read()
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._append(self.header)
 
-    def __contains__(self, task: Task) -> bool:
+    def __contains__(self, task: T) -> bool:
         return task in self.records
 
     def add(self, record: dict[str, Any]) -> None:
         """Keep a result, on disk at once."""
         self._append(record)
-        self.records[_task(record)] = record
+        self.records[self._task(record)] = record
 
     def _append(self, record: dict[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as file:
@@ -58,12 +62,15 @@ class Ledger:
                 made = parsed[0].get(name)
                 raise self._refused(f"it was made with {name} {made!r}, not {value!r}")
         for number, record in enumerate(parsed[1:], start=2):
-            if not all(name in record for name in TASK):
+            if not all(name in record for name in self.names):
                 raise self._refused(f"line {number} is no result")
-            self.records[_task(record)] = record
+            self.records[self._task(record)] = record
         if rest:  # cut off while it was written: that one fit is done again
             with self.path.open("r+b") as file:
                 file.truncate(len(text) - len(rest))
+
+    def _task(self, record: dict[str, Any]) -> T:
+        return self.kind(**{name: record[name] for name in self.names})
 
     def _parse(self, number: int, line: bytes) -> dict[str, Any]:
         try:
@@ -81,17 +88,38 @@ class Ledger:
         )
 
 
+def finite(x: Any) -> Any:
+    """Give what a line of JSON can hold: None in place of a number that is not finite."""
+    return None if isinstance(x, float) and not math.isfinite(x) else x
+
+
 def begin(
-    out: str | Path, name: str, *, models: int, datasets: int, seed: int, starts: int
-) -> Ledger:
+    out: str | Path, name: str, settings: Mapping[str, Any], kind: type[T], **counts: int
+) -> Ledger[T]:
     """Check all that can be checked before the work, and open the results file of a folder."""
-    for what, value in {"models": models, "datasets": datasets}.items():
+    for what, value in counts.items():
         if value < 1:
             raise OptionError(f"{value} {what}: there must be at least 1.")
     check_folder(out)
     load(extra="paper", what="a figure")
-    return Ledger(Path(out) / name, {"seed": seed, "starts": starts})
+    return Ledger(Path(out) / name, settings, kind)
 
 
-def _task(record: dict[str, Any]) -> Task:
-    return Task(**{name: record[name] for name in TASK})
+@dataclass(frozen=True)
+class Work(Generic[T]):
+    """How tasks of one kind are done, each by itself."""
+
+    run: Callable[[T], dict[str, Any]]  # gives a line of the ledger
+    weight: Callable[[T], float]  # how long one takes, roughly
+    title: Callable[[T], str]  # as progress calls it
+
+
+def run_all(todo: Sequence[T], work: Work[T], ledger: Ledger[T], executor: Executor) -> None:
+    """Run every task that the ledger does not have; each result is kept as soon as it is there."""
+    left = [task for task in todo if task not in ledger]
+    total = sum(map(work.weight, todo))
+    finished = total - sum(map(work.weight, left))
+    for place, record in executor.results(work.run, left):
+        ledger.add(record)
+        finished += work.weight(left[place])
+        executor.say(work.title(left[place]), finished / total)

@@ -9,10 +9,10 @@ from typing import Any
 from lacunet.executor import on_threads
 from lacunet.files import write_text
 from lacunet.paper import tables
-from lacunet.paper.design import PAPER, Design
-from lacunet.paper.experiments import PAPER_SCORES, Experimenter, run_all
+from lacunet.paper.design import PAPER, Design, Task
+from lacunet.paper.experiments import PAPER_SCORES, Experimenter, work_of
 from lacunet.paper.figures import write_figure
-from lacunet.paper.ledger import begin
+from lacunet.paper.ledger import begin, run_all
 from lacunet.paper.page import experiments_grid, findings, findings_grid, render, versions
 from lacunet.progress import Listener, ignore
 from lacunet.settings import DEFAULTS, Settings
@@ -29,6 +29,11 @@ class Reproduction(Printable):
     records: tuple[dict[str, Any], ...]
     table1: tuple[dict[str, Any], ...]
     findings: tuple[str, ...]
+
+    @property
+    def page(self) -> Path:
+        """The page that shows it all."""
+        return self.folder / "paper.html"
 
     def document(self) -> dict[str, Any]:
         """Give what `--json` shows."""
@@ -53,15 +58,16 @@ def reproduce(
     listener: Listener = ignore,
 ) -> Reproduction:
     """Repeat CH96's experiments into a folder; what the folder has already is not done again."""
-    seed, starts = settings.seed, settings.starts
-    asked = {"models": models, "datasets": datasets, "seed": seed, "starts": starts}
-    ledger = begin(out, "results.jsonl", **asked)
+    repeated = {"models": models, "datasets": datasets}
+    made = {"seed": settings.seed, "starts": settings.starts}
+    ledger = begin(out, "results.jsonl", made, Task, **repeated)
     todo = list(design.tasks(models, datasets))
     with on_threads(settings.threads, listener) as executor:
-        run_all(todo, Experimenter(design, seed, starts), ledger, executor)
+        run_all(todo, work_of(Experimenter(design, **made), executor), ledger, executor)
     # In the order of the design, and only what was asked for: a longer earlier run changes nothing.
     records = [ledger.records[task] for task in todo]
-    return _write(records, design, Path(out), {**asked, "command": command})
+    asked = {**repeated, **made, "command": command}
+    return _write(records, design, Path(out), asked)
 
 
 def _write(

@@ -37,6 +37,11 @@ class TruthStudy(Printable):
     choices: tuple[Record, ...]
     findings: tuple[str, ...]
 
+    @property
+    def page(self) -> Path:
+        """The page that shows it all."""
+        return self.folder / "truth.html"
+
     def document(self) -> dict[str, Any]:
         """Give what `--json` shows."""
         tables = {"errors": list(self.errors), "choices": list(self.choices)}
@@ -64,21 +69,22 @@ def study(
     listener: Listener = ignore,
 ) -> TruthStudy:
     """Hold every score against the measured evidence; what the folder has is not done again."""
-    seed, starts, goal = settings.seed, settings.starts, settings.goal
-    asked: dict[str, Any] = {"models": models, "datasets": datasets, "seed": seed, "starts": starts}
-    ledger = begin(out, "truth.jsonl", **asked)
+    repeated, goal = {"models": models, "datasets": datasets}, settings.goal
+    made = {"seed": settings.seed, "starts": settings.starts}
+    ledger = begin(out, "truth.jsonl", made, Task, **repeated)
     todo = list(design.truth_tasks(models, datasets))
     with on_threads(settings.threads, listener) as executor:
         prepare_sampling(executor)
-        measurer = Measurer(Experimenter(design, seed, starts), goal, executor.silent())
+        measurer = Measurer(Experimenter(design, **made), goal, executor.silent())
         _measure_all(todo, measurer, ledger, executor)
     records = [ledger.records[task] for task in todo]
-    asked |= {"target": goal.target, "budget": goal.budget, "versions": versions()}
-    return _write(records, design, Path(out), {**asked, "command": command})
+    how = {"target": goal.target, "budget": goal.budget, "versions": versions()}
+    asked = {**repeated, **made, **how, "command": command}
+    return _write(records, design, Path(out), asked)
 
 
 def _measure_all(
-    todo: Sequence[Task], measurer: Measurer, ledger: Ledger, executor: Executor
+    todo: Sequence[Task], measurer: Measurer, ledger: Ledger[Task], executor: Executor
 ) -> None:
     """One after the other, each on all threads; each result is kept as soon as it is there."""
     total, done = sum(map(weight, todo)), 0.0

@@ -1,0 +1,77 @@
+"""The evidence as well as it can be known of data whose parameters are known.
+
+Exactly, where a sum does it. Else by the highest of three estimates, each of which is too high by t
+nats with probability exp(−t) at most, so that the highest is the one that missed least: a long run
+of particles; annealing from the very place where the data came from, which nobody else knows; and
+the lower of the bounds from both sides. The upper one says how much all three may have missed: it
+is too low by t nats with probability exp(−t) at most.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import LacunetError
+from lacunet.evidence.ais import AnnealingRounds
+from lacunet.evidence.clock import Clock, Goal
+from lacunet.evidence.estimate import RELIABLE_ERROR
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.modes import at_parameters
+from lacunet.evidence.sandwich import sandwich
+from lacunet.evidence.smc import ParticleRounds
+from lacunet.executor import SERIAL
+from lacunet.inference.problem import Problem
+
+EXACT_STEPS = 30_000_000  # additions of an exact sum: a few seconds
+NARROWER = 0.5  # the judge's target, as a part of that of the judged
+LONGER = 2.0  # times the budget of the judged, for each estimate
+APART = 0.5  # nats between the bounds that are near enough: they only say what may be missing
+SAMPLES = 4  # of hidden values, at the parameters that made the data
+ERRORS = 3.0  # combined standard errors by which one estimate must be above another to count first
+
+
+@dataclass(frozen=True)
+class BestKnown:
+    """A judge's opinion of log p(D|S), all labellings."""
+
+    by: str  # "exact", or the estimate that was taken
+    value: float
+    stderr: float
+    upper: float  # bound from above; infinite, where there is none
+    seconds: float
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is known well enough to judge an error bar by."""
+        return self.stderr <= RELIABLE_ERROR
+
+
+def best_known(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> BestKnown:
+    """Find out what can be known of the evidence, given the parameters that made the data."""
+    began = time.perf_counter()
+    try:
+        value = exact_evidence(problem, largest=EXACT_STEPS).value
+    except LacunetError:
+        pass
+    else:
+        return BestKnown("exact", value, 0.0, value, time.perf_counter() - began)
+    bounds = sandwich(problem, theta, Goal(APART, goal.budget), seed=seed)
+    goal = Goal(NARROWER * goal.target, LONGER * goal.budget)
+    best = ("bound", bounds.lower, bounds.lower_stderr)
+    for name, value, stderr in _estimates(problem, theta, goal, seed):
+        apart = (value - best[1]) / max(math.hypot(stderr, best[2]), math.ulp(1.0))
+        if apart > ERRORS or (apart > -ERRORS and stderr < best[2]):
+            best = (name, value, stderr)
+    return BestKnown(*best, bounds.upper, time.perf_counter() - began)
+
+
+def _estimates(
+    problem: Problem, theta: FloatArray, goal: Goal, seed: int
+) -> Iterator[tuple[str, float, float]]:
+    runs = ParticleRounds(problem, seed, SERIAL, Clock(goal)).until_done()
+    yield "particles", runs.value, runs.stderr
+    made = [at_parameters(problem, theta, (seed, n)) for n in range(SAMPLES)]
+    chains = AnnealingRounds(problem, made, seed, SERIAL, Clock(goal)).until_done()
+    yield "annealing", chains.value, chains.stderr

@@ -1,0 +1,36 @@
+"""What both kinds of cells have in common."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from lacunet.evidence.clock import Goal
+
+
+@dataclass(frozen=True)
+class How:
+    """How the data sets of a study are drawn and worked on."""
+
+    seed: int  # everything random follows from it, the name of the cell and the number of the data
+    starts: int  # of EM
+    goal: Goal  # of every evidence that is measured
+
+
+class Cell(Protocol):
+    """A point of the design: data sets of one kind."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def datasets(self) -> int: ...  # noqa: D102
+    @property
+    def weight(self) -> float:
+        """How long a data set takes, roughly."""
+        ...
+
+    def run(self, dataset: int, how: How) -> dict[str, Any]:
+        """Draw a data set and work on it; the result is a line of the ledger."""
+        ...
+
+    def repeated(self, datasets: int) -> Self:
+        """Give the same with another number of data sets."""
+        ...

@@ -1,0 +1,94 @@
+"""Measured evidence before its judge, on data whose parameters were drawn from the prior."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.measure import Measurement, Method, measure
+from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.model.conjugacy import draw_theta
+from lacunet.model.network import Model
+from lacunet.model.prior import uniform_alpha
+from lacunet.model.sampling import sample_codes
+from lacunet.paper.calibration.best_known import best_known
+from lacunet.paper.calibration.cell import How
+from lacunet.paper.calibration.shapes import Range, Shape, between
+from lacunet.paper.ledger import finite
+
+ALPHAS = (0.05, 0.2, 0.5, 1.0, 2.0, 10.0)  # Dirichlet exponents
+HOLES = (0.0, 0.0, 0.1, 0.3)  # shares of missing cells
+
+
+@dataclass(frozen=True)
+class VerdictCell:
+    """Problems of one shape, parameters from the prior: does measured evidence keep its word?"""
+
+    name: str
+    shape: Shape
+    rows: Range
+    datasets: int
+    weight: float  # how long a problem takes, roughly
+    alphas: Sequence[float] = ALPHAS
+    holes: Sequence[float] = HOLES
+
+    def repeated(self, datasets: int) -> Self:
+        """Give the same with another number of problems."""
+        return replace(self, datasets=datasets)
+
+    def run(self, dataset: int, how: How) -> dict[str, Any]:
+        """Draw a problem, find out the truth, and measure it as a user would."""
+        began = time.thread_time()
+        rng = np.random.default_rng([how.seed, *self.name.encode(), dataset])
+        problem, theta, told = _draw(self, rng)
+        own, judges = (int(x) for x in rng.integers(2**31, size=2))  # seeds: they share no luck
+        truth = best_known(problem, theta, how.goal, judges)
+        known = {name: finite(x) for name, x in asdict(truth).items()}
+        between_both = time.thread_time()
+        measured = [
+            {"asked": asked.value, **_told(m)}
+            for asked, m in _measured(problem, how.goal, own, exact=truth.by == "exact")
+        ]
+        cpu = {"truth": between_both - began, "evidence": time.thread_time() - between_both}
+        return {**told, "truth": known, "measured": measured, "cpu": cpu}
+
+
+def _draw(
+    cell: VerdictCell, rng: np.random.Generator
+) -> tuple[Problem, FloatArray, dict[str, Any]]:
+    """Draw a network, its parameters, and rows with holes."""
+    network = cell.shape(rng)
+    a, holes = float(rng.choice(cell.alphas)), float(rng.choice(cell.holes))
+    alpha, rows = uniform_alpha(network.layout, a), between(cell.rows, rng)
+    # A probability may be too small for a computer; but none that is drawn is 0.
+    theta = np.maximum(draw_theta(alpha, network.layout, rng), np.finfo(float).tiny)
+    codes = sample_codes(Model(network, theta, alpha), rows, rng, holes)
+    problem = problem_of_codes(codes.astype(np.int8), np.ones(rows), network, alpha)
+    hidden = [len(network.variables[h].states) for h in network.hidden]
+    sizes = {"variables": len(network.variables), "hidden": hidden}
+    told = {**sizes, "dimension": network.dimension, "alpha": a, "rows": rows, "holes": holes}
+    return problem, theta, told
+
+
+def _measured(
+    problem: Problem, goal: Goal, seed: int, *, exact: bool
+) -> Iterator[tuple[Method, Measurement]]:
+    """As a user gets it; where that might be exact, by each way of sampling."""
+    for method in (Method.SMC, Method.AIS) if exact else (Method.AUTO,):
+        yield method, measure(problem, method, goal, seed=seed)
+
+
+def _told(m: Measurement) -> dict[str, Any]:
+    bound = m.verdict is Verdict.LOWER_BOUND
+    return {
+        "method": m.method.value,
+        "verdict": m.verdict.value,
+        "value": finite(m.value),
+        "stderr": None if bound else finite(m.stderr),
+        "seconds": m.seconds,
+    }

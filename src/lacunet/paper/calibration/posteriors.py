@@ -1,0 +1,111 @@
+"""Posteriors over the number of classes of data drawn from the prior: by scores, by evidence."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from lacunet.api import select
+from lacunet.data.table import Column, Table
+from lacunet.evidence.ais import UsedClasses
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.measure import measure
+from lacunet.inference.problem import build_problem
+from lacunet.model.conjugacy import draw_theta
+from lacunet.model.latent_class import latent_class
+from lacunet.model.network import Model
+from lacunet.model.prior import uniform_alpha
+from lacunet.model.sampling import sample_codes
+from lacunet.paper.calibration.cell import How
+from lacunet.paper.ledger import finite
+from lacunet.scores import SCORES
+from lacunet.settings import Settings
+
+SLOW = ("wbic", "sequential")  # scores that take seconds for each candidate
+CHEAP = tuple(s.name for s in SCORES if not (s.only_exact or s.name in SLOW))
+
+
+@dataclass(frozen=True)
+class PosteriorCell:
+    """Latent class models drawn from the prior, the number of classes too: is p(k|D) calibrated?"""
+
+    name: str
+    leaves: int  # binary
+    most: int  # the number of classes is uniform on 1 to this
+    rows: int
+    holes: float  # share of missing cells
+    datasets: int
+    measured: int  # for so many of them also the evidence of every k, and the slow scores
+    alpha: float = 1.0  # Dirichlet exponent of class sizes and leaves
+
+    @property
+    def weight(self) -> float:
+        """How long a data set takes, roughly."""
+        return 1.0 + self.leaves * self.most**2 * self.rows / 1e5
+
+    def repeated(self, datasets: int) -> Self:
+        """Give the same with another number of data sets; evidence is measured no more often."""
+        return replace(self, datasets=datasets, measured=min(self.measured, datasets))
+
+    def run(self, dataset: int, how: How) -> dict[str, Any]:
+        """Draw a data set, and ask everybody how many classes it has."""
+        k, table = draw(self, dataset, how.seed)
+        states, cpu = range(1, self.most + 1), dict[str, float]()
+        # Each data set has luck of its own, and is done on the thread that it is on.
+        alone = Settings(alpha=self.alpha, starts=how.starts, seed=dataset, threads=1)
+        with _timed(cpu, "select"):
+            found = select(table, states, settings=alone)
+        posterior = found.posterior()
+        answer = {"by": found.headline, "posterior": [posterior[j] for j in states]}
+        first = dataset < self.measured
+        with _timed(cpu, "scores"):
+            names = (*CHEAP, *SLOW) if first else CHEAP
+            scored = select(table, states, settings=alone, scores=names)
+        values = {
+            s.name: [finite(v) for v in scored.values(s.name).values()]
+            for s in scored.scores
+            if s.name in names
+        }
+        record = {"classes": k, "select": answer, "scores": values, "cpu": cpu}
+        if first:
+            with _timed(cpu, "evidence"):
+                record["evidence"] = _evidence(table, states, self.alpha, how.goal, dataset)
+        return record
+
+
+def draw(cell: PosteriorCell, dataset: int, seed: int) -> tuple[int, Table]:
+    """Draw a number of classes, their parameters, and rows with holes; all states are declared."""
+    rng = np.random.default_rng([seed, *cell.name.encode(), dataset])
+    k = int(rng.integers(1, cell.most + 1))
+    columns = [Column(f"x{i}", (0, 1)) for i in range(1, cell.leaves + 1)]
+    network = latent_class([(c.name, c.states) for c in columns], k)
+    alpha = uniform_alpha(network.layout, cell.alpha)
+    model = Model(network, draw_theta(alpha, network.layout, rng), alpha)
+    return k, Table.from_codes(sample_codes(model, cell.rows, rng, cell.holes), columns)
+
+
+def _evidence(
+    table: Table, states: Sequence[int], alpha: float, goal: Goal, seed: int
+) -> Mapping[str, list[Any]]:
+    """Measure the evidence of every number of classes by itself."""
+    shared, measured = UsedClasses(), []
+    for k in states:
+        network = latent_class([(c.name, c.states) for c in table.columns], k)
+        problem = build_problem(table, network, uniform_alpha(network.layout, alpha))
+        measured.append(measure(problem, goal=goal, seed=seed, shared=shared))
+    return {
+        "values": [finite(m.value) for m in measured],
+        "stderr": [finite(m.stderr) for m in measured],
+        "verdicts": [m.verdict.value for m in measured],
+    }
+
+
+@contextmanager
+def _timed(cpu: dict[str, float], name: str) -> Iterator[None]:
+    """Keep the CPU seconds that a block takes on its thread."""
+    began = time.thread_time()
+    yield
+    cpu[name] = time.thread_time() - began
