@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -17,45 +17,52 @@ from lacunet.paper.truth.study import study
 DATASETS = 5  # of each model, where nothing else is said
 
 
+Full: TypeAlias = Annotated[
+    bool, o.switch("--full", f"{FULL_MODELS} models: means with honest error bars.")
+]
+Datasets: TypeAlias = Annotated[
+    int | None,
+    o.option(
+        f"Data sets of each model (default: {DATASETS}), or of each cell of --calibration "
+        "(default: as the cell says)."
+    ),
+]
+Truth: TypeAlias = Annotated[
+    bool,
+    o.switch(
+        "--truth",
+        "Hold every score against the measured evidence, instead of against Laplace. Takes about "
+        "an hour for each data set.",
+    ),
+]
+Calibration: TypeAlias = Annotated[
+    bool,
+    o.switch(
+        "--calibration",
+        "Judge posteriors over the number of classes, and error bars of measured evidence, on data "
+        "drawn from the prior. Takes hours; --cells and --datasets make it shorter.",
+    ),
+]
+Cells: TypeAlias = Annotated[
+    list[str] | None,
+    o.option(
+        f"Cells of --calibration, for example reference, posteriors or verdicts; {o.REPEAT}",
+        metavar="NAME",
+    ),
+]
+
+
 @command
 @o.options_after(study, cells=("target", "budget", "seed", "threads", "json"))
 def paper(
     asked: o.Asked,
     out: Annotated[Path, o.option("Folder for figures, tables, results and the page.")],
     models: Annotated[int, typer.Option(help="Random models of each experiment.")] = 1,
-    datasets: Annotated[
-        int | None,
-        o.option(
-            f"Data sets of each model (default: {DATASETS}), or of each cell of --calibration "
-            "(default: as many as it takes)."
-        ),
-    ] = None,
-    full: Annotated[
-        bool, o.switch("--full", f"{FULL_MODELS} models: means with honest error bars.")
-    ] = False,
-    truth: Annotated[
-        bool,
-        o.switch(
-            "--truth",
-            "Hold every score against the measured evidence, instead of against Laplace. "
-            "Takes about an hour for each data set.",
-        ),
-    ] = False,
-    calibration: Annotated[
-        bool,
-        o.switch(
-            "--calibration",
-            "Judge posteriors over the number of classes, and error bars of measured evidence, on "
-            "data drawn from the prior. Takes hours; --cells and --datasets make it shorter.",
-        ),
-    ] = False,
-    cells: Annotated[
-        list[str] | None,
-        o.option(
-            f"Cells of --calibration, for example reference, posteriors or verdicts; {o.REPEAT}",
-            metavar="NAME",
-        ),
-    ] = None,
+    datasets: Datasets = None,
+    full: Full = False,
+    truth: Truth = False,
+    calibration: Calibration = False,
+    cells: Cells = None,
 ) -> None:
     """Repeat the experiments of Chickering & Heckerman (1996), published numbers beside ours.
 
@@ -66,7 +73,7 @@ def paper(
         raise OptionError("--truth and --calibration are two studies: give one of them.")
     if cells and not calibration:
         raise OptionError("--cells are those of --calibration: give both.")
-    scale: dict[str, Any] = {"datasets": datasets or DATASETS}
+    scale: dict[str, Any] = {"datasets": DATASETS if datasets is None else datasets}
     work: Callable[..., Any] = study if truth else reproduce
     if calibration:
         work, scale = calibrate, {"cells": split(cells), "datasets": datasets}

@@ -11,12 +11,12 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import AnnealingRounds
 from lacunet.evidence.clock import Clock, Goal
-from lacunet.evidence.estimate import RELIABLE_ERROR
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import at_parameters
 from lacunet.evidence.sandwich import sandwich
@@ -31,6 +31,8 @@ APART = 0.5  # nats between the bounds that are near enough: they only say what 
 SAMPLES = 4  # of hidden values, at the parameters that made the data
 ERRORS = 3.0  # combined standard errors by which one estimate must be above another to count first
 
+Estimate: TypeAlias = tuple[str, float, float]  # how it was made, its value, its standard error
+
 
 @dataclass(frozen=True)
 class BestKnown:
@@ -41,11 +43,6 @@ class BestKnown:
     stderr: float
     upper: float  # bound from above; infinite, where there is none
     seconds: float
-
-    @property
-    def decided(self) -> bool:
-        """Whether it is known well enough to judge an error bar by."""
-        return self.stderr <= RELIABLE_ERROR
 
 
 def best_known(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> BestKnown:
@@ -59,17 +56,22 @@ def best_known(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> Be
         return BestKnown("exact", value, 0.0, value, time.perf_counter() - began)
     bounds = sandwich(problem, theta, Goal(APART, goal.budget), seed=seed)
     goal = Goal(NARROWER * goal.target, LONGER * goal.budget)
-    best = ("bound", bounds.lower, bounds.lower_stderr)
-    for name, value, stderr in _estimates(problem, theta, goal, seed):
-        apart = (value - best[1]) / max(math.hypot(stderr, best[2]), math.ulp(1.0))
-        if apart > ERRORS or (apart > -ERRORS and stderr < best[2]):
-            best = (name, value, stderr)
+    best: Estimate = ("bound", bounds.lower, bounds.lower_stderr)
+    for estimate in _estimates(problem, theta, goal, seed):
+        if _knows_more(estimate, best):
+            best = estimate
     return BestKnown(*best, bounds.upper, time.perf_counter() - began)
 
 
-def _estimates(
-    problem: Problem, theta: FloatArray, goal: Goal, seed: int
-) -> Iterator[tuple[str, float, float]]:
+def _knows_more(one: Estimate, other: Estimate) -> bool:
+    """Whether an estimate is clearly above another, or not clearly below and sharper."""
+    if not math.isfinite(other[1]):
+        return True
+    apart, both = one[1] - other[1], ERRORS * math.hypot(one[2], other[2])
+    return apart > both or (apart > -both and one[2] < other[2])
+
+
+def _estimates(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> Iterator[Estimate]:
     runs = ParticleRounds(problem, seed, SERIAL, Clock(goal)).until_done()
     yield "particles", runs.value, runs.stderr
     made = [at_parameters(problem, theta, (seed, n)) for n in range(SAMPLES)]

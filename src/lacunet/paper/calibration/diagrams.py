@@ -26,10 +26,10 @@ def write_diagrams(rows: Sequence[Record], folder: Path) -> list[str]:
 def _write(stem: str, rows: Sequence[Record], folder: Path) -> str:
     with paper_style():
         figure = load("figure").Figure(figsize=SIZE, layout="constrained")
-        places = figure.subplots(2, 2).flat
+        places = list(figure.subplots(2, 2).flat)
         for ax, row in zip(places, rows, strict=False):
             _draw(axes(ax), row)
-        for ax in list(places)[len(rows) :]:
+        for ax in places[len(rows) :]:
             ax.set_axis_off()
         handles = {
             label: handle
