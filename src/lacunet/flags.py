@@ -10,6 +10,11 @@ class Kind(Enum):
     """Every flag there is, as the sentence that a person reads; braces hold what it is about."""
 
     # Of a fit
+    NO_MAP = (
+        "no MAP: an exponent of the prior ({alpha:.2g}) is below 1, so the posterior density of "
+        "probabilities is infinite at 0; these parameters are where that of their logarithms is "
+        "highest: (expected cases + alpha), normalised"
+    )
     NOT_CONVERGED = "not converged: {outcome}"
     UNSTABLE = (
         "unstable: only 1 of {finalists} final starts reached the best optimum; there may be a "
@@ -60,12 +65,23 @@ class Kind(Enum):
     NOT_POSITIVE_DEFINITE = "A is not positive definite: {point} is not a maximum"
     NEARLY_SINGULAR = "A is nearly singular: its determinant is not to be trusted"
     ON_BOUNDARY = "on the boundary: a probability is 0, where A is not defined"
+    NO_MODE = (
+        "not defined: an exponent of the prior ({alpha:.2g}) is below 1, so the posterior density "
+        "has no maximum to be a Gaussian around; laplace-phi and csl have one"
+    )
     NOT_AT_MAXIMUM = (
         "not at a maximum of the posterior: the scaled gradient is {gradient:.2g} cases"
     )
     WIDE_GAUSSIAN = (
         "the Gaussian is wider than the whole range 0 to 1 in {number} of {total} directions: the "
         "value is too high"
+    )
+    SKEWED = (
+        "the posterior of log θ is no Gaussian: complete data would have this value wrong by "
+        "{nats:.1f} nats, where states have few cases and a small alpha; csl has that part exactly"
+    )
+    BELOW_BOUND = (
+        "too low, by at least {nats:.1f} nats: a lower bound of the evidence (vb) is above it"
     )
     STILL_RISING = "stopped after {steps} steps, still rising"
     MORE_CLASSES_FIT_WORSE = "{more} classes fit worse than {fewer}: more starts would find better"

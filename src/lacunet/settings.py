@@ -80,7 +80,11 @@ class Settings:
         f"usual ({', '.join(s.name for s in GROUPS['usual'])}), or all.",
         in_python="Or a sequence of their names.",
     )
-    estimate: str = _option(Estimate.MAP, "Parameters to learn: map (as the paper) or ml.")
+    estimate: str = _option(
+        Estimate.MAP,
+        "Parameters to learn: map (as the paper; with exponents below 1 it means softmax), ml, or "
+        "softmax (the maximum of the posterior density of log θ).",
+    )
     alpha: Alpha = _option(
         PAPER_ALPHA,
         "Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent sample "

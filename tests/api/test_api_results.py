@@ -185,7 +185,6 @@ def test_reading_options_belong_to_reading(carcinoma):
         ({"dimension": "full"}, "dimension 'full' is not known. Choose from parameters, rank"),
         ({"alpha": 0.0}, "alpha 0 is not allowed"),
         ({"alpha": float("nan")}, "alpha nan is not allowed"),
-        ({"alpha": 0.9}, "alpha 0.9 is below 1"),
         ({"starts": 0}, "0 starts: there must be at least 1"),
         ({"threads": 0}, "0 threads: there must be at least 1"),
         ({"seed": -1}, "seed -1 is not allowed"),

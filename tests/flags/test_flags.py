@@ -15,6 +15,14 @@ HERE = Path(__file__)
 # What people read, whole: a sentence that changes must change here too.
 SENTENCES = [
     (
+        Flag(Kind.NO_MAP, detail={"alpha": 0.0416}),
+        (
+            "no MAP: an exponent of the prior (0.042) is below 1, so the posterior density of "
+            "probabilities is infinite at 0; these parameters are where that of their logarithms "
+            "is highest: (expected cases + alpha), normalised"
+        ),
+    ),
+    (
         Flag(Kind.NOT_CONVERGED, detail={"outcome": Outcome.PAPER_STOPPED}),
         "not converged: not converged by the paper's test after 200 iterations",
     ),
@@ -120,6 +128,13 @@ SENTENCES = [
         "on the boundary: a probability is 0, where A is not defined",
     ),
     (
+        Flag(Kind.NO_MODE, detail={"alpha": 0.5}),
+        (
+            "not defined: an exponent of the prior (0.5) is below 1, so the posterior density has "
+            "no maximum to be a Gaussian around; laplace-phi and csl have one"
+        ),
+    ),
+    (
         Flag(Kind.NOT_AT_MAXIMUM, detail={"gradient": 12.34}),
         "not at a maximum of the posterior: the scaled gradient is 12 cases",
     ),
@@ -129,6 +144,17 @@ SENTENCES = [
             "the Gaussian is wider than the whole range 0 to 1 in 4 of 29 directions: the value is "
             "too high"
         ),
+    ),
+    (
+        Flag(Kind.SKEWED, detail={"nats": 6.54}),
+        (
+            "the posterior of log θ is no Gaussian: complete data would have this value wrong by "
+            "6.5 nats, where states have few cases and a small alpha; csl has that part exactly"
+        ),
+    ),
+    (
+        Flag(Kind.BELOW_BOUND, detail={"nats": 1.23}),
+        "too low, by at least 1.2 nats: a lower bound of the evidence (vb) is above it",
     ),
     (
         Flag(Kind.STILL_RISING, detail={"steps": 10000}),

@@ -1,15 +1,15 @@
 """EM: what must hold at every step."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gradients import softmax_gradient
-from lacunet.errors import OptionError
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.conjugacy import log_prior
-from lacunet.model.prior import uniform_alpha
 from problems import cases, make_case
 
 
@@ -47,10 +47,21 @@ def test_one_class_is_learned_in_one_step(case):
     assert np.abs(objective.gradient(once)).max() < 1e-12 * case.problem.cases
 
 
-def test_no_map_below_one():
-    case = make_case([2, 2], 2, 5)
-    problem = case.problem
-    low = type(problem)(**{**vars(problem), "alpha": uniform_alpha(problem.layout, 0.5)})
-    with pytest.raises(OptionError, match=r"alpha 0.5 is below 1.*Use alpha 1 or more, or.*ml"):
-        Objective.build(low, Estimate.MAP)
-    Objective.build(low, Estimate.ML)
+def test_a_map_that_does_not_exist_is_the_softmax_one():
+    problem = make_case([2, 2], 2, 5, alpha=0.5).problem
+    assert Objective.build(problem, Estimate.MAP).estimate is Estimate.SOFTMAX
+    assert Objective.build(problem, Estimate.ML).estimate is Estimate.ML
+    above = replace(problem, alpha=np.ones(problem.layout.size))
+    assert Objective.build(above, Estimate.MAP).estimate is Estimate.MAP
+    one_below = np.where(np.arange(problem.layout.size) == 3, 0.99, 2.0)
+    mixed = Objective.build(replace(problem, alpha=one_below), Estimate.MAP)
+    assert mixed.estimate is Estimate.SOFTMAX
+    assert (mixed.pseudo == one_below).all()
+
+
+@given(cases(max_rows=30))
+def test_the_softmax_objective_is_the_density_of_logarithms(case):
+    """It is that of θ times Π θ, whatever the prior."""
+    point = Objective.build(case.problem, Estimate.SOFTMAX).at(case.theta)
+    prior = log_prior(case.theta, case.problem.alpha, case.layout) + np.log(case.theta).sum()
+    assert point.g == pytest.approx(point.log_lik + prior, rel=1e-12, abs=1e-9)

@@ -43,7 +43,7 @@ def intervals(
         The data that it was fitted to: a table, or anything that `read_table` reads.
     **fit
     estimate
-        What the parameters maximise, 'map' or 'ml'; known of a fit.
+        What the parameters maximise, 'map', 'ml' or 'softmax'; known of a fit.
     **options
 
     Examples
@@ -54,7 +54,7 @@ def intervals(
     >>> found.table("class").low.round(2).tolist()
     [0.41, 0.41]
     """
-    known = fit.options.estimate if isinstance(fit, Fit) else settings.estimate
+    known = fit.estimate if isinstance(fit, Fit) else settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
     settings, reading = divide(settings, options)
     model = _model(fit)
@@ -90,7 +90,7 @@ def fit_statistics(
     """
     model = _model(fit)
     problem = _problem(data, model, *divide(settings, options))
-    return statistics_of(problem, model, fit.options.estimate if isinstance(fit, Fit) else None)
+    return statistics_of(problem, model, fit.estimate if isinstance(fit, Fit) else None)
 
 
 @with_options

@@ -114,5 +114,4 @@ def em_traces(
         objective.em_step(random_start(objective, options.seed, 0))
     else:
         SEARCHERS[options.schedule](objective, options.starts, options.seed)
-    words = {"map": "log p(D|θ) + log p(θ)", "ml": "log p(D|θ)"}
-    return Traces(words[options.estimate.value], tuple(objective.traces()))
+    return Traces(objective.estimate.climbed, tuple(objective.traces()))

@@ -147,8 +147,9 @@ def hessian_intervals(
         np.where(certain, exact, np.where(vague, np.nan, x))
         for exact, x in zip((0.0, 1.0, 1.0), (sure.theta, *ends), strict=True)
     )
-    how = f"From the observed information at the {estimate.upper()} parameters, on the logit scale."
-    return Intervals(model, estimate, level, how, stderr, low, high, tuple(flags))
+    at = objective.estimate.words
+    how = f"From the observed information at the {at} parameters, on the logit scale."
+    return Intervals(model, objective.estimate, level, how, stderr, low, high, tuple(flags))
 
 
 def bootstrap_intervals(
@@ -184,7 +185,7 @@ def bootstrap_intervals(
         flags.append(Flag(Kind.FEW_REPLICATES, detail=ends))
     how = f"From {replicates} parametric bootstrap replicates (percentiles), seed {options.seed}."
     return Intervals(
-        model, options.estimate, level, how, stderr, low, high, tuple(flags), replicates
+        model, objective.estimate, level, how, stderr, low, high, tuple(flags), replicates
     )
 
 
@@ -204,7 +205,7 @@ def check_maximum(objective: Objective, model: Model) -> Point:
     steepest = float(np.abs(objective.gradient(point)).max(initial=0.0))
     if not steepest <= NOT_A_MAXIMUM:
         raise ModelError(
-            f"these parameters are not at the {objective.estimate.upper()} maximum for these data: "
+            f"these parameters are not at the {objective.estimate.words} maximum for these data: "
             f"the scaled gradient is {steepest:.2g} cases. Fit the model to them first, with the "
             "default schedule."
         )

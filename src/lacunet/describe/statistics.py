@@ -57,10 +57,10 @@ class FitStatistics(Printable):
             f"log L = {self.log_lik:.4f}, d = {self.dimension}, N = {self.cases:g}.",
             "The scores of select and score are log p(D|S): there, higher is better.",
         ]
-        if self.estimate is Estimate.MAP:
+        if self.estimate not in (None, Estimate.ML):
             notes.append(
-                "log L is taken at the MAP parameters, so it is a little below its maximum. Other "
-                "programs take the maximum: --estimate ml."
+                f"log L is taken at the {self.estimate.words} parameters, so it is a little below "
+                "its maximum. Other programs take the maximum: --estimate ml."
             )
         header = ("criterion", "value", "formula")
         return Grid(f"Fit statistics ({LOWER})", header, rows, frozenset({0, 2}), tuple(notes))

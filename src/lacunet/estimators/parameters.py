@@ -20,8 +20,9 @@ MEANINGS = {
     "X": ROWS,
     "y": """y
     Not used.""",
-    "estimate": """estimate : {'map', 'ml'}
-    Most probable parameters, or those of greatest likelihood.""",
+    "estimate": """estimate : {'map', 'ml', 'softmax'}
+    Most probable parameters, those of greatest likelihood, or those with the most probable
+    logarithms. Exponents below 1 have no most probable parameters: 'map' then means 'softmax'.""",
     "alpha": """alpha : float, str or mapping
     Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family.""",
     "n_init": """n_init : int

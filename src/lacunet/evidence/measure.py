@@ -22,8 +22,6 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import check_whole, touched
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate
-from lacunet.model.conjugacy import has_mode
 from lacunet.tabular import Grid, Printable
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
@@ -207,9 +205,7 @@ class _Measuring:
 
     def _from_fit(self, problem: Problem) -> list[FloatArray]:
         """Samples at the parameters that EM finds."""
-        # With exponents below 1 the posterior density has no maximum.
-        estimate = Estimate.MAP if has_mode(problem.alpha, problem.layout) else Estimate.ML
-        options = Options(estimate=estimate, seed=self.seed)
+        options = Options(seed=self.seed)
         theta = learn(problem, options, executor=self.executor.silent()).model.theta
         return [at_parameters(problem, theta, (self.seed, n)) for n in range(FROM_FIT)]
 

@@ -12,7 +12,7 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.diagnose import diagnose, state_sizes
-from lacunet.learn.objective import Estimate, Objective, Point
+from lacunet.learn.objective import Estimate, Objective, Point, attainable
 from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, climb_from
 from lacunet.model.conjugacy import log_prior, mean
 from lacunet.model.display import model_grids
@@ -58,6 +58,11 @@ class Fit(Printable):
     seconds: float
 
     @property
+    def estimate(self) -> Estimate:
+        """What the parameters are: as the options ask, or what stands in for it."""
+        return attainable(self.options.estimate, self.problem)
+
+    @property
     def log_lik(self) -> float:
         """Log p(D | θ)."""
         return self.point.log_lik
@@ -85,7 +90,7 @@ def learn(
     executor: Executor = SERIAL,
     start: Model | None = None,
 ) -> Fit:
-    """Find the MAP or ML parameters of a problem, as a schedule says or from a given model."""
+    """Find the parameters that are asked for, as a schedule says or from a given model."""
     options = options or Options()
     began = time.perf_counter()
     objective = Objective.build(problem, options.estimate, executor)
@@ -105,7 +110,11 @@ def learn(
         finalists=search.finalists,
         reached=search.reached,
         gradient=float(np.abs(objective.gradient(point)).max()),
-        flags=(*_flags(search, options), *diagnose(problem, point.theta, point.N)),
+        flags=(
+            *_stand_in(objective, options),
+            *_flags(search, options),
+            *diagnose(problem, point.theta, point.N),
+        ),
         seconds=time.perf_counter() - began,
     )
 
@@ -130,6 +139,11 @@ def _by_size(objective: Objective, point: Point) -> Point:
         if (by_size.apply(alpha) == alpha).all():  # a prior may tell the states apart
             theta = by_size.apply(theta)
     return point if (theta == point.theta).all() else objective.at(theta)
+
+
+def _stand_in(objective: Objective, options: Options) -> Iterator[Flag]:
+    if objective.estimate is not options.estimate:
+        yield Flag(Kind.NO_MAP, detail={"alpha": float(objective.problem.alpha.min())})
 
 
 def _flags(search: Search, options: Options) -> Iterator[Flag]:

@@ -1,4 +1,4 @@
-"""What learning climbs: log p(D|θ) + log p(θ) for the MAP, log p(D|θ) for the ML."""
+"""What learning climbs: a posterior density, of θ or of φ = log θ, or the likelihood."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem
@@ -16,10 +15,35 @@ from lacunet.model import conjugacy
 
 
 class Estimate(StrEnum):
-    """Which parameters to look for."""
+    """Which parameters to look for.
+
+    - map: where the posterior density of θ is highest. With an exponent below 1 it is highest
+      nowhere (it is infinite where a probability is 0), and the estimate is softmax.
+    - ml: where the likelihood is highest.
+    - softmax: where the posterior density of φ = log θ is highest. It is that of θ times Π θ_ijk,
+      so α stands where α − 1 did: every α > 0 has a maximum, and no probability is 0 there.
+    """
 
     MAP = "map"
     ML = "ml"
+    SOFTMAX = "softmax"
+
+    @property
+    def words(self) -> str:
+        """As in sentences, before "parameters"."""
+        return {"map": "MAP", "ml": "ML", "softmax": "softmax MAP"}[self.value]
+
+    @property
+    def climbed(self) -> str:
+        """The function that is highest there."""
+        densities = {"map": "log p(D|θ) + log p(θ)", "softmax": "log p(D|φ) + log p(φ)"}
+        return densities.get(self.value, "log p(D|θ)")
+
+
+def attainable(estimate: Estimate, problem: Problem) -> Estimate:
+    """Give the estimate itself, or what stands in for a MAP that does not exist."""
+    exists = estimate is not Estimate.MAP or conjugacy.has_mode(problem.alpha, problem.layout)
+    return estimate if exists else Estimate.SOFTMAX
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,36 +61,20 @@ class Objective:
     """The function to climb, with its M step and its gradient."""
 
     problem: Problem
-    estimate: Estimate
+    estimate: Estimate  # never a MAP that does not exist
     pseudo: FloatArray  # (size,) what the M step adds to statistics; nothing for the ML
     constant: float  # of the log prior: what is left without its linear part
     executor: Executor = SERIAL  # who does what can be done side by side
 
     @classmethod
     def build(cls, problem: Problem, estimate: Estimate, executor: Executor = SERIAL) -> Self:
-        """Check that the maximum exists."""
+        """Give the function that has its maximum at an estimate, or at what stands in for it."""
         layout, alpha = problem.layout, problem.alpha
+        estimate = attainable(estimate, problem)
         if estimate is Estimate.ML:
             return cls(problem, estimate, np.zeros(layout.size), 0.0, executor)
-        if not conjugacy.has_mode(alpha, layout):
-            largest = np.diff(layout.offsets).max()  # a table; bdeu spreads its size over it
-            size = "" if (alpha == alpha[0]).all() else f" (with bdeu:SIZE, {largest} or more)"
-            raise OptionError(
-                f"alpha {alpha.min():g} is below 1, so the posterior density has no maximum: it is "
-                f"infinite at probability 0. Use alpha 1 or more{size}, or --estimate ml."
-            )
-        added = conjugacy.in_theta(alpha, layout)
+        added = alpha if estimate is Estimate.SOFTMAX else conjugacy.in_theta(alpha, layout)
         return cls(problem, estimate, added, conjugacy.log_constant(alpha, layout), executor)
-
-    @classmethod
-    def softmax(cls, problem: Problem, executor: Executor = SERIAL) -> Self:
-        """Give log p(D|φ) + log p(φ), the posterior density of φ = log θ.
-
-        It is that of θ times Π θ_ijk, so α stands where α − 1 did: every α > 0 has a maximum, and
-        it is never on the boundary.
-        """
-        constant = conjugacy.log_constant(problem.alpha, problem.layout)
-        return cls(problem, Estimate.MAP, problem.alpha, constant, executor)
 
     @cached_property
     def edge(self) -> bool:
@@ -77,7 +85,7 @@ class Objective:
         """Run the E step at θ."""
         expected = expect(self.problem, theta, self.executor)
         g = expected.log_lik + self.constant
-        if self.estimate is Estimate.MAP:
+        if self.estimate is not Estimate.ML:
             g += conjugacy.log_density(self.pseudo, theta, self.problem.layout)
         return Point(theta, expected.N, expected.log_lik, g)
 

@@ -85,7 +85,7 @@ def fit_document(fit: Fit) -> dict[str, Any]:
         "log_likelihood": fit.log_lik,
         "log_prior": fit.log_prior,
         "log_posterior": fit.log_posterior,
-        "estimate": fit.options.estimate.value,
+        "estimate": fit.estimate.value,
         "schedule": fit.options.schedule.value,
         "status": str(fit.status),
         "iterations": fit.iterations,

@@ -21,6 +21,9 @@ def laplace(at: ScoreInput) -> Evidence:
     The dimension is always the number of parameters, for that is the size of A.
     """
     problem, theta, d = at.problem, at.theta, at.parameters
+    if not conjugacy.has_mode(problem.alpha, problem.layout):
+        lowest = {"alpha": float(problem.alpha.min())}
+        return Evidence("laplace", {}, (Flag(Kind.NO_MODE, detail=lowest),))
     if (theta <= 0).any():
         return Evidence("laplace", {}, (Flag(Kind.ON_BOUNDARY),))
     factor = factorise(negative_hessian(problem, theta, free_coordinates(problem.layout, theta)))

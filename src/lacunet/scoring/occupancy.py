@@ -15,11 +15,10 @@ import numpy as np
 from scipy.special import gammaln, logsumexp, xlog1py
 
 from lacunet.arrays import FloatArray
-from lacunet.flags import Flag, Sizes
+from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
-from lacunet.learn.objective import Estimate
 from lacunet.model import conjugacy
 from lacunet.model.families.categorical import log_rising
 from lacunet.model.latent_class import classes_of
@@ -109,11 +108,8 @@ class Occupied:
 
     def fits(self, own: Fitting) -> list[Fitting]:
         """Fit fewer classes as candidates are; one class needs no fit."""
-        problem, options = own.problem, own.options
-        if not conjugacy.has_mode(problem.alpha, problem.layout):  # no maximum of the posterior
-            options = replace(options, estimate=Estimate.ML)
-        numbers = range(2, classes_of(problem.network).number)
-        return [replace(own, options=options, classes=m) for m in numbers]
+        numbers = range(2, classes_of(own.problem.network).number)
+        return [replace(own, classes=m) for m in numbers]
 
     def all_used(self, at: ScoreInput) -> Evidence:
         """Log E_m: the score, its labellings, and how far they are apart and in use.
@@ -134,7 +130,9 @@ class Occupied:
         }
         if (overlap := self.log_own(at)) < 0.0:
             terms["log p(own labels)"] = overlap
-        return Evidence(self.name, terms, one.flags)
+        # A bound of all that the model says has fewer used classes in it, which are added later.
+        flags = tuple(flag for flag in one.flags if flag.kind is not Kind.BELOW_BOUND)
+        return Evidence(self.name, terms, flags)
 
     def together(self, problem: Problem, used: Sequence[Evidence]) -> Evidence:
         """Sum over the numbers of used classes, given log E_m for m = 2..k."""

@@ -15,7 +15,7 @@ from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
-from lacunet.learn.objective import Objective, Point
+from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.schedules import climb_from
 from lacunet.model import conjugacy
 from lacunet.scoring.determinant import factorise
@@ -35,7 +35,7 @@ class SoftmaxMode:
 
 def softmax_mode(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> SoftmaxMode:
     """Climb to the mode of φ that is uphill from θ."""
-    climb = _climb(Objective.softmax(problem, executor), theta)
+    climb = _climb(Objective.build(problem, Estimate.SOFTMAX, executor), theta)
     point = climb.point
     coordinates = free_coordinates(problem.layout, point.theta)
     A = softmax_hessian(problem, point.theta, point.N, coordinates)

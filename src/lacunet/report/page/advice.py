@@ -46,6 +46,13 @@ MEANINGS = (
         "Profiles may differ from run to run there; fewer classes may do.",
     ),
     Meaning(
+        (Kind.NO_MAP, Kind.NO_MODE),
+        "A prior that favours probabilities of 0",
+        "With exponents below 1 no parameters are the most probable ones. Those that are shown "
+        "have the most probable logarithms: expected counts, with alpha added to each. Other "
+        "scores are defined for every prior; Laplace's approximation in probabilities is not.",
+    ),
+    Meaning(
         (Kind.EMPTY_CLASS, Kind.EMPTY_STATE),
         "A class that nobody is in",
         "The data do not need it: fewer classes explain them just as well.",
@@ -102,6 +109,12 @@ MEANINGS = (
         (Kind.WIDE_GAUSSIAN,),
         "Laplace's approximation is too high",
         "Some parameters are so uncertain that the bell curve does not fit between 0 and 1.",
+    ),
+    Meaning(
+        (Kind.SKEWED, Kind.BELOW_BOUND),
+        "A score is too far from what it approximates",
+        "The posterior is too skewed for it, as it is with few cases or a small alpha. Go by csl "
+        "with occupancy, by variational Bayes, which is a bound, or measure the evidence.",
     ),
     Meaning(
         (Kind.ORDERS_DIFFER, Kind.ONE_ORDER_COUNTS),

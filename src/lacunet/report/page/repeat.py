@@ -12,6 +12,11 @@ from lacunet.search.candidates import Selection
 from lacunet.search.truth import TRUTH
 
 PACKAGES = ("numpy", "scipy", "numba")
+PARAMETERS = {
+    "map": "MAP",
+    "ml": "maximum likelihood",
+    "softmax": "MAP of log θ (softmax), which exists for every prior",
+}
 
 
 def version() -> str:
@@ -28,7 +33,7 @@ def facts(selection: Selection) -> list[tuple[str, str]]:
     return [
         ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
         ("Candidates", listed([c.title for c in selection.candidates], 20)),
-        ("Parameters", {"map": "MAP", "ml": "maximum likelihood"}[options.estimate.value]),
+        ("Parameters", PARAMETERS[selection.candidates[0].fit.estimate.value]),
         ("Prior of the parameters", _alpha(selection)),
         ("Prior of the candidates", _prior(selection)),
         ("Search", f"{starts}, schedule {options.schedule.value}, seed {options.seed}"),

@@ -76,7 +76,7 @@ def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
     grids = list(criteria.grids())
     fit = selection.best.fit
     if is_latent_class(fit.model.network):
-        statistics = fit_statistics(fit.problem, fit.model, fit.options.estimate)
+        statistics = fit_statistics(fit.problem, fit.model, fit.estimate)
         skip = 1 + len(statistics.classification)  # those have sections of their own
         grids += list(statistics.grids())[skip:]
     return grids
