@@ -31,7 +31,8 @@ def golden(problem, model, estimate, free=None):
     layout, network = problem.layout, problem.network
     n = len(layout.cards)
     tables = [layout.table(model.theta, i) for i in range(n)]
-    exponents = [layout.table(problem.alpha, i) - 1.0 for i in range(n)]
+    less = 0.0 if estimate is Estimate.SOFTMAX else 1.0  # a density of log θ, or of θ
+    exponents = [layout.table(problem.alpha, i) - less for i in range(n)]
     rows = np.full((len(problem.codes), n), -1)
     rows[:, list(network.observed)] = problem.codes
     log_lik = fd.LogLikelihood(layout.cards, network.parents, rows, problem.counts)
@@ -89,7 +90,7 @@ def test_standard_errors_of_networks(edges, hidden, seed, estimate):
     check(case.problem, fit.model, found, golden(case.problem, fit.model, estimate))
 
 
-@pytest.mark.parametrize("estimate", Estimate)
+@pytest.mark.parametrize("estimate", [Estimate.MAP, Estimate.ML])
 def test_on_the_boundary_there_is_none_and_the_others_take_it_as_fixed(estimate):
     problem = problem_for(load_dataset("carcinoma"), 2).problem
     fit = learn(problem, Options(estimate=estimate))
@@ -150,7 +151,7 @@ def test_nothing_hidden_is_the_binomial():
     assert (size.stderr[0], size.low[0], size.high[0]) == (0.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize("estimate", Estimate)
+@pytest.mark.parametrize("estimate", [Estimate.MAP, Estimate.ML])
 @pytest.mark.parametrize("classes", [1, 2])
 def test_data_without_any_variation(classes, estimate, capfd):
     """Everything is on the boundary: no parameter is left, and nobody complains."""
