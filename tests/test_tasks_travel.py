@@ -24,9 +24,9 @@ from lacunet.paper.experiments import Experimenter, work_of
 from lacunet.paper.ledger import Ledger, run_all
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scoring.evaluation import score_at
-from lacunet.search.calibration import measure_candidates
 from lacunet.search.candidates import Proposal, evaluate
 from lacunet.search.hole_readings import compare_readings
+from lacunet.search.measuring import measure_each
 from lacunet.search.proposals import latent_classes
 from problems import build, make, make_case, problem_for
 
@@ -182,7 +182,7 @@ def test_bounds_from_both_sides():
 def test_measured_selections():
     table = load_dataset("myocardial")
     found = evaluate(table, latent_classes(table, [1, 2]), options=QUICK, alpha=1.0)
-    one, *others = both(lambda e: measure_candidates(found, [1, 2], goal=Goal(0.3), executor=e))
+    one, *others = both(lambda e: measure_each(found, [1, 2], goal=Goal(0.3), executor=e))
     for other in others:
         assert [c.measured for c in one.candidates] == [c.measured for c in other.candidates]
 

@@ -104,6 +104,20 @@ class Kind(Enum):
         "{share:.0%} of it rests on a few chains, which may hide more: the states are weakly "
         "identified"
     )
+    # Of the posterior over candidates
+    NOT_CALIBRATED = "this certainty is not calibrated: scores are surer than they should be"
+    TOO_LARGE = (
+        "not sampled, for that would touch {work:.1g} numbers, and no more than {most:.1g} are "
+        "without being asked (--evidence asks)"
+    )
+    WEIGHTS_NOT_WHOLE = "not sampled, for the weights of rows are not whole numbers"
+    UNSTABLE_SEARCHES = (
+        "the searches for {candidates} are unstable: there may be better optima, and the "
+        "probabilities may be quite different"
+    )
+    BOUNDS_ONLY = (
+        "the evidence of {candidates} is a lower bound only: more probable than it seems, perhaps"
+    )
 
 
 @dataclass(frozen=True)

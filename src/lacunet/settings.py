@@ -111,11 +111,17 @@ class Settings:
         "Treat a missing cell as an answer: one more state, '(missing)', of its column.",
         in_python="Then the evidence is about other data: see `compare_missing`.",
     )
+    quick: bool = _option(
+        False, "Go by scores alone and measure nothing: soon done, but surer than it should be."
+    )
     evidence: bool = _option(
-        False, "Measure the evidence itself of every candidate, with error bars; it then decides."
+        False,
+        "Measure the evidence of every candidate by itself, however long that takes; it then "
+        "decides.",
     )
     calibrate: bool = _option(
-        False, "Measure the evidence of the best few candidates: how far is each score from it?"
+        False,
+        "Measure the evidence of the best few candidates by itself: how far is each score from it?",
     )
     method: str = _option(
         Method.AUTO,
@@ -148,6 +154,8 @@ class Settings:
                 raise _unknown(name, value, list(kind))
             put(name, kind(value))
         put("alpha", _exponent(self.alpha))
+        if self.quick and self.evidence:
+            raise OptionError("quick measures nothing, evidence everything: give one of the two.")
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"{self.threads} threads: there must be at least 1.")
         learning = Estimate(self.estimate), Schedule(self.schedule), self.starts, self.seed

@@ -20,11 +20,12 @@ def check_scores(scores):
 
 @pytest.mark.slow
 def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carcinoma, tmp_path):
-    ran = lacunet("select", carcinoma, "--weights", "count", "--states", "1:4")
+    ran = lacunet("select", carcinoma, "--weights", "count", "--states", "1:4", "--quick")
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert lines[0] == (
-        "3 hidden classes, by CSL, occupancy: probability 0.878 among the candidates."
+        "3 hidden classes: probability 0.878 by CSL, occupancy, approximated, not calibrated; "
+        "4: 0.118."
     )
     assert "Candidates" in lines
     assert "Scores: log marginal likelihoods in nats" in lines
@@ -237,7 +238,7 @@ def test_random_simulate_select_round_trip(lacunet, tmp_path):
     cells = [cell for line in lines[1:] for cell in line.split(",")]
     assert cells.count("") / len(cells) == pytest.approx(0.1, abs=0.02)
     ran = lacunet("select", "rows.csv", "--states", "1:3", "--starts", 16)
-    assert ran.out.startswith("2 hidden classes, by CSL, occupancy: probability ")
+    assert ran.out.startswith("2 hidden classes: probability ")
     assert "800 rows" in ran.err
     assert "% of the cells missing" in ran.err
 

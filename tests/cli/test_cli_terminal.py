@@ -57,16 +57,16 @@ def width(line: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 140])
 def test_tables_fit_the_terminal(tmp_path, columns):
-    options = ("--states", "1:6", "--starts", 8)
+    options = ("--states", "1:6", "--starts", 8, "--quick")
     raw = in_terminal(("select", dataset_path("survey"), *options), tmp_path, columns)
     assert "\x1b[1m" in raw
     lines = CONTROL.sub("", raw).splitlines()
     assert max(map(width, lines)) <= columns
     assert "…" not in "".join(lines)
     text = " ".join(" ".join(lines).split())
-    assert text.startswith("3 hidden classes, by CSL, occupancy: probability 0.991 among the")
+    assert text.startswith("3 hidden classes: probability 0.991 by CSL, occupancy, approximated")
     headers = [line.split() for line in lines if line.startswith("states ")]
-    assert " ".join(headers[0]) == "states d log p(D|θ) p(k) starts seconds"
+    assert " ".join(headers[0]) == "states d log p(D|θ) p(k) log BF starts seconds"
     scores = ["Laplace", "CSL", "VB", "CS", "MLED", "Draper", "BIC/MDL", "CSL", "occ."]
     assert [x for h in headers[1:] for x in h[1:]] == scores
     assert len(headers) == (3 if columns == 80 else 2)

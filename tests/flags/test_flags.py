@@ -203,6 +203,32 @@ SENTENCES = [
         Flag(Kind.FEW_CHAINS, detail={"share": 0.25}),
         "25% of it rests on a few chains, which may hide more: the states are weakly identified",
     ),
+    (
+        Flag(Kind.NOT_CALIBRATED),
+        "this certainty is not calibrated: scores are surer than they should be",
+    ),
+    (
+        Flag(Kind.TOO_LARGE, detail={"work": 8.64e11, "most": 2e10}),
+        (
+            "not sampled, for that would touch 9e+11 numbers, and no more than 2e+10 are without "
+            "being asked (--evidence asks)"
+        ),
+    ),
+    (
+        Flag(Kind.WEIGHTS_NOT_WHOLE),
+        "not sampled, for the weights of rows are not whole numbers",
+    ),
+    (
+        Flag(Kind.UNSTABLE_SEARCHES, detail={"candidates": "4, 5 states"}),
+        (
+            "the searches for 4, 5 states are unstable: there may be better optima, and the "
+            "probabilities may be quite different"
+        ),
+    ),
+    (
+        Flag(Kind.BOUNDS_ONLY, detail={"candidates": "net.bif"}),
+        ("the evidence of net.bif is a lower bound only: more probable than it seems, perhaps"),
+    ),
 ]
 
 

@@ -29,8 +29,9 @@ class Page:
 
 @pytest.fixture(scope="session")
 def selections():
-    quick = {"starts": 4, "threads": 1}
-    carcinoma = api.select(load_dataset("carcinoma"), range(1, 4), **quick)
+    few = {"starts": 4, "threads": 1}
+    quick = {**few, "quick": True}
+    carcinoma = api.select(load_dataset("carcinoma"), range(1, 4), **few)
     network, data = two_hidden()
     other = Network.build(network.variables, [(), (), (0,), (0,), (1,), (1,)])
     wide = api.simulate(api.random_model(3, 40, leaf_states=3, seed=3), 150, missing_rate=0.05)
@@ -44,7 +45,7 @@ def selections():
         "one": api.select(noise, range(1, 3), **quick),
         "wide": api.select(wide, [2, 3], **quick),
         "sampled": api.select(
-            load_dataset("myocardial"), [1, 2], scores="cs,wbic", evidence=True, **quick
+            load_dataset("myocardial"), [1, 2], scores="cs,wbic", evidence=True, **few
         ),
         "sizes": api.select(data, [1, 2], network=network, hidden=["health", "wealth"], **quick),
         "compare": api.compare(data, {EVIL: network, "other": other}, **quick),

@@ -103,6 +103,7 @@ class FitOptions(LearnOptions, total=False):  # of `fit`
 class SelectOptions(FitOptions, total=False):  # of `select` and `compare`
     scores: str | Sequence[str]
     dimension: str
+    quick: bool
     evidence: bool
     calibrate: bool
     target: float

@@ -24,14 +24,15 @@ from lacunet.api.structure import whole_numbers
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.executor import on_threads
+from lacunet.executor import Executor, on_threads
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model, Network
 from lacunet.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.search.average import Label
-from lacunet.search.calibration import best_few, measure_candidates
+from lacunet.search.calibration import best_few
 from lacunet.search.candidates import Proposal, Selection, evaluate
+from lacunet.search.measuring import by_measurements, measure_each, measure_posterior, quick
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
 from lacunet.settings import DEFAULTS, Settings
 
@@ -172,8 +173,25 @@ def _evaluate(
             rank=settings.rank,
             executor=executor,
         )
-        if not (settings.evidence or settings.calibrate):
-            return found
-        labels = [c.label for c in found.candidates] if settings.evidence else best_few(found)
-        prepare_sampling(executor, *networks)
-        return measure_candidates(found, labels, goal=settings.goal, executor=executor)
+        return _measured(found, settings, executor)
+
+
+def _measured(found: Selection, settings: Settings, executor: Executor) -> Selection:
+    """Say how sure the choice is: as far as that is asked for, measured."""
+    sampling = settings.evidence or settings.calibrate or not settings.quick
+    if sampling and not all(c.problem.exact for c in found.candidates):
+        prepare_sampling(executor, *(c.fit.model.network for c in found.candidates))
+    labels = [c.label for c in found.candidates]
+    goal = settings.goal
+    if settings.evidence:
+        return by_measurements(measure_each(found, labels, goal=goal, executor=executor))
+    if settings.quick:
+        found = quick(found)
+    else:
+        found = measure_posterior(found, goal=goal, executor=executor)
+    if not settings.calibrate:
+        return found
+    open_ = [c.label for c in found.candidates if c.measured is None]
+    few = [label for label in best_few(found) if label in open_]
+    found = measure_each(found, few, goal=goal, executor=executor)
+    return by_measurements(found) if len(few) == len(labels) else found

@@ -30,12 +30,12 @@ class Series:
 
 
 def ranked(selection: Selection) -> list[str]:
-    """Name the scores that every candidate has, that of the answer first."""
+    """Name the scores that candidates can be compared by, that of the answer first."""
     return sorted((s.name for s in selection.scores), key=lambda n: n != selection.headline)
 
 
 def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ...]:
-    """Give a curve for each of some scores that every candidate has.
+    """Give a curve for each of some scores that candidates can be compared by.
 
     The score of the answer has the first look, so that it is the same in every chart.
     """
@@ -43,13 +43,14 @@ def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ..
     labels = [c.label for c in selection.candidates]
     curves = []
     for name in names:
-        each = [c.scores[name] for c in selection.candidates]
+        values = selection.values(name).values()
+        each = [c.scores.get(name) for c in selection.candidates]
         chosen = selection.chosen[name]
         curves.append(
             Series(
                 TITLES[name],
-                tuple(e.value if math.isfinite(e.value) else math.nan for e in each),
-                tuple(e.stderr for e in each),
+                tuple(v if math.isfinite(v) else math.nan for v in values),
+                tuple(e.stderr if e else None for e in each),
                 None if chosen is None else labels.index(chosen),
                 Look(every.index(name)),
                 name == selection.headline,
@@ -63,6 +64,13 @@ def posteriors(selection: Selection, score: str | None = None) -> dict[str, dict
     ways = {way.value: selection.posterior(score, way) for way in Labellings}
     plain, labelled = ways.values()
     return {PLAIN: plain} if plain == labelled else ways
+
+
+def errors_of(selection: Selection, score: str | None = None) -> dict[Label, float | None]:
+    """Give the standard errors of the probabilities of the answer; other scores have none."""
+    certainty = selection.certainty
+    answer = score is None or score == certainty.by
+    return certainty.stderr if answer else dict.fromkeys(certainty.stderr)
 
 
 def by_number(selection: Selection) -> bool:

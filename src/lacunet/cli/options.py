@@ -78,7 +78,7 @@ Criteria: TypeAlias = Annotated[
 
 REPEAT = "may be repeated, or have commas between."
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads")
-MEASURING = ("evidence", "calibrate", "target", "budget")
+MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
 READING = ("missing", "weights", "columns", "exclude")
 HOLES = ("missing", "missing_as_state", "weights")
 PRINTING = ("form", "json")

@@ -1,7 +1,7 @@
 """Latent class analysis that chooses the number of classes, for scikit-learn."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from lacunet import api
@@ -27,7 +27,9 @@ class LatentClassSelector(HiddenStateEstimator):
     n_classes : sequence of int
         Numbers of classes to try.
     criterion : str or None
-        Score that chooses. None: the most trusted one of `scores`.
+        Score that chooses. None: the evidence, measured as far as it matters.
+    quick : bool
+        Whether to go by scores alone and measure nothing: soon done, but surer than it should be.
     average : bool
         Whether `predict_proba`, `predict`, `score_samples` and `score` speak for all models, each
         weighed by its probability in `posterior_`, instead of the chosen one alone. Classes of the
@@ -47,6 +49,8 @@ class LatentClassSelector(HiddenStateEstimator):
         The number of classes that was chosen.
     posterior_ : dict of int to float
         Probability of each number of classes, by the criterion.
+    certainty_ : lacunet.Certainty
+        The same with standard errors, Bayes factors, and where it comes from.
     scores_ : dict of str to dict of int to float
         Each score of each number of classes, in nats; higher is better.
     selection_ : lacunet.Selection
@@ -82,14 +86,21 @@ class LatentClassSelector(HiddenStateEstimator):
     n_classes: Iterable[int] = (1, 2, 3, 4, 5, 6, 7, 8)
     _: KW_ONLY
     criterion: str | None = None
+    quick: bool = False
     average: bool = False
-    scores: str | Sequence[str] = "csl-occupied"
+    scores: str | Sequence[str] = ("csl-occupied", "vb")
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         table = self._read_all(X, sample_weight)
-        selection = api.select(table, self.n_classes, settings=self._settings())
+        settings = self._settings()
+        if self.criterion is not None:  # a score decides, so nothing need be measured
+            settings = replace(settings, quick=True)
+        selection = api.select(table, self.n_classes, settings=settings)
         criterion = self._criterion(selection)
-        chosen = selection.chosen[criterion]
+        self.certainty_ = (
+            selection.certainty if self.criterion is None else selection.by_score(criterion)
+        )
+        chosen = self.certainty_.choice
         if chosen is None:
             raise OptionError(
                 f"criterion {criterion!r} exists for no number of classes. Choose another score, "
@@ -99,7 +110,7 @@ class LatentClassSelector(HiddenStateEstimator):
         self._keep(best)
         self.selection_ = selection
         self.n_classes_ = chosen
-        self.posterior_ = selection.posterior(criterion)
+        self.posterior_ = dict(self.certainty_.probabilities)
         self.scores_ = {s.name: selection.values(s.name) for s in selection.scores}
         self.class_sizes_, self.profiles_ = profiles(self.model_)
         models = [c.fit.model for c in selection.candidates]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lacunet.charts.series import PLAIN, Series, by_number, posteriors, score_series
+from lacunet.charts.series import PLAIN, Series, by_number, errors_of, posteriors, score_series
 from lacunet.charts.style import AXIS, CAP, ERROR_LINE, LINE, PRINT, RING, STATES
 from lacunet.data.audit import shorten
 from lacunet.errors import OptionError
@@ -94,6 +94,8 @@ def plot_posterior(
 ) -> Axes:
     """Draw the probability of every candidate, plain and with log k! for equal labellings.
 
+    Error bars are one standard error, where it was measured.
+
     Parameters
     ----------
     selection
@@ -111,12 +113,15 @@ def plot_posterior(
     if not labellings:
         bars = {PLAIN: bars[PLAIN]}
     width = BAR if len(bars) > 1 else 2 * BAR
+    errors = [e or 0.0 for e in errors_of(selection, score).values()]
     colours = (PRINT.page["shade"], PRINT.page["hole"])
     for i, (name, chances) in enumerate(bars.items()):
         left = [j + (i - (len(bars) - 1) / 2) * width for j in range(len(chances))]
         heights = [0.0 if math.isnan(p) else p for p in chances.values()]
         how: dict[str, Any] = {"color": colours[i], "hatch": ("", "////")[i], "edgecolor": "white"}
         ax.bar(left, heights, width, label=name, **how)
+        if i == 0 and any(errors):
+            ax.errorbar(left, heights, errors, **ERROR_BAR, color=PRINT.page["ink"])
     level_lines(ax)
     _name_candidates(selection, ax)
     ax.set_ylim(0.0, 1.0)

@@ -15,6 +15,7 @@ from lacunet.scores import Evidence
 from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.certainty import Certainty
 from lacunet.search.greedy import Learned
 
 
@@ -118,6 +119,27 @@ def candidate_document(candidate: Candidate) -> dict[str, Any]:
     }
 
 
+def certainty_document(certainty: Certainty) -> dict[str, Any]:
+    """Describe how probable each candidate is, and how sure that is."""
+    best = certainty.choice
+    return {
+        "how": certainty.how.value,
+        "by": certainty.by,
+        "reliable": certainty.reliable,
+        "probabilities": certainty.probabilities,
+        "stderr": certainty.stderr,
+        "measured": [label for label in certainty.values if label in certainty.measured],
+        "log_bayes_factors": {}  # against the answer
+        if best is None
+        else {
+            str(label): {"value": factor.log, "stderr": factor.stderr}
+            for label in certainty.values
+            for factor in [certainty.bayes_factor(label, best)]
+        },
+        "notes": list(map(str, certainty.notes)),
+    }
+
+
 def selection_document(selection: Selection) -> dict[str, Any]:
     """Describe a whole selection."""
     names = [s.name for s in selection.scores]
@@ -129,6 +151,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "candidates": [candidate_document(c) for c in selection.candidates],
         "headline": selection.headline,
         "states": selection.label,
+        "certainty": certainty_document(selection.certainty),
         "chosen": selection.chosen,
         "posterior": {name: selection.posterior(name) for name in names},
         "posterior_with_log_k_factorial": {

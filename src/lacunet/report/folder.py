@@ -37,6 +37,7 @@ def _candidates(document: dict[str, Any]) -> str:
         k = c["label"]
         values = [c["scores"][name]["value"] if name in c["scores"] else None for name in names]
         chances = [document[p][by][k] for p in ("posterior", "posterior_with_log_k_factorial")]
-        rows.append([k, *(c[x] for x in FIT), *values, *chances, sum(c["seconds"].values())])
-    chance = (f"p_{by}", f"p_{by}_with_log_k_factorial")
+        error = document["certainty"]["stderr"][k]
+        rows.append([k, *(c[x] for x in FIT), *values, *chances, error, sum(c["seconds"].values())])
+    chance = (f"p_{by}", f"p_{by}_with_log_k_factorial", f"p_{by}_stderr")
     return csv_table([first, *FIT, *names, *chance, "seconds"], rows)

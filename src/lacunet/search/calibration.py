@@ -1,43 +1,15 @@
 """How far each cheap score is from the measured evidence, for candidates that have it."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from lacunet.evidence.ais import UsedClasses
-from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import measure
-from lacunet.executor import SERIAL, Executor
-from lacunet.model.prior import understand_alpha
 from lacunet.scores import SCORES
 from lacunet.search.average import Label
-from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.truth import TRUTH, as_evidence
+from lacunet.search.candidates import Selection
 from lacunet.tabular import Grid, number
 
 BEST_FEW = 3  # candidates whose evidence is measured to calibrate the scores
-
-
-def measure_candidates(
-    selection: Selection, labels: Sequence[Label], *, goal: Goal, executor: Executor = SERIAL
-) -> Selection:
-    """Measure the evidence of some candidates; each has the whole of the budget."""
-    shared = UsedClasses() if _shares(selection) else None
-    done: dict[Label, Candidate] = {}
-    for n, label in enumerate(labels):
-        candidate = next(c for c in selection.candidates if c.label == label)
-        part = executor.part(n / len(labels), (n + 1) / len(labels), candidate.title)
-        seed = selection.options.seed
-        measured = measure(candidate.problem, goal=goal, seed=seed, executor=part, shared=shared)
-        scores = {TRUTH.name: as_evidence(measured), **candidate.scores}
-        done[label] = replace(candidate, measured=measured, scores=scores)
-    return replace(selection, candidates=tuple(done.get(c.label, c) for c in selection.candidates))
-
-
-def _shares(selection: Selection) -> bool:
-    """Whether classes have the same prior in all candidates, so that parts can be shared."""
-    alpha = selection.alpha
-    return not isinstance(alpha, Mapping) and not understand_alpha(alpha)[1]
 
 
 def best_few(selection: Selection) -> list[Label]:

@@ -1,5 +1,6 @@
 """Candidates for one table: fit and score each, then choose and average."""
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +8,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
+
 from lacunet.data.table import Table
-from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import Measurement
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
@@ -20,7 +22,8 @@ from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
 from lacunet.scoring.evaluation import Asked, score_fits
 from lacunet.scoring.fitting import Fitting
-from lacunet.search.average import Label, Labellings, check_prior, choose, posterior
+from lacunet.search.average import Label, Labellings, check_prior, choose
+from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Grid, Printable
 
@@ -93,55 +96,79 @@ class Selection(Printable):
     options: Options
     alpha: Alpha
     prior: Mapping[Label, float] | None  # over the candidates; None = uniform
+    found: Certainty | None = None  # how sure, where more is known of that than a score says
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
-        """The scores that every candidate has, so that they can be compared."""
-        known = (TRUTH, *SCORES)
-        return tuple(s for s in known if all(s.name in c.scores for c in self.candidates))
+        """The scores by which candidates can be compared: those that every candidate has.
+
+        Measured evidence is among them if the answer goes by it; candidates far behind have none.
+        """
+        common = [s for s in (TRUTH, *SCORES) if all(s.name in c.scores for c in self.candidates)]
+        decides = self.found is not None and self.found.by == TRUTH.name and TRUTH not in common
+        return (*([TRUTH] if decides else []), *common)
 
     def score(self, name: str) -> Score:
         """Give a score by its name."""
         return next(s for s in self.scores if s.name == name)
 
     def values(self, score: str) -> dict[Label, float]:
-        """Give a score of each candidate, by label."""
-        return {c.label: c.scores[score].value for c in self.candidates}
+        """Give a score of each candidate, by label; NaN where it has none."""
+        each = {c.label: c.scores.get(score) for c in self.candidates}
+        return {label: evidence.value if evidence else math.nan for label, evidence in each.items()}
 
     @cached_property
     def chosen(self) -> dict[str, Label | None]:
         """The candidate that each score, with the prior, makes most probable; None if none."""
-        return {s.name: choose(self.values(s.name), self.prior) for s in self.scores}
+        by_scores = {s.name: choose(self.values(s.name), self.prior) for s in self.scores}
+        return {**by_scores, self.headline: self.label}
+
+    def by_score(self, name: str, labellings: Labellings = Labellings.PLAIN) -> Certainty:
+        """Give the posterior over the candidates by one score; how wrong that is, none can tell."""
+        values, score = self.values(name), self.score(name)
+        if labellings is Labellings.ALL and not score.every_labelling:
+            values = {c.label: values[c.label] + c.log_labellings for c in self.candidates}
+        if not score.only_exact:
+            return Certainty(name, values, self.prior, How.APPROXIMATED)
+        no_errors = np.zeros((len(values), len(values)))
+        return Certainty(name, values, self.prior, How.EXACT, no_errors, frozenset(values))
+
+    @cached_property
+    def certainty(self) -> Certainty:
+        """How probable each candidate is, and how sure that is: what the answer says."""
+        return self.found or self.by_score(self.trusted.name)
 
     def posterior(
         self, score: str | None = None, labellings: Labellings = Labellings.PLAIN
     ) -> dict[Label, float]:
-        """Give the posterior over the candidates by a score (default: the headline's)."""
+        """Give the posterior over the candidates by a score (default: the answer's)."""
         name = score or self.headline
-        values = self.values(name)
-        if labellings is Labellings.ALL and not self.score(name).every_labelling:
-            values = {c.label: values[c.label] + c.log_labellings for c in self.candidates}
-        return posterior(values, self.prior)
+        if name == self.headline and (labellings is Labellings.PLAIN or name == TRUTH.name):
+            return self.certainty.probabilities
+        return self.by_score(name, labellings).probabilities
+
+    def bayes_factor(self, one: Label, other: Label) -> Factor:
+        """Give the Bayes factor of two candidates, with its error where that is known."""
+        return self.certainty.bayes_factor(one, other)
+
+    def odds(self, one: Label, other: Label) -> Factor:
+        """Give the posterior odds of two candidates, with their error where that is known."""
+        return self.certainty.odds(one, other)
+
+    @property
+    def trusted(self) -> Score:
+        """The score to go by where nothing is measured: an exact one, or the best recommended."""
+        return min((s for s in self.scores if s is not TRUTH), key=_distrust)
 
     @property
     def headline(self) -> str:
-        """The score that the answer goes by: the evidence itself, if all candidates have it."""
-        return min(self.scores, key=self._distrust).name
-
-    def _distrust(self, score: Score) -> int:
-        """Exact scores first, then evidence that was measured well, then what is recommended."""
-        if score is TRUTH:
-            measured = [c.measured for c in self.candidates]
-            well = all(m is not None and m.verdict is not Verdict.LOWER_BOUND for m in measured)
-            return 1 if well else 8
-        if score in RECOMMENDED:
-            return 4 + RECOMMENDED.index(score)
-        return 0 if score.only_exact else 9
+        """What the answer goes by: a score, or the measured evidence."""
+        return self.certainty.by
 
     @property
     def label(self) -> Label | None:
         """The answer: the label of the chosen candidate."""
-        return self.chosen[self.headline]
+        return self.certainty.choice
 
     @property
     def states(self) -> Label | None:
@@ -165,6 +192,12 @@ class Selection(Printable):
         from lacunet.report.page import write_report
 
         return write_report(self, path)
+
+
+def _distrust(score: Score) -> int:
+    if score in RECOMMENDED:
+        return 1 + RECOMMENDED.index(score)
+    return 0 if score.only_exact else 1 + len(RECOMMENDED)
 
 
 def candidates_of(

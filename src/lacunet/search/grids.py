@@ -2,40 +2,74 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from lacunet.model.display import model_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.scores import SCORES
-from lacunet.search.average import Label, Labellings
+from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration_grid
+from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.truth import TRUTH
-from lacunet.tabular import Grid, Shown, number, probability
+from lacunet.tabular import Grid, Shown, chance, number, probability
 
 if TYPE_CHECKING:
     from lacunet.search.candidates import Selection
 
 KNOWN = (TRUTH, *SCORES)
 TITLES = {score.name: score.title for score in KNOWN}
+RIVALS = 3  # other candidates that the answer names
+WORTH_A_WORD = 0.005  # probability from which on it does
 COLUMNS = {score.name: score.column or score.title for score in KNOWN}
 
 
 def answer(selection: Selection) -> str:
     """Say the answer in one sentence."""
-    k = selection.label
-    if k is None:
+    certainty = selection.certainty
+    if certainty.choice is None:
         return "No score has a value for any candidate: nothing can be chosen."
-    by = TITLES[selection.headline]
-    plain = _chances(selection, Labellings.PLAIN)
-    labelled = _chances(selection, Labellings.ALL)
+    chances = [_chance_words(selection), *_rivals(certainty)]
+    return f"{_what(selection)}: {'; '.join(chances)}{_labelled_words(selection)}."
+
+
+def limits(selection: Selection) -> list[str]:
+    """Say in sentences what limits the certainty of the answer."""
+    sentences = map(str, selection.certainty.notes)
+    return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
+
+
+def _chance_words(selection: Selection) -> str:
+    """How probable the answer is, and how that is known."""
+    certainty = selection.certainty
+    k = certainty.choice
+    if k is None or len(selection.candidates) == 1:
+        return "the only candidate"
+    chances = chance(certainty.probabilities[k], certainty.stderr[k])
+    if certainty.how not in (How.EXACT, How.MEASURED):
+        return f"probability {chances} by {TITLES[certainty.by]}, {certainty.how}"
+    doubt = "" if certainty.reliable else ", but not reliably"
+    return f"probability {chances}, {certainty.how}{doubt}"
+
+
+def _rivals(certainty: Certainty) -> list[str]:
+    """Write the other candidates that are worth a word."""
+    p, errors = certainty.probabilities, certainty.stderr
+    others = [k for k in certainty.ranking[1:] if p[k] >= WORTH_A_WORD]
+    words = [f"{k}: {chance(p[k], errors[k]).split(' ±')[0]}" for k in others[:RIVALS]]
+    return [*words, "others less"] if len(others) > RIVALS else words
+
+
+def _labelled_words(selection: Selection) -> str:
+    """What all labellings together would say, where the score counts one."""
+    if not _labelled(selection):
+        return ""
     chances = selection.posterior(labellings=Labellings.ALL)
     best = max(chances, key=lambda k: chances[k])
-    sentence = f"{_what(selection)}, by {by}: probability {plain[k]} among the candidates"
-    if not _labelled(selection):
-        return f"{sentence}."
-    if best == k:
-        return f"{sentence} ({labelled[k]} with log k! for equal labellings)."
-    return f"{sentence}; with log k! for equal labellings, {best} ({labelled[best]})."
+    much = probability(chances[best], exact=len(chances) == 1)
+    if best == selection.label:
+        return f" ({much} with log k! for equal labellings)"
+    return f"; with log k! for equal labellings, {best} ({much})"
 
 
 def _what(selection: Selection) -> str:
@@ -50,24 +84,18 @@ def _what(selection: Selection) -> str:
 
 def _labelled(selection: Selection) -> bool:
     """Whether equal labellings can move the answer; all structures may have the same number."""
-    if selection.score(selection.headline).every_labelling:
+    alone = len(selection.candidates) == 1
+    if alone or selection.score(selection.headline).every_labelling:
         return False
     numbers = {c.log_labellings for c in selection.candidates}
     return isinstance(selection.candidates[0].label, int) or len(numbers) > 1
 
 
-def _chances(selection: Selection, labellings: Labellings) -> dict[Label, str]:
-    """Write the posterior; only a candidate without any rival is ever certain."""
-    alone = len(selection.candidates) == 1
-    chances = selection.posterior(labellings=labellings)
-    return {k: probability(p, exact=alone) for k, p in chances.items()}
-
-
 def candidate_grid(selection: Selection) -> Grid:
     """One row per candidate: its size, its fit, and its probability."""
-    plain = _chances(selection, Labellings.PLAIN)
-    labelled = _chances(selection, Labellings.ALL)
-    both = _labelled(selection)
+    certainty, both = selection.certainty, _labelled(selection)
+    alone, best = len(selection.candidates) == 1, certainty.choice
+    labelled = selection.posterior(labellings=Labellings.ALL)
     first, words = first_column(selection)
     symbol = "S" if words else "k"
     rows = tuple(
@@ -75,29 +103,43 @@ def candidate_grid(selection: Selection) -> Grid:
             str(c.label),
             str(c.dimension),
             number(c.fit.log_lik),
-            plain[c.label],
-            *([labelled[c.label]] if both else []),
+            chance(certainty.probabilities[c.label], certainty.stderr[c.label], exact=alone),
+            *([probability(labelled[c.label], exact=alone)] if both else []),
+            *([] if best is None else [factor_words(certainty.bayes_factor(c.label, best))]),
             f"{c.fit.reached}/{c.fit.finalists}",
             number(sum(c.seconds.values())),
         )
         for c in selection.candidates
     )
     chances = [f"p({symbol})", *([f"p({symbol}), k!"] if both else [])]
-    header = (first, "d", "log p(D|θ)", *chances, "starts", "seconds")
+    factors = [] if best is None else ["log BF"]
+    header = (first, "d", "log p(D|θ)", *chances, *factors, "starts", "seconds")
     ways = ", plain and with log k!" if both else ""
     notes = (
-        f"p({symbol}): posterior by {TITLES[selection.headline]}{ways}.",
+        f"p({symbol}): posterior by {TITLES[certainty.by]}{ways}.",
+        *([] if best is None else [f"log BF: log Bayes factor against {best}, in nats."]),
         "starts: final starts that reached the best optimum.",
     )
     return Grid("Candidates", header, rows, words, notes)
 
 
+def factor_words(factor: Factor) -> Shown:
+    """Write a log Bayes factor, with its error where that is known."""
+    plain = number(factor.log)
+    error = f" ± {factor.stderr:.2g}" if factor.stderr and math.isfinite(factor.log) else ""
+    return Shown(f"{plain}{error}", factor.log)
+
+
 def score_grid(selection: Selection) -> Grid:
     """One row per candidate, one column per score; a star marks what each score chooses."""
     names = [s.name for s in selection.scores]
+    values = {n: selection.values(n) for n in names}
     first, words = first_column(selection)
     rows = tuple(
-        (str(c.label), *(starred(c.scores[n].value, selection.chosen[n] == c.label) for n in names))
+        (
+            str(c.label),
+            *(starred(values[n][c.label], selection.chosen[n] == c.label) for n in names),
+        )
         for c in selection.candidates
     )
     short = [f"{COLUMNS[n]}: {TITLES[n]}." for n in names if COLUMNS[n] != TITLES[n]]
@@ -120,8 +162,8 @@ def _sampled(selection: Selection) -> list[str]:
     """How sure the scores are that come from sampling."""
     lines = []
     for score in selection.scores:
-        errors = [c.scores[score.name].stderr for c in selection.candidates]
-        if known := [e for e in errors if e is not None]:
+        scores = [c.scores[score.name] for c in selection.candidates if score.name in c.scores]
+        if known := [e.stderr for e in scores if e.stderr is not None]:
             lines.append(f"{COLUMNS[score.name]}: standard errors up to {max(known):.2g}.")
     return lines
 
@@ -153,7 +195,8 @@ def remarks(selection: Selection) -> list[str]:
 
 def selection_grids(selection: Selection) -> list[Grid]:
     """Everything, in the order in which a person wants it."""
-    grids = [Grid(answer(selection)), candidate_grid(selection), score_grid(selection)]
+    first = Grid(answer(selection), notes=tuple(limits(selection)))
+    grids = [first, candidate_grid(selection), score_grid(selection)]
     if (calibrated := calibration_grid(selection)) is not None:
         grids.append(calibrated)
     if flags := remarks(selection):

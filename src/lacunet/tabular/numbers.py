@@ -4,6 +4,9 @@ import math
 from functools import partial
 from typing import Self
 
+SHOWN = 0.001  # the least probability that is written out
+WIDE = 0.005  # standard error of a probability from which on two digits say all
+
 
 class Shown(str):
     """A text that stands for a number: tables show the text, CSV files get all the digits.
@@ -57,7 +60,21 @@ def probability(p: float, *, exact: bool = True) -> Shown:
         return Shown("–", p)
     if exact and p in (0.0, 1.0):
         return Shown(f"{p:.0f}", p)
-    return Shown("<0.001" if p < 0.001 else ">0.999" if p > 0.999 else f"{p:.3f}", p)
+    return Shown("<0.001" if p < SHOWN else ">0.999" if p > 1 - SHOWN else f"{p:.3f}", p)
+
+
+def chance(p: float, stderr: float | None, *, exact: bool = False) -> Shown:
+    """Write a probability with its standard error, if that is known and not too small to show.
+
+    >>> chance(0.6234, 0.0171), chance(0.25, 0.0012), chance(0.25, None), chance(0.99999, 1e-6)
+    ('0.62 ± 0.02', '0.250 ± 0.002', '0.250', '>0.999')
+    """
+    plain = probability(p, exact=exact)
+    if not stderr or not SHOWN <= p <= 1 - SHOWN:
+        return plain
+    digits = 2 if stderr >= WIDE else 3
+    up = math.ceil(stderr * 10**digits - 1e-9) / 10**digits  # an error is never rounded down
+    return Shown(f"{p:.{digits}f} ± {up:.{digits}f}", p)
 
 
 share = partial(probability, exact=False)  # of rows, or of probability: rounded, never certain

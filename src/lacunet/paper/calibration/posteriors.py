@@ -63,7 +63,7 @@ class PosteriorCell:
         first = dataset < self.measured
         with _timed(cpu, "scores"):
             names = (*CHEAP, *SLOW) if first else CHEAP
-            scored = select(table, states, settings=alone, scores=names)
+            scored = select(table, states, settings=alone, scores=names, quick=True)
         values = {
             s.name: [finite(v) for v in scored.values(s.name).values()]
             for s in scored.scores

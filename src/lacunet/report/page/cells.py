@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from lacunet.report.page.words import hundredths, percent
-from lacunet.tabular import probability
+from lacunet.tabular import chance
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,14 @@ def share_cell(p: float) -> Cell:
     return Cell(percent(p), share=hundredths(p))
 
 
-def chance_cell(p: float, tip: str = "", best: bool = False, *, exact: bool = True) -> Cell:
-    """Show a probability; one that does not exist has no length."""
+def chance_cell(
+    p: float,
+    tip: str = "",
+    best: bool = False,
+    *,
+    exact: bool = True,
+    stderr: float | None = None,
+) -> Cell:
+    """Show a probability, with its error if it has one; one that does not exist has no length."""
     length = hundredths(0.0 if math.isnan(p) else p)
-    return Cell(probability(p, exact=exact), tip, best, share=length)
+    return Cell(chance(p, stderr, exact=exact), tip, best, share=length)

@@ -13,7 +13,8 @@ from lacunet.report.page.row_chart import draw_rows
 from lacunet.report.page.words import count, listed, nats
 from lacunet.scores import Evidence
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.grids import TITLES
+from lacunet.search.certainty import Factor
+from lacunet.search.grids import TITLES, factor_words
 from lacunet.tabular import probability
 
 WIDE, NARROW = 760.0, 340.0
@@ -144,15 +145,29 @@ def _failed(evidence: Evidence) -> Cell:
 
 def posterior_bars(selection: Selection) -> tuple[list[str], list[Line]]:
     """Heads, and for each candidate its probability by every way to count labellings."""
-    chances = posteriors(selection)
+    chances, stderr = posteriors(selection), selection.certainty.stderr
     if len(chances) == 1:
         chances = {"probability": chances[PLAIN]}
     rows = []
     for c in selection.candidates:
         alone = len(selection.candidates) == 1
-        bars = tuple(chance_cell(p[c.label], exact=alone) for p in chances.values())
+        errors = (stderr[c.label], *[None] * (len(chances) - 1))
+        bars = tuple(
+            chance_cell(p[c.label], exact=alone, stderr=error)
+            for p, error in zip(chances.values(), errors, strict=True)
+        )
         rows.append(Line(c.title, bars, c.label == selection.label))
     return list(chances), rows
+
+
+def factors(selection: Selection) -> list[str]:
+    """The Bayes factor of each candidate against the answer, in words; none if there is none."""
+    best = selection.label
+    return (
+        []
+        if best is None
+        else [factor_words(selection.bayes_factor(c.label, best)) for c in selection.candidates]
+    )
 
 
 def posterior_matrix(selection: Selection) -> list[Line]:
@@ -166,8 +181,9 @@ def posterior_matrix(selection: Selection) -> list[Line]:
 def _chances(selection: Selection, name: str) -> Iterator[Cell]:
     chances, alone = selection.posterior(name), len(selection.candidates) == 1
     for c in selection.candidates:
-        if math.isnan(c.scores[name].value):
-            yield _failed(c.scores[name])
+        evidence = c.scores.get(name)
+        if evidence is not None and math.isnan(evidence.value):
+            yield _failed(evidence)
         else:
             p, best = chances[c.label], selection.chosen[name] == c.label
             tip = f"{TITLES[name]}\n{c.title}\t{probability(p, exact=alone)}"
@@ -195,12 +211,11 @@ def agreement(selection: Selection) -> str:
     )
 
 
-def runner_up(selection: Selection) -> tuple[Candidate, float] | None:
-    """The candidate next to the best by the score of the answer, and its distance in nats."""
-    values = selection.values(selection.headline)
-    k = selection.label
-    others = [c for c in selection.candidates if c.label != k and math.isfinite(values[c.label])]
-    if k is None or not others:
+def runner_up(selection: Selection) -> tuple[Candidate, Factor] | None:
+    """The candidate next to the best, and how much more probable the data make the best."""
+    ranking = selection.certainty.ranking
+    if len(ranking) < 2:
         return None
-    second = max(others, key=lambda c: values[c.label])
-    return second, values[k] - values[second.label]
+    first, second = ranking[:2]
+    candidate = next(c for c in selection.candidates if c.label == second)
+    return candidate, selection.bayes_factor(first, second)

@@ -23,7 +23,7 @@ from lacunet.report.page.repeat import facts, python_call, version
 from lacunet.report.page.words import nats
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.candidates import Selection
-from lacunet.search.grids import TITLES, answer
+from lacunet.search.grids import TITLES, answer, limits
 
 LARGEST = 3_000_000  # bytes of a page
 HERE = Path(__file__).parent
@@ -102,6 +102,7 @@ def _content(selection: Selection) -> dict[str, Any]:
     names = evidence_view.score_names(selection)
     content: dict[str, Any] = {
         "answer": answer(selection),
+        "limits": limits(selection),
         "agreement": evidence_view.agreement(selection),
         "question": "How many hidden states?"
         if all(c.proposal.sizes for c in selection.candidates)
@@ -117,6 +118,7 @@ def _content(selection: Selection) -> dict[str, Any]:
         "labels": [str(c.label) for c in selection.candidates],
         "posterior_heads": heads,
         "posterior_bars": bars,
+        "factors": evidence_view.factors(selection),
         "posterior_matrix": evidence_view.posterior_matrix(selection),
         "headline": TITLES[selection.headline],
         "measured": [

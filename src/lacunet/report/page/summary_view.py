@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from lacunet.report.page.evidence_view import runner_up
 from lacunet.report.page.separation_view import Separation
-from lacunet.report.page.words import count, nats, percent
+from lacunet.report.page.words import count, percent
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.grids import TITLES
-from lacunet.tabular import probability
+from lacunet.search.grids import TITLES, factor_words
+from lacunet.tabular import chance
 
 DOTS = 12  # starts that are drawn one by one
 
@@ -30,12 +30,13 @@ def tiles(selection: Selection, separations: Sequence[Separation]) -> list[Tile]
 
 
 def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
-    best, by = selection.best, TITLES[selection.headline]
-    p = probability(selection.posterior()[best.label], exact=len(selection.candidates) == 1)
-    numbers = [Tile("probability", p, f"of the answer, by {by}")]
-    second = runner_up(selection)
-    if second is not None:
-        numbers.append(Tile("ahead by", f"{nats(second[1])} nats", f"of {second[0].title}"))
+    best, certainty = selection.best, selection.certainty
+    alone = len(selection.candidates) == 1
+    p = chance(certainty.probabilities[best.label], certainty.stderr[best.label], exact=alone)
+    numbers = [Tile("probability", p, f"of the answer, by {TITLES[certainty.by]}")]
+    if (second := runner_up(selection)) is not None:
+        candidate, factor = second
+        numbers.append(Tile("ahead by", f"{factor_words(factor)} nats", f"of {candidate.title}"))
     if separations and separations[0].entropy:
         entropy = f"{float(separations[0].entropy):.2f}"
         numbers.append(Tile("entropy R²", entropy, "1 would be perfect separation"))

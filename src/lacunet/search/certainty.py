@@ -1,0 +1,132 @@
+"""How probable each candidate is, and how sure that is itself: the one place that says so."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import OptionError
+from lacunet.flags import Flag
+from lacunet.search.average import Label, choose, posterior
+
+ERRORS = 2.0  # standard errors that an interval reaches out to, on either side
+
+
+class How(StrEnum):
+    """Where the probabilities come from, in the words that the user reads."""
+
+    EXACT = "exact"
+    MEASURED = "measured"
+    CLEAR = "the others are far behind"
+    APPROXIMATED = "approximated, not measured"
+    QUICK = "approximated, not calibrated"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """How much better one candidate is than another: a Bayes factor, or posterior odds."""
+
+    log: float  # nats; above 0 for the first of the two
+    stderr: float | None  # of the log, in nats; None where nothing tells
+
+    @property
+    def ratio(self) -> float:
+        """The factor itself."""
+        return _exp(self.log)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The ratios two standard errors below and above; None where nothing tells."""
+        if self.stderr is None:
+            return None
+        return _exp(self.log - ERRORS * self.stderr), _exp(self.log + ERRORS * self.stderr)
+
+    def __str__(self) -> str:
+        error = "" if not self.stderr else f" ± {self.stderr:.2g}"
+        return f"{self.log:+.2f}{error} nats"
+
+
+@dataclass(frozen=True, eq=False)
+class Certainty:
+    """The posterior over the candidates, where it comes from, and what limits it.
+
+    Errors of log evidence travel to everything that is made from it, at first order: candidates
+    that were measured together have errors in common, which their Bayes factor does not have.
+    """
+
+    by: str  # the score whose values these are
+    values: Mapping[Label, float]  # log evidence of each candidate; NaN where there is none
+    prior: Mapping[Label, float] | None  # weights of the candidates; None = all the same
+    how: How
+    covariance: FloatArray | None = None  # (candidates, candidates) nats²; None: errors not known
+    measured: frozenset[Label] = frozenset()  # the others stand at a score, far behind
+    notes: tuple[Flag, ...] = ()  # why it is less sure than it looks
+
+    @cached_property
+    def probabilities(self) -> dict[Label, float]:
+        """Give p(candidate | D); NaN if no candidate has a value."""
+        return posterior(self.values, self.prior)
+
+    @property
+    def reliable(self) -> bool:
+        """Whether its errors are known."""
+        return self.covariance is not None
+
+    @property
+    def choice(self) -> Label | None:
+        """The most probable candidate; None if no candidate has a value."""
+        return choose(self.values, self.prior)
+
+    @cached_property
+    def ranking(self) -> list[Label]:
+        """The candidates that have a value, the most probable first."""
+        known = [k for k, v in self.values.items() if math.isfinite(v)]
+        return sorted(known, key=lambda k: -self.probabilities[k])
+
+    @cached_property
+    def stderr(self) -> dict[Label, float | None]:
+        """Standard errors of the probabilities; None where nothing tells.
+
+        dp_i = p_i (dv_i − Σ_j p_j dv_j), so a candidate left at its score has next to none.
+        """
+        if self.covariance is None:
+            return dict.fromkeys(self.values)
+        p = np.nan_to_num(list(self.probabilities.values()))
+        slope = p[:, None] * (np.eye(len(p)) - p)
+        variance = np.einsum("ij,jk,ik->i", slope, self.covariance, slope)
+        return dict(zip(self.values, np.sqrt(np.maximum(variance, 0.0)).tolist(), strict=True))
+
+    def bayes_factor(self, one: Label, other: Label) -> Factor:
+        """Give the Bayes factor of two candidates: how much more probable one makes the data."""
+        i, j = (self._place(k) for k in (one, other))
+        log = self.values[one] - self.values[other]
+        known = self.how is How.EXACT or {one, other} <= self.measured
+        if self.covariance is None or not known:
+            return Factor(log, None)
+        C = self.covariance
+        return Factor(log, math.sqrt(max(0.0, C[i, i] + C[j, j] - 2.0 * C[i, j])))
+
+    def odds(self, one: Label, other: Label) -> Factor:
+        """Give the posterior odds of two candidates: the Bayes factor times the prior odds."""
+        factor = self.bayes_factor(one, other)
+        if self.prior is None:
+            return factor
+        a, b = self.prior[one], self.prior[other]
+        if not (a > 0 and b > 0):
+            log = math.nan if not (a > 0 or b > 0) else math.inf if a > 0 else -math.inf
+            return Factor(log, None)
+        return Factor(factor.log + math.log(a / b), factor.stderr)
+
+    def _place(self, label: Label) -> int:
+        labels = list(self.values)
+        if label not in labels:
+            raise OptionError(f"{label!r} is no candidate. There are {labels}.")
+        return labels.index(label)
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < math.log(np.finfo(float).max) else math.inf

@@ -1,0 +1,183 @@
+"""What `select` measures by default, and what it says where it does not."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lacunet
+from lacunet import api
+from lacunet.data.table import Table
+from lacunet.errors import OptionError
+from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.exact import exact_evidence
+from lacunet.flags import Flag, Kind
+from lacunet.report.documents import selection_document
+from lacunet.search import measuring, screening
+from lacunet.search.average import posterior
+from lacunet.search.certainty import How
+from lacunet.tabular import chance
+
+FEW = {"starts": 8, "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Few enough cases for exact sums, and no clear answer."""
+    rows = np.random.default_rng(3).integers(0, 2, (14, 3))
+    rows[:7, 1:] = rows[:7, :1]  # in the first half all three agree
+    return Table.from_codes(rows)
+
+
+@pytest.fixture(scope="module")
+def measured(small):
+    return lacunet.select(small, [1, 2, 3], alpha=1.0, **FEW)
+
+
+def truth(selection):
+    return {c.label: exact_evidence(c.problem).value for c in selection.candidates}
+
+
+def test_the_default_agrees_with_exact_sums(measured):
+    certainty, exact = measured.certainty, truth(measured)
+    assert certainty.how is How.MEASURED
+    assert certainty.reliable
+    wanted = posterior(exact)
+    for k, p in certainty.probabilities.items():
+        assert abs(p - wanted[k]) < 4 * certainty.stderr[k] + 1e-3
+        assert certainty.stderr[k] < 0.05
+    factor = measured.bayes_factor(2, 1)
+    assert abs(factor.log - (exact[2] - exact[1])) < 4 * factor.stderr + 1e-3
+
+
+def test_one_place_says_how_probable(measured):
+    """The sentence, the table, the document and the choice."""
+    certainty = measured.certainty
+    k = certainty.choice
+    assert measured.label == measured.states == measured.chosen["evidence"] == k
+    assert measured.headline == "evidence"
+    assert measured.posterior() == certainty.probabilities
+    first = str(measured).splitlines()[0]
+    shown = chance(certainty.probabilities[k], certainty.stderr[k])
+    assert "±" in shown
+    assert first.startswith(f"{k} hidden class")
+    assert f": probability {shown}, measured; " in first
+    document = selection_document(measured)
+    assert document["certainty"]["probabilities"] == certainty.probabilities
+    assert document["certainty"]["stderr"] == certainty.stderr
+    assert document["posterior"]["evidence"] == certainty.probabilities
+
+
+def test_a_prior_weighs_what_is_measured(small, measured):
+    prior = {1: 1.0, 2: 3.0, 3: 0.0}
+    weighed = lacunet.select(small, [1, 2, 3], alpha=1.0, prior=prior, **FEW)
+    assert weighed.certainty.how is How.MEASURED
+    assert weighed.posterior()[3] == 0.0
+    odds, factor = weighed.odds(2, 1), weighed.bayes_factor(2, 1)
+    assert odds.log == pytest.approx(factor.log + math.log(3))
+    error = math.hypot(factor.stderr, measured.bayes_factor(2, 1).stderr)
+    assert factor.log == pytest.approx(measured.bayes_factor(2, 1).log, abs=4 * error + 1e-3)
+
+
+def test_threads_change_nothing(small, measured):
+    other = lacunet.select(small, [1, 2, 3], alpha=1.0, starts=8, threads=3)
+    assert other.certainty.probabilities == measured.certainty.probabilities
+    assert other.certainty.stderr == measured.certainty.stderr
+
+
+def test_quick_says_so(small):
+    found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
+    assert found.certainty.how is How.QUICK
+    assert found.certainty.notes[0] == Flag(Kind.NOT_CALIBRATED)
+    assert found.headline == "csl-occupied"
+    first, second = str(found).splitlines()[:2]
+    assert "by CSL, occupancy, approximated, not calibrated" in first
+    assert "±" not in first
+    assert second.startswith("This certainty is not calibrated")
+    with pytest.raises(OptionError, match="one of the two"):
+        lacunet.Settings(quick=True, evidence=True)
+
+
+def test_large_data_are_not_sampled(small, monkeypatch):
+    monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
+    found = lacunet.select(small, [1, 2, 3], **FEW)
+    assert found.certainty.how is How.APPROXIMATED
+    assert found.certainty.notes[0].kind is Kind.TOO_LARGE
+    assert "approximated, not measured" in str(found).splitlines()[0]
+
+
+def test_weights_that_are_no_numbers_of_cases(small):
+    weights = np.full(len(small.codes), 1.5)
+    table = Table.from_codes(small.codes, small.columns, counts=weights)
+    found = lacunet.select(table, [1, 2], **FEW)
+    assert Flag(Kind.WEIGHTS_NOT_WHOLE) in found.certainty.notes
+    assert not found.certainty.reliable
+
+
+def test_complete_data_are_not_sampled():
+    table = Table.from_codes(np.random.default_rng(0).integers(0, 2, (40, 2)))
+    a, b = table.columns
+    edge = lacunet.Network.build([lacunet.Variable(c.name, c.states) for c in (a, b)], [(), (0,)])
+    none = lacunet.Network.build(edge.variables, [(), ()])
+    for scores in ("usual", "bic"):
+        found = api.compare(table, {"edge": edge, "none": none}, scores=scores, **FEW)
+        assert found.certainty.how is How.EXACT
+        factor = found.bayes_factor("edge", "none")
+        exact = truth(found)
+        assert factor.log == pytest.approx(exact["edge"] - exact["none"])
+        assert factor.stderr == 0.0
+        assert ", exact; " in str(found).splitlines()[0]
+
+
+def test_other_networks_are_measured_one_by_one(small):
+    """A prior that depends on the number of classes: no walk, the same truth."""
+    found = lacunet.select(small, [1, 2], alpha="bdeu:24", **FEW)
+    assert found.certainty.how is How.EXACT  # the sums are short
+    assert found.posterior() == pytest.approx(posterior(truth(found)))
+    assert all(c.measured is not None for c in found.candidates)
+
+
+def test_a_bound_is_no_measurement(small, monkeypatch):
+    whole = measuring.measure
+
+    def poor(problem, **how):
+        found = whole(problem, **how)
+        return replace(found, verdict=Verdict.LOWER_BOUND, stderr=0.4)
+
+    monkeypatch.setattr(measuring, "measure", poor)
+    found = lacunet.select(small, [1, 2], evidence=True, **FEW)
+    assert not found.certainty.reliable
+    assert [note.kind for note in found.certainty.notes] == [Kind.BOUNDS_ONLY]
+    first, second = str(found).splitlines()[:2]
+    assert "measured, but not reliably" in first
+    assert "±" not in first
+    assert "1, 2 states is a lower bound only" in second
+
+
+def test_unstable_searches_are_named(small, monkeypatch):
+    monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
+    found = lacunet.select(small, [2, 3], **FEW)
+    unstable = Flag(Kind.UNSTABLE, detail={"finalists": 3, "further": "--schedule thorough"})
+    fit = found.candidates[1].fit
+    object.__setattr__(fit, "flags", (*fit.flags, unstable))
+    noted = measuring.quick(found).certainty.notes
+    assert noted[-1].kind is Kind.UNSTABLE_SEARCHES
+    assert noted[-1].detail["candidates"] == "3 states"
+
+
+def test_one_candidate_needs_no_measuring(small):
+    found = lacunet.select(small, 2, **FEW)
+    assert str(found).startswith("2 hidden classes: the only candidate.")
+    assert found.candidates[0].measured is None
+
+
+def test_whoever_is_far_behind_is_left_at_its_score():
+    survey = lacunet.load_dataset("survey")
+    found = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)
+    assert screening.may_matter(found) == [3]
+    assert measuring.measure_posterior(found, goal=None).certainty.how is How.CLEAR
+    hopeless = lacunet.select(survey, [1, 2, 3], quick=True, prior={1: 1, 2: 1, 3: 0}, **FEW)
+    assert screening.may_matter(hopeless) == [2]
+    by_bic = lacunet.select(survey, [1, 2, 3], quick=True, scores="bic", **FEW)
+    assert screening.may_matter(by_bic) == [1, 2, 3]  # BIC screens nobody
