@@ -15,6 +15,7 @@ TINY = Design(
     epsilon_panels=(),
     epsilons=(0.01,),
     truth_states={2: (1, 2)},
+    alternative_panels=((3, 2, 30),),
 )
 
 

@@ -10,11 +10,17 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say, show
 from lacunet.cli.parsing import split
 from lacunet.errors import OptionError
+from lacunet.paper.alternatives.study import compare_alternatives
 from lacunet.paper.calibration.study import calibrate
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
 from lacunet.paper.truth.study import study
 
 DATASETS = 5  # of each model, where nothing else is said
+WORK: Mapping[str, Callable[..., Any]] = {
+    "truth": study,
+    "alternatives": compare_alternatives,
+    "calibration": calibrate,
+}
 
 
 Full: TypeAlias = Annotated[
@@ -33,6 +39,14 @@ Truth: TypeAlias = Annotated[
         "--truth",
         "Hold every score against the measured evidence, instead of against Laplace. Takes about "
         "an hour for each data set.",
+    ),
+]
+OtherWays: TypeAlias = Annotated[
+    bool,
+    o.switch(
+        "--alternatives",
+        "Compare what the paper names beside what it uses: conjugate gradients with EM; "
+        "supplemented EM, finite differences and likelihood-ratio tests with the exact Hessian.",
     ),
 ]
 Calibration: TypeAlias = Annotated[
@@ -61,6 +75,7 @@ def paper(
     datasets: Datasets = None,
     full: Full = False,
     truth: Truth = False,
+    alternatives: OtherWays = False,
     calibration: Calibration = False,
     cells: Cells = None,
 ) -> None:
@@ -68,21 +83,25 @@ def paper(
 
     Can be interrupted at any moment: the same command goes on where it stopped.
     """
-    settings = asked.settings
-    if truth and calibration:
-        raise OptionError("--truth and --calibration are two studies: give one of them.")
+    studies = {"truth": truth, "alternatives": alternatives, "calibration": calibration}
+    chosen = [name for name, wanted in studies.items() if wanted]
+    if len(chosen) > 1:
+        raise OptionError(f"{' and '.join(f'--{c}' for c in chosen)}: give one of them.")
     if cells and not calibration:
         raise OptionError("--cells are those of --calibration: give both.")
-    scale: dict[str, Any] = {"datasets": DATASETS if datasets is None else datasets}
-    work: Callable[..., Any] = study if truth else reproduce
+    count = max(models, FULL_MODELS) if full else models
+    scale: dict[str, Any] = {
+        "models": count,
+        "datasets": DATASETS if datasets is None else datasets,
+    }
     if calibration:
-        work, scale = calibrate, {"cells": split(cells), "datasets": datasets}
-    else:
-        scale = {"models": max(models, FULL_MODELS) if full else models, **scale}
-    words = [f"lacunet paper --out {out}", *_words({**scale, "seed": settings.seed})]
+        scale = {"cells": split(cells), "datasets": datasets}
+    settings = asked.settings
+    words = [f"lacunet paper --out {out}", *(f"--{name}" for name in chosen)]
+    words += _words({**scale, "seed": settings.seed})
     if truth or calibration:
-        words += [f"--{'truth' if truth else 'calibration'}", f"--target {settings.target:g}"]
-        words.append(f"--budget {settings.budget:g}s")
+        words.append(f"--target {settings.target:g} --budget {settings.budget:g}s")
+    work = WORK[chosen[0]] if chosen else reproduce
     with asked.work() as how:
         found = work(out, **scale, command=" ".join(words), **how)
     known = {"out": str(out), **scale, "seed": settings.seed}

@@ -13,9 +13,9 @@ States: TypeAlias = Mapping[int, Sequence[int]]  # states of the test models, by
 
 @dataclass(frozen=True)
 class Task:
-    """One line of the ledger: a fit, one comparison of §5, or a measured evidence."""
+    """One line of the ledger: a fit, a comparison of §5 or of alternatives, a measured evidence."""
 
-    kind: str  # "fit", "reality" or "truth"
+    kind: str  # "fit", "reality", "truth" or "alternatives"
     n: int  # leaves
     c: int  # states of the generating root
     N: int  # cases
@@ -37,6 +37,7 @@ class Design:
     epsilon_panels: Sequence[Panel]  # repeated with every ε
     epsilons: Sequence[float]
     truth_states: States  # of those whose evidence is measured
+    alternative_panels: Sequence[Panel]  # on which other ways up, and to the Hessian, are compared
 
     @property
     def panels(self) -> list[Panel]:
@@ -57,6 +58,11 @@ class Design:
         """Every evidence to measure, those of one data set together."""
         for m in range(models):
             yield from _tests("truth", self.panels, self.truth_states, m, datasets, EPSILON)
+
+    def alternative_tasks(self, models: int, datasets: int) -> Iterator[Task]:
+        """Every data set on which alternatives are compared, with its own number of states."""
+        for m, (n, c, N), r in product(range(models), self.alternative_panels, range(datasets)):
+            yield Task("alternatives", n, c, N, m, r, c, EPSILON)
 
 
 def _tests(
@@ -85,4 +91,9 @@ PAPER = Design(
         16: (6, 8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 24),
         32: (8, 12, 16, 20, 24, 26, 28, 30, 32, 34, 36, 40),
     },
+    alternative_panels=(
+        *((n, 4, 400) for n in (8, 16, 32, 64)),
+        *((32, 4, N) for N in (100, 800)),
+        *((64, c, 400) for c in (8, 16)),
+    ),
 )
