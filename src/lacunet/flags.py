@@ -85,6 +85,10 @@ class Kind(Enum):
     )
     STILL_RISING = "stopped after {steps} steps, still rising"
     MORE_CLASSES_FIT_WORSE = "{more} classes fit worse than {fewer}: more starts would find better"
+    ONE_VARIABLE_AT_A_TIME = (
+        "unused states: {number:,} combinations are too many to fit, so that each hidden variable "
+        "is taken by itself"
+    )
     FRACTIONAL_CASES = "cases come one by one, so they must be whole: a row weighs {weight:g}"
     ORDERS_DIFFER = (
         "orders of the cases differ: one pass gives {mean:.2f} ± {deviation:.2f} nats, over "
@@ -124,7 +128,7 @@ class Kind(Enum):
 class Sizes:
     """The fits that a flag is about, where a result rests on several."""
 
-    numbers: tuple[int, ...]  # of classes or states
+    numbers: tuple[int | str, ...]  # of classes or states; "2×3" of several variables
     unit: str  # "classes" or "states"
 
     def __str__(self) -> str:

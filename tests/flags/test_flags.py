@@ -165,6 +165,13 @@ SENTENCES = [
         "4 classes fit worse than 3: more starts would find better",
     ),
     (
+        Flag(Kind.ONE_VARIABLE_AT_A_TIME, detail={"number": 1234}),
+        (
+            "unused states: 1,234 combinations are too many to fit, so that each hidden variable "
+            "is taken by itself"
+        ),
+    ),
+    (
         Flag(Kind.FRACTIONAL_CASES, detail={"weight": 2.5}),
         "cases come one by one, so they must be whole: a row weighs 2.5",
     ),

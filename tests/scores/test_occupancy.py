@@ -137,27 +137,13 @@ def test_a_term_without_a_value_leaves_the_score_without_one():
     assert all(set(flag.fits.numbers) <= {2, 3} for flag in found.flags)
 
 
-def test_only_for_latent_classes_that_the_prior_does_not_tell_apart():
-    network = build("H>a H>b G>b", {"H": 2, "G": 2, "a": 2, "b": 2}, "HG")
-    case = make(network, 20)
-    assert not any(score.applies(case.problem) for score in OCCUPIED)
-    with pytest.raises(
-        OptionError, match=r"cs-occupied is defined only for latent class models who"
-    ):
-        api.select(case.table, [2], network=network, hidden=["H"], scores="cs-occupied", starts=2)
-    alpha = {"class": [1.0, 2.0], **{f"x{i}": 1.0 for i in range(3)}}
-    case = make_case([2] * 3, 2, 20)
-    found = api.select(case.table, 2, alpha=alpha, scores="cs,cs-occupied", starts=2)
-    assert set(found.candidates[0].scores) == {"cs"}
-
-
 # Fits with fewer classes.
 
 
 def test_fewer_classes_have_the_prior_of_each_class():
     case = make_case([2, 3], 4, 40, seed=2, alpha=0.7)
     options = Options(Estimate.ML, starts=4)
-    smaller = Fitting(case.problem, options, classes=2).fit(SERIAL)
+    smaller = Fitting(case.problem, options, sizes=((0, 2),)).fit(SERIAL)
     assert smaller.problem.layout.cards == (2, 2, 3)
     assert exchangeable(smaller.problem)
     assert set(smaller.problem.alpha) == {0.7}

@@ -50,6 +50,8 @@ def least_curvature(objective: Objective, point: Point) -> Curvature:
         return product
 
     n = len(alive)
+    if n == 0:  # no case, no prior: nothing is curved
+        return Curvature(1.0, np.zeros(layout.size))
     if n <= SMALL:
         B = np.array([times_B(e) for e in np.eye(n)])
         values, vectors = np.linalg.eigh((B + B.T) / 2)

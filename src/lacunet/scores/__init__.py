@@ -19,11 +19,11 @@ from lacunet.scores.sequential import SEQUENTIAL
 from lacunet.scores.vb import VB
 from lacunet.scores.wbic import WBIC
 from lacunet.scoring.labellings import with_all_labellings
-from lacunet.scoring.occupancy import at_softmax_mode, occupied, own_labels, variational_weights
+from lacunet.scoring.occupancy import at_softmax_mode, occupied, of_gaussian, variational_weights
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
-CSL_OCCUPIED = occupied(CSL, at_softmax_mode, own_labels, usual=True)
+CSL_OCCUPIED = occupied(CSL, at_softmax_mode, of_gaussian, usual=True)
 SCORES: tuple[Score, ...] = (
     LAPLACE,
     LAPLACE_PHI,

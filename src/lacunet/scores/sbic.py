@@ -65,8 +65,9 @@ def largest_likelihoods(own: Fitting) -> list[Fitting]:
     """
     flat = replace(own.problem, alpha=np.ones(own.problem.layout.size))
     options = replace(own.options, estimate=Estimate.ML)
-    numbers = range(1, classes_of(flat.network).number + 1)
-    return [Fitting(flat, options, classes=m) for m in numbers]
+    classes = classes_of(flat.network)
+    numbers = range(1, classes.number + 1)
+    return [Fitting(flat, options, sizes=((classes.root, m),)) for m in numbers]
 
 
 def log_likelihood(at: ScoreInput) -> Evidence:

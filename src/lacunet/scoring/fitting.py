@@ -1,14 +1,14 @@
-"""Fits that scores ask for: of a model itself, and of the same data with fewer classes."""
+"""Fits that scores ask for: of a model itself, and of the same data with fewer hidden states."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 
 from lacunet.executor import Executor
 from lacunet.inference.asking.effective_dimension import effective_dimension
-from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.problem import Problem
+from lacunet.inference.sizes import network_with_sizes, prior_of_states, with_sizes
+from lacunet.inference.symmetry import interchangeable
 from lacunet.learn.fit import Fit, Options, learn
-from lacunet.model.latent_class import classes_of
 from lacunet.scoring.score_input import ScoreInput
 
 
@@ -19,35 +19,34 @@ class Fitting:
     problem: Problem
     options: Options
     rank: bool = False  # whether scores are to use the effective dimension
-    classes: int | None = None  # instead of its own number, each with the prior that each has now
+    # Hidden variables that have other numbers of states than their own, each state with the prior
+    # that each has now.
+    sizes: tuple[tuple[int, int], ...] = ()
 
     @property
     def key(self) -> Hashable:
-        """What makes two fits to the same data the same: of exchangeable classes, what each has.
+        """What makes two fits to the same data the same: of states that are alike, what each has.
 
-        A prior that depends on the number of classes (BDeu) thus shares nothing.
+        A prior that depends on the number of states (BDeu) thus shares nothing.
         """
         problem, how = self.problem, (self.options, self.rank)
-        if not exchangeable(problem):
+        alike = interchangeable(problem)
+        if not alike:
             return id(problem), how
-        tables = [problem.layout.table(problem.alpha, i) for i in range(len(problem.layout.cards))]
-        prior = b"".join(table[0].tobytes() for table in tables)
-        classes = self.classes or classes_of(problem.network).number
-        return tuple(v.name for v in problem.network.variables), prior, classes, how
+        network, sizes = problem.network, dict(self.sizes)
+        cards = tuple(sizes.get(i, k) for i, k in enumerate(problem.layout.cards))
+        prior = b"".join(t.tobytes() for t in prior_of_states(problem, dict.fromkeys(alike, 1)))
+        names = tuple(v.name for v in network.variables)
+        return names, network.parents, network.hidden, cards, prior, how
 
     @property
     def dimension(self) -> int:
-        """Number of free parameters: every class has as many, and class sizes sum to 1."""
-        own = self.problem.network.dimension
-        if self.classes is None:
-            return own
-        return (own + 1) // classes_of(self.problem.network).number * self.classes - 1
+        """Number of free parameters."""
+        return network_with_sizes(self.problem.network, dict(self.sizes)).dimension
 
     def fit(self, executor: Executor) -> Fit:
         """Put the problem together, and learn."""
-        problem = self.problem
-        if self.classes is not None:
-            problem = with_classes(problem, self.classes)
+        problem = with_sizes(self.problem, dict(self.sizes))
         return learn(problem, self.options, executor=executor)
 
     def input_at(self, fit: Fit, executor: Executor) -> ScoreInput:

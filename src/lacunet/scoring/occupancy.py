@@ -1,30 +1,33 @@
-"""Empty classes: the occupancy identity, which a score at one mode needs to see all of a model.
+"""Scores that see unused states: a score at one mode, put into the occupancy identity.
 
-Let a be the exponent of each class weight and N the cases. With E_m the part of p(D|m classes) in
-which all m are used, exactly (docs/explanation/labels.md, "Empty classes"),
-
-    p(D|k) = Σ_{m ≤ k} C(k, m) ρ(k, m) E_m,    ρ(k, m) = Γ(ka) Γ(ma + N) / (Γ(ka + N) Γ(ma)).
-
-A score at one mode sees one of the m! equal labellings of E_m, and nothing of the other terms.
+The identity is that of `used_states.py` (docs/explanation/labels.md, "Empty classes"). A score at
+one mode sees one of the equal labellings of E_m, and nothing of the other terms.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, xlog1py
 
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind, Sizes
-from lacunet.inference.classes import with_classes
+from lacunet.inference.expectation import hidden_counts
 from lacunet.inference.problem import Problem
-from lacunet.inference.symmetry import log_orders
+from lacunet.inference.sizes import states_told, with_sizes
+from lacunet.inference.symmetry import symmetries_of
 from lacunet.model import conjugacy
-from lacunet.model.families.categorical import log_rising
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.fitting import Fitting
-from lacunet.scoring.score import EXCHANGEABLE, Fewer, Score
+from lacunet.scoring.score import Fewer, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
+from lacunet.scoring.used_states import (
+    States,
+    UsedStates,
+    counted_cases,
+    log_all_used,
+    log_choices,
+    log_ratio,
+)
 
 
 def log_occupancy(classes: int, a: float, cases: float) -> FloatArray:
@@ -32,12 +35,11 @@ def log_occupancy(classes: int, a: float, cases: float) -> FloatArray:
 
     One case cannot use two classes: E_2 = 0, and p(D|2) = E_1.
 
-    >>> np.exp(log_occupancy(2, 1.0, 1.0)).tolist()
+    >>> np.exp(log_occupancy(2, 1.0, 1.0)).round(9).tolist()
     [1.0, 1.0]
     """
-    k, m = classes, np.arange(1.0, classes + 1.0)
-    log_choices = gammaln(k + 1) - gammaln(m + 1) - gammaln(k - m + 1)
-    return log_choices - log_rising(k * a, cases) + log_rising(m * a, cases)
+    each = range(1, classes + 1)
+    return np.array([log_choices(classes, m) + log_ratio(classes, m, a, cases) for m in each])
 
 
 def log_factors(problem: Problem) -> FloatArray:
@@ -49,23 +51,6 @@ def log_factors(problem: Problem) -> FloatArray:
     classes = classes_of(problem.network)
     a = float(problem.layout.table(problem.alpha, classes.root)[0])
     return log_occupancy(classes.number, a, told)
-
-
-def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
-    """Log probability that no class is empty, with hidden values drawn row by row.
-
-    Each has its posterior under the weights. Classes are taken as if independent: they are not
-    quite, but where the product is far from 1, one or two of them are nearly sure to be empty.
-    """
-    classes = classes_of(problem.network)
-    log_empty = np.zeros(classes.number)
-    sizes = problem.network.cells.block(classes.root)
-    cells = problem.network.to_cells(log_weights)
-    for plan in problem.components.plans:
-        _, r = plan.posterior(cells, sizes.start, sizes.stop)
-        log_empty += xlog1py(plan.counts[:, None], -np.minimum(r, 1.0)).sum(axis=0)
-    with np.errstate(divide="ignore"):
-        return float(np.sum(np.log(-np.expm1(log_empty))))
 
 
 def at_theta(at: ScoreInput) -> FloatArray:
@@ -83,23 +68,26 @@ def variational_weights(at: ScoreInput) -> FloatArray:
     return at.variational.log_weights
 
 
-def every_label(_: ScoreInput) -> float:
-    """Take the labellings to be far apart."""
-    return 0.0
+def nothing_known(_: ScoreInput) -> dict[str, float]:
+    """Take the labellings to be far apart, and the Gaussian for granted."""
+    return {}
 
 
-def own_labels(at: ScoreInput) -> float:
-    """Log of the part of the Gaussian at the softmax mode that has its own labels."""
-    return at.softmax.log_own
+def of_gaussian(at: ScoreInput) -> dict[str, float]:
+    """What to take off the Gaussian at the softmax mode: too wide a part, and other labels."""
+    return {
+        "log p(held by the prior)": at.softmax.log_held,
+        "log p(own labels)": at.softmax.log_own,
+    }
 
 
 @dataclass(frozen=True)
 class Occupied:
-    """Puts a score into the identity, for every number of used classes."""
+    """Puts a score into the identity, for every number of used states."""
 
     score: Score
     log_weights: Callable[[ScoreInput], FloatArray]
-    log_own: Callable[[ScoreInput], float]
+    less: Callable[[ScoreInput], dict[str, float]]
 
     @property
     def name(self) -> str:
@@ -107,76 +95,101 @@ class Occupied:
         return f"{self.score.name}-occupied"
 
     def fits(self, own: Fitting) -> list[Fitting]:
-        """Fit fewer classes as candidates are; one class needs no fit."""
-        numbers = range(2, classes_of(own.problem.network).number)
-        return [replace(own, classes=m) for m in numbers]
+        """Fit fewer states as candidates are; where nothing is left to sum over, nothing."""
+        used = UsedStates(own.problem)
+        sizes = (used.of_variables(sizes) for sizes in used.fewer if not used.exact(sizes))
+        return [replace(own, sizes=s) for s in sizes]
 
     def all_used(self, at: ScoreInput) -> Evidence:
         """Log E_m: the score, its labellings, and how far they are apart and in use.
 
-        The probability that no class is empty is under the weights of hidden values that the score
-        itself uses: a fit with an empty class is one with fewer classes, and would count twice.
+        The probability that no state is unused is under the weights of hidden values that the score
+        itself uses: a fit with an unused state is one with fewer states, and would count twice.
         Where the score knows the posterior of the parameters, it tells how much of that has the
         labels of its own mode: modes that overlap would count the rest again and again.
         """
-        m = classes_of(at.problem.network).number
-        if m == 1:  # needs no approximation
-            return Evidence(self.name, {"log p(D|1 class)": at.problem.log_seen})
-        one = self.score.here(at)
+        problem = at.problem
+        if problem.exact:
+            return self._closed(problem)
+        one, weights = self.score.here(at), self.log_weights(at)
         terms = {
-            f"{self.score.name}, {m} classes": one.value,
-            f"log {m}!": log_orders(m),
-            "log p(no class empty)": log_all_used(at.problem, self.log_weights(at)),
+            f"{self.score.name}{_with_states(states_told(problem).values())}": one.value,
+            "log of equal labellings": symmetries_of(problem).log_count,
+            "log p(all states used)": log_all_used(problem, weights),
         }
-        if (overlap := self.log_own(at)) < 0.0:
-            terms["log p(own labels)"] = overlap
-        # A bound of all that the model says has fewer used classes in it, which are added later.
+        terms |= {name: x for name, x in self.less(at).items() if x < 0.0}
+        # A bound of all that the model says has fewer used states in it, which are added later.
         flags = tuple(flag for flag in one.flags if flag.kind is not Kind.BELOW_BOUND)
-        return Evidence(self.name, terms, flags)
+        counts = hidden_counts(problem, weights).N + problem.seen
+        return Evidence(self.name, terms, flags, cases=counted_cases(problem, counts))
 
-    def together(self, problem: Problem, used: Sequence[Evidence]) -> Evidence:
-        """Sum over the numbers of used classes, given log E_m for m = 2..k."""
-        parts = log_factors(problem)
-        parts[0] += with_classes(problem, 1).log_seen
-        if len(parts) == 1:
-            return Evidence(self.name, {"log p(D|1 class)": float(parts[0])})
-        parts[1:] += [part.value for part in used]
-        flags = _gathered([part.flags for part in used])
-        if np.isnan(parts).any():  # what is not known may be nearly all of it
+    def _closed(self, problem: Problem) -> Evidence:
+        """The same where nothing is left to sum over: it needs no approximation."""
+        terms, cases = {"log p(D|S)": problem.log_seen}, counted_cases(problem, problem.seen)
+        return Evidence(self.name, terms, cases=cases)
+
+    def together(self, problem: Problem, parts: Sequence[Evidence]) -> Evidence:
+        """Sum over the numbers of used states, given log E_m where there was a fit."""
+        used = UsedStates(problem)
+        if not used.own:  # nothing has states that might be unused
+            return parts[-1]
+        sizes, fitted = [*used.fewer, used.whole], iter(parts)
+        each = [
+            self._closed(with_sizes(problem, dict(used.of_variables(s))))
+            if used.exact(s)
+            else next(fitted)
+            for s in sizes
+        ]
+        flags = (*_gathered(sizes, [part.flags for part in each]), *_one_by_one(used))
+        logs = used.log_parts([part.value for part in each], [part.cases for part in each])
+        if np.isnan(logs).any():  # what is not known may be nearly all of it
             return Evidence(self.name, {}, flags)
-        whole = float(logsumexp(parts))
-        if parts[-1] == -np.inf:  # some class is surely empty
-            return Evidence(self.name, {"fewer used classes": whole}, flags)
-        terms = {**used[-1].terms, "fewer used classes": whole - parts[-1]}
+        whole = used.log_sum(logs)
+        if logs[-1] == -np.inf:  # some state is surely unused
+            return Evidence(self.name, {"fewer used states": whole}, flags)
+        terms = {**each[-1].terms, "fewer used states": whole - float(logs[-1])}
         return Evidence(self.name, terms, flags)
 
 
 def occupied(
     score: Score,
     log_weights: Callable[[ScoreInput], FloatArray] = at_theta,
-    log_own: Callable[[ScoreInput], float] = every_label,
+    less: Callable[[ScoreInput], dict[str, float]] = nothing_known,
     *,
     usual: bool = False,
 ) -> Score:
     """Make a score that puts another one into the identity; of the functions, see `all_used`."""
-    rule = Occupied(score, log_weights, log_own)
+    rule = Occupied(score, log_weights, less)
     return Score(
         rule.name,
         f"{score.title}, occupancy",
         f"{score.source}; occupancy identity",
         rule.all_used,
         column=f"{score.column or score.title} occ.",
-        domain=EXCHANGEABLE,
         usual=usual,
         fewer=Fewer(rule.fits, rule.together),
         every_labelling=True,
     )
 
 
-def _gathered(flags: Iterable[Sequence[Flag]]) -> tuple[Flag, ...]:
-    """Say each flag once, with the numbers of classes, from 2 up, that have it."""
-    alike: dict[str, tuple[Flag, list[int]]] = {}  # what reads the same is the same to a person
-    for m, mine in enumerate(flags, start=2):
+def _with_states(sizes: Iterable[int]) -> str:
+    """Say how many states a model has, if it has any that are hidden."""
+    words = "×".join(map(str, sizes))
+    return f", {words} states" if words else ""
+
+
+def _gathered(sizes: Sequence[States], flags: Sequence[Sequence[Flag]]) -> tuple[Flag, ...]:
+    """Say each flag once, with the numbers of states that have it."""
+    alike: dict[str, tuple[Flag, list[int | str]]] = {}  # what reads the same is the same to people
+    for own, mine in zip(sizes, flags, strict=True):
+        number = own[0] if len(own) == 1 else "×".join(map(str, own))
         for flag in mine:
-            alike.setdefault(str(flag), (flag, []))[1].append(m)
-    return tuple(replace(flag, fits=Sizes(tuple(m), "classes")) for flag, m in alike.values())
+            alike.setdefault(str(flag), (flag, []))[1].append(number)
+    return tuple(replace(flag, fits=Sizes(tuple(m), "states")) for flag, m in alike.values())
+
+
+def _one_by_one(used: UsedStates) -> tuple[Flag, ...]:
+    """Say so where combinations of used states are too many to be summed."""
+    if used.jointly:
+        return ()
+    return (Flag(Kind.ONE_VARIABLE_AT_A_TIME, detail={"number": used.number}),)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lacunet.flags import Flag, Kind
-from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import is_latent_class
 from lacunet.scoring.fitting import Fitting
@@ -42,15 +41,11 @@ EVERYWHERE = Domain(_any, "")
 NOTHING_HIDDEN = Domain(_exact, "is exact, so defined only where nothing is hidden")
 TABULAR = Domain(_tabular, "is defined only for categorical variables")
 LATENT_CLASSES = Domain(_of_classes, "is defined only for latent class models")
-EXCHANGEABLE = Domain(
-    exchangeable,
-    "is defined only for latent class models whose prior does not tell the classes apart",
-)
 
 
 @dataclass(frozen=True)
 class Fewer:
-    """How a score is made from fits with fewer classes: they are found out before any is made."""
+    """How a score is made from fits with fewer states: they are found out before any is made."""
 
     fits: Callable[[Fitting], list[Fitting]]  # which, given that of the model itself
     # From the problem, and the parts at those fits and, at last, at the model itself.

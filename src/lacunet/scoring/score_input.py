@@ -27,6 +27,8 @@ class Evidence:
     flags: tuple[Flag, ...] = ()
     stderr: float | None = None  # where the value is an estimate
     seconds: float = field(default=0.0, compare=False)
+    # Of a part of a sum: cases of hidden variables, at each configuration of their parents.
+    cases: Mapping[int, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def value(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import FloatArray, IntArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
@@ -20,6 +20,7 @@ from lacunet.learn.schedules import climb_from
 from lacunet.model import conjugacy
 from lacunet.scoring.determinant import factorise
 from lacunet.scoring.overlap import canonical_order, log_own_labels
+from lacunet.scoring.widths import held, prior_curvature
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,8 @@ class SoftmaxMode:
     point: Point  # its g is log p(D|φ) + log p(φ)
     log_det: float | None  # log |A|; None where A is not positive definite
     log_det_complete: float  # log |A′|, as if the expected counts had been seen
-    log_own: float  # log of the part of the Gaussian in which the states have their own labels
+    log_held: float  # log of what is left of the Gaussian if the prior holds its width
+    log_own: float  # log of the part of that in which the states have their own labels
     flags: tuple[Flag, ...]
 
 
@@ -40,18 +42,28 @@ def softmax_mode(problem: Problem, theta: FloatArray, executor: Executor = SERIA
     coordinates = free_coordinates(problem.layout, point.theta)
     A = softmax_hessian(problem, point.theta, point.N, coordinates)
     order = canonical_order(problem, point, coordinates)
-    factor = factorise(np.asfortranarray(A[np.ix_(order, order)]))
+    A = A[np.ix_(order, order)]
+    factor = factorise(np.asfortranarray(A))
     saddle = Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"})
     flags = factor.flags if factor else (saddle,)
     if climb.outcome is Outcome.MAX_STEPS:
         flags = (Flag(Kind.NOT_CONVERGED, detail={"outcome": climb.outcome}), *flags)
+    log_held, log_own = _labelled(problem, point, coordinates.free[order], A) if factor else (0, 0)
     return SoftmaxMode(
         point,
         factor.log_det if factor else None,
         conjugacy.complete_log_det(point.theta, point.N + problem.alpha, problem.layout),
-        log_own_labels(problem, point, coordinates.free[order], factor.L) if factor else 0.0,
+        log_held,
+        log_own,
         flags,
     )
+
+
+def _labelled(problem: Problem, point: Point, free: IntArray, A: FloatArray) -> tuple[float, float]:
+    """Log of what the prior leaves of a Gaussian, and of the part of that with its own labels."""
+    log_held, narrowed = held(A, prior_curvature(problem, point.theta, free))
+    factor = factorise(np.asfortranarray(narrowed))
+    return log_held, log_own_labels(problem, point, free, factor.L) if factor else 0.0
 
 
 def _climb(objective: Objective, theta: FloatArray) -> Climb:

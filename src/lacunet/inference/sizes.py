@@ -1,0 +1,49 @@
+"""Numbers of states of hidden variables: the same data with more or fewer of them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.inference.symmetry import interchangeable
+from lacunet.model.network import Network, with_hidden
+
+
+def states_told(problem: Problem) -> dict[int, int]:
+    """Hidden variables whose states are all alike, and that the data tell something of: how many.
+
+    Only of these can states be unused, all others being as they are.
+    """
+    told = problem.components.members
+    return {h: problem.layout.cards[h] for h in interchangeable(problem) if h in told}
+
+
+def network_with_sizes(network: Network, sizes: Mapping[int, int]) -> Network:
+    """Give hidden variables, by index, other numbers of states."""
+    return with_hidden(network, {network.variables[h].name: k for h, k in sizes.items()})
+
+
+def with_sizes(problem: Problem, sizes: Mapping[int, int]) -> Problem:
+    """Give hidden variables other numbers of states, each with the prior that each has now.
+
+    The variables must be interchangeable. With a prior that depends on the number of states (BDeu)
+    it is not the one that a model of this size would get.
+    """
+    if all(problem.layout.cards[h] == k for h, k in sizes.items()):
+        return problem
+    network = network_with_sizes(problem.network, sizes)
+    tables = prior_of_states(problem, sizes)
+    return problem_of_codes(problem.codes, problem.counts, network, network.layout.flat(tables))
+
+
+def prior_of_states(problem: Problem, sizes: Mapping[int, int]) -> list[FloatArray]:
+    """Hyperparameters of each family, with that many states of interchangeable variables."""
+    tables = []
+    for i, family in enumerate(problem.layout.families):
+        table = problem.layout.table(problem.alpha, i)
+        for axis, v in enumerate(family):
+            if v in sizes:  # its states are alike: take the first, over and over
+                table = np.take(table, np.zeros(sizes[v], dtype=np.int64), axis=axis)
+        tables.append(table)
+    return tables

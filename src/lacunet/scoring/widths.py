@@ -1,0 +1,51 @@
+"""A Gaussian that is nowhere much wider than the prior's.
+
+At a mode that lies on a ridge between others the posterior may be so flat in some direction that
+its quadratic is wider than that of the prior itself: it would count parameters that no data and no
+prior give such a probability. There the width is held.
+"""
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.inference.problem import Problem
+from lacunet.model import conjugacy
+
+WIDEST = 2.0  # variance in any direction, as a multiple of the prior's
+
+
+def held(A: FloatArray, prior: FloatArray) -> tuple[float, FloatArray]:
+    """Hold a curvature, (d, d), to that of the prior: log of what is left of the volume, and it."""
+    if not len(A) or _definite(A - prior / WIDEST):
+        return 0.0, A
+    try:
+        L = cholesky(prior, lower=True)
+    except LinAlgError:  # the prior says next to nothing there
+        return 0.0, A
+    half = solve_triangular(L, A, lower=True)
+    values, vectors = eigh(solve_triangular(L, half.T, lower=True))
+    if values[0] <= 0.0:  # not a maximum, up to rounding
+        return 0.0, A
+    wide = values < 1.0 / WIDEST
+    taken = 0.5 * float(np.sum(np.log(values[wide] * WIDEST)))
+    back = L @ vectors
+    return taken, (back * np.maximum(values, 1.0 / WIDEST)) @ back.T
+
+
+def prior_curvature(problem: Problem, theta: FloatArray, free: IntArray) -> FloatArray:
+    """Curvature of the prior in free φ, (d, d), in the order of the positions given."""
+    A = np.empty((len(free), len(free)))
+    for column, position in enumerate(free):
+        phi = np.zeros(problem.layout.size)
+        phi[position] = 1.0
+        A[:, column] = conjugacy.information(theta, problem.alpha, phi, problem.layout)[free]
+    return A
+
+
+def _definite(A: FloatArray) -> bool:
+    try:
+        cholesky(A, lower=True)
+    except LinAlgError:
+        return False
+    return True
