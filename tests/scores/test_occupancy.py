@@ -11,7 +11,6 @@ import oracle
 from lacunet import api
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
-from lacunet.errors import OptionError
 from lacunet.executor import SERIAL
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.expectation import safe_log
@@ -23,7 +22,7 @@ from lacunet.scoring import fitting
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.occupancy import log_all_used, log_occupancy
 from lacunet.search.average import Labellings
-from problems import build, make, make_case, problem_for
+from problems import make_case, problem_for
 
 OCCUPIED = choose_scores("csl-occupied,vb-occupied,cs-occupied,laplace-occupied")
 CSL, VB, CS, LAPLACE = OCCUPIED

@@ -174,7 +174,7 @@ def test_compare_finds_the_true_structure(truth, table):
     text = str(found)
     assert text.startswith("true: probability ")
     assert "k!" not in text  # all have the same labellings, so these say nothing
-    assert "p(S): posterior by CSL." in text
+    assert "p(S): posterior by CSL, occupancy." in text
 
 
 def test_compare_of_complete_data_goes_by_the_exact_score():

@@ -43,7 +43,7 @@ def softmax_mode(problem: Problem, theta: FloatArray, executor: Executor = SERIA
     A = softmax_hessian(problem, point.theta, point.N, coordinates)
     order = canonical_order(problem, point, coordinates)
     A = A[np.ix_(order, order)]
-    factor = factorise(np.asfortranarray(A))
+    factor = factorise(np.array(A, order="F"))
     saddle = Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"})
     flags = factor.flags if factor else (saddle,)
     if climb.outcome is Outcome.MAX_STEPS:
@@ -62,7 +62,7 @@ def softmax_mode(problem: Problem, theta: FloatArray, executor: Executor = SERIA
 def _labelled(problem: Problem, point: Point, free: IntArray, A: FloatArray) -> tuple[float, float]:
     """Log of what the prior leaves of a Gaussian, and of the part of that with its own labels."""
     log_held, narrowed = held(A, prior_curvature(problem, point.theta, free))
-    factor = factorise(np.asfortranarray(narrowed))
+    factor = factorise(np.array(narrowed, order="F"))
     return log_held, log_own_labels(problem, point, free, factor.L) if factor else 0.0
 
 
