@@ -6,7 +6,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.classes import exchangeable, with_classes
-from lacunet.inference.kernels.partitions import Leaves
+from lacunet.inference.kernels.blocks import Leaves
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
 

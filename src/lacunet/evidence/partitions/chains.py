@@ -1,24 +1,24 @@
-"""Chains over partitions: where they start, and how one walks on."""
+"""Chains over partitions: how one starts, and how it walks on."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
-from lacunet.inference.kernels import partitions as kernels
-from lacunet.inference.kernels.partitions import Columns, Leaves, Levels, Partition
+from lacunet.arrays import IntArray
+from lacunet.inference.kernels import blocks as kernels
+from lacunet.inference.kernels.blocks import Blocks, Leaves, Levels, Partition
+from lacunet.inference.kernels.walking import Notes, walk
 
 KINDS = 2  # of moves
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A chain with a generator of its own; walking on gives another."""
+    """Where a chain stands, with a generator of its own."""
 
     leaves: Leaves
     at: Partition
     rng: np.random.Generator
-    note: FloatArray  # (kinds of moves, numbers of blocks, 3) see `kernels.walk`; of the last walk
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,42 +31,33 @@ class Stretch:
 
 def start_chain(leaves: Leaves, blocks: IntArray, most: int, rng: np.random.Generator) -> Chain:
     """Put the cases into blocks, numbered without gaps; there may be `most` in the walk."""
-    # A start may use more blocks than the walk allows: it will close some.
-    columns = max(most, int(blocks.max()) + 1) + 2
-    used = int(blocks.max()) + 1
     at = Partition(
         blocks.copy(),
-        np.array([used]),
-        _columns(leaves, columns),
-        _columns(leaves, 2),
+        np.array([int(blocks.max()) + 1]),
+        _empty(leaves, most + 2),
+        _empty(leaves, 2),
+        np.zeros(most + 2),
+        np.zeros(most + 2),
     )
     kernels.fill(leaves, at)
-    return Chain(leaves, at, rng, np.zeros((KINDS, columns, 3)))
+    return Chain(leaves, at, rng)
 
 
-def walk_on(stretch: Stretch, chain: Chain) -> Chain:
-    """Walk a stretch."""
-    note = np.zeros_like(chain.note)
-    levels = _for_columns(stretch.levels, note.shape[1])
-    kernels.walk(chain.leaves, chain.at, levels, stretch.sweeps, note, chain.rng)
-    return replace(chain, note=note)
+def walk_on(stretch: Stretch, chain: Chain) -> tuple[Chain, Notes]:
+    """Walk a stretch; tell where it ends, and what was seen."""
+    numbers = len(chain.at.x)
+    notes = Notes(np.zeros((KINDS, numbers, 3)), np.zeros((numbers, 3)))
+    walk(chain.leaves, chain.at, stretch.levels, stretch.sweeps, notes, chain.rng)
+    return chain, notes
 
 
-def _columns(leaves: Leaves, number: int) -> Columns:
+def _empty(leaves: Leaves, number: int) -> Blocks:
     cells, variables = len(leaves.alpha), len(leaves.total)
-    mean = (leaves.alpha / leaves.total[leaves.leaf])[:, None]
-    return Columns(
+    mean = leaves.alpha / leaves.total[leaves.leaf]
+    return Blocks(
         np.zeros(number),
-        np.zeros((cells, number)),
-        np.zeros((variables, number)),
-        np.tile(mean, (1, number)),
-    )
-
-
-def _for_columns(levels: Levels, columns: int) -> Levels:
-    """Say of numbers beyond the range of the walk that there is no way further up."""
-    more = columns - len(levels.rise)
-    return Levels(
-        np.concatenate([levels.rise, np.full(more, -np.inf)]),
-        np.concatenate([levels.reference, np.zeros(more)]),
+        np.zeros((number, cells)),
+        np.zeros((number, variables)),
+        np.tile(mean, (number, 1)),
+        np.zeros((number, cells)),
     )

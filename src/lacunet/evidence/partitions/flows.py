@@ -3,34 +3,52 @@
 Within m blocks partitions come in proportion to their weight, whatever the weights for m. A move
 that is in balance then carries as much up from m as down from m + 1, so
 
-    Z_m E_m[rate up] exp(reference) = Z_{m+1} E_{m+1}[rate down],
+    Z_m E_m[rate up] = exp(reference) Z_{m+1} E_{m+1}[rate down],
 
-for rates that would be right under the weights of the reference. Chains need not have used them.
+for rates that are right where m + 1 blocks weigh exp(reference) times as much as m. The chain that
+tells of them may have gone by other weights.
 """
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.inference.kernels.partitions import DOWN, TRIES, UP
+from lacunet.inference.kernels.blocks import DOWN, TRIES, UP
+
+HOPED = 0.1  # rate of the way back from where no chain has been yet, until one has
 
 
-def log_ratios(notes: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
-    """Log Z_{m+1}/Z_m for m = 0.. (NaN where no chain has been on both sides).
+def log_rates(rates: FloatArray, often: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log of the mean number of steps up and down in a sweep, by number of blocks; NaN: not seen.
 
     Parameters
     ----------
-    notes : (kinds of moves, numbers of blocks, 3)
+    rates : (kinds of moves, numbers of blocks, 3)
         Of one chain, or added up over several.
-    reference : (numbers of blocks,)
-        Log weight of m + 1 less that of m, for which rates were noted.
     often : (kinds of moves,)
         How often a sweep makes each move.
     """
+    tries = rates[..., TRIES]
     with np.errstate(divide="ignore", invalid="ignore"):
-        up = often @ np.nan_to_num(notes[:, :-1, UP] / notes[:, :-1, TRIES])
-        down = often @ np.nan_to_num(notes[:, 1:, DOWN] / notes[:, 1:, TRIES])
-        ratios = np.log(up) - np.log(down) - reference[:-1]
-    return np.where((up > 0) & (down > 0), ratios, np.nan)
+        up = np.log(often @ (rates[..., UP] / tries))
+        down = np.log(often @ (rates[..., DOWN] / tries))
+    return _finite(up), _finite(down)
+
+
+def log_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
+    """Log Z_{m+1}/Z_m for m = 0, 1, …; NaN where chains have not been on both sides.
+
+    `reference` has the log weight of m + 1 less that of m, for which rates were noted.
+    """
+    up, down = log_rates(rates, often)
+    return up[:-1] - down[1:] - reference[:-1]
+
+
+def hoped_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) -> FloatArray:
+    """The same, to learn weights by: where one side was not seen, so that chains will go there."""
+    up, down = log_rates(rates, often)
+    known = up[:-1] - down[1:]
+    one_side = np.where(np.isnan(down[1:]), up[:-1] - np.log(HOPED), np.log(HOPED) - down[1:])
+    return np.where(np.isnan(known), one_side, known) - reference[:-1]
 
 
 def leave_one_out(notes: FloatArray) -> FloatArray:
@@ -42,3 +60,7 @@ def jackknife_error(replicates: FloatArray) -> FloatArray:
     """Standard error of a value whose leave-one-out versions are given, (chains, ...) → (...)."""
     chains = len(replicates)
     return np.asarray(np.std(replicates, axis=0) * np.sqrt(chains - 1))
+
+
+def _finite(x: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(x), x, np.nan)

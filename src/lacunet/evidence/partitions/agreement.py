@@ -1,0 +1,28 @@
+"""Whether chains agree: those that are stuck in different places must not be averaged."""
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+
+AGREED = 1.1  # R̂ up to which chains agree
+
+
+def r_hat(energy: FloatArray) -> float:
+    """Compare chains by the log weights of their partitions, number of blocks by number of blocks.
+
+    Chains in different places differ by more than their own spread allows. Differences between
+    numbers of blocks are taken out first: chains need not have spent the same time at each.
+
+    Parameters
+    ----------
+    energy : (chains, numbers of blocks, 3)
+        Sweeps, sum and sum of squares; chains may be halves of chains.
+    """
+    sweeps, total, squares = (energy[..., place] for place in range(3))
+    seen = sweeps.sum(axis=0)
+    mean = np.divide(total.sum(axis=0), seen, out=np.zeros_like(seen), where=seen > 0)
+    length = sweeps.sum(axis=1)
+    own = (total - sweeps * mean).sum(axis=1) / length
+    spread = (squares - 2 * mean * total + sweeps * mean**2).sum(axis=1) / length - own**2
+    within = float(spread.mean())
+    return float(np.sqrt((within + np.var(own, ddof=1)) / within)) if within > 0 else 1.0

@@ -1,0 +1,47 @@
+"""Where chains over partitions start: at one block, at fits, and anywhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.evidence.partitions.cases import draw_blocks, log_class_weights, renumbered
+from lacunet.evidence.partitions.chains import Chain, start_chain
+from lacunet.inference.classes import with_classes
+from lacunet.inference.kernels.blocks import Leaves
+from lacunet.inference.problem import Problem
+
+STREAM = 7  # of random numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Places to start from, in turn: agreement of chains means something only if they differ."""
+
+    problem: Problem
+    leaves: Leaves
+    fits: Mapping[int, FloatArray]  # parameters by number of classes
+    first: int  # the smallest number of blocks,
+    last: int  # and the largest
+    seed: int
+
+    def chain(self, number: int) -> Chain:
+        """Start a chain: every fourth at the fewest blocks, or at many; the others at fits."""
+        rng = np.random.default_rng([self.seed, STREAM, number])
+        known = [k for k in sorted(self.fits) if self.first <= k <= self.last]
+        if number % 4 == 0 or (number % 2 == 0 and not known):
+            blocks = self._anywhere(self.first, rng)
+        elif number % 4 == 2 or not known:
+            blocks = self._anywhere(self.last, rng)
+        else:
+            blocks = self._at_fit(known[(number // 2) % len(known)], rng)
+        return start_chain(self.leaves, blocks, self.last, rng)
+
+    def _anywhere(self, number: int, rng: np.random.Generator) -> IntArray:
+        return renumbered(rng.integers(0, number, size=len(self.leaves.row)))
+
+    def _at_fit(self, k: int, rng: np.random.Generator) -> IntArray:
+        problem = with_classes(self.problem, k)
+        weights = log_class_weights(problem, self.leaves, self.fits[k])
+        return draw_blocks(weights[self.leaves.row], rng)

@@ -1,0 +1,220 @@
+"""Blocks that split or merge: a proposal for many cases at once (Jain & Neal 2004, Dahl 2003).
+
+Two cases are the anchors of a split. The others of their block are dealt out one by one, moved
+about for a few scans among the two halves, and drawn once more: only that last scan is the
+proposal, so its probability is a product. A merge needs the probability of the way back: the same
+scans, the last of them made to end in the two blocks that there are.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.inference.kernels.blocks import (
+    DOWN,
+    RESCALED,
+    TRIES,
+    UP,
+    Blocks,
+    Leaves,
+    Levels,
+    Partition,
+    clear_block,
+    close_block,
+    copy_block,
+    put,
+)
+from lacunet.jit import kernel
+
+SCANS = 2  # before the last
+LONGEST = 1e300  # odds; beyond it they would not be numbers any more
+
+
+class Halves(NamedTuple):
+    """The cases of a block that may split, or of two that may merge."""
+
+    cases: IntArray  # (n,) the anchors first
+    side: IntArray  # (n,) 0 or 1: that of each
+    blocks: Blocks  # what each side holds
+
+
+@kernel
+def log_block(leaves: Leaves, blocks: Blocks, b: int) -> float:
+    """Log weight of a block: log Γ(a + n)/Γ(a) · L."""
+    total = math.lgamma(leaves.a + blocks.size[b]) - math.lgamma(leaves.a)
+    for s in range(leaves.alpha.shape[0]):
+        if blocks.N[b, s] > 0.0:
+            total += math.lgamma(leaves.alpha[s] + blocks.N[b, s]) - math.lgamma(leaves.alpha[s])
+    for leaf in range(leaves.total.shape[0]):
+        if blocks.seen[b, leaf] > 0.0:
+            total -= math.lgamma(leaves.total[leaf] + blocks.seen[b, leaf])
+            total += math.lgamma(leaves.total[leaf])
+    return total
+
+
+@kernel
+def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
+    """Cases of one or two blocks in random order, an anchor from each first."""
+    n = int(at.blocks.size[b] + (at.blocks.size[c] if b != c else 0.0))
+    found = np.empty(n, dtype=np.int64)
+    k = 0
+    for case in range(at.block.shape[0]):
+        if at.block[case] == b or at.block[case] == c:
+            found[k] = case
+            k += 1
+    for k in range(n - 1, 0, -1):  # shuffled
+        j = int(rng.random() * (k + 1))
+        found[k], found[j] = found[j], found[k]
+    if b != c:  # the first of each block in a random order is any of them
+        for place, own in ((0, b), (1, c)):
+            k = place
+            while at.block[found[k]] != own:
+                k += 1
+            found[place], found[k] = found[k], found[place]
+    return found
+
+
+@kernel
+def odds_of_side(leaves: Leaves, halves: Blocks, row: int, side: int) -> float:
+    """Odds of the second half for a case that is in the given one, or in none (−1)."""
+    zero = halves.less if side == 0 else halves.mean
+    one = halves.less if side == 1 else halves.mean
+    below = leaves.a + halves.size[0] - (1.0 if side == 0 else 0.0)
+    above = leaves.a + halves.size[1] - (1.0 if side == 1 else 0.0)
+    odds = 1.0
+    first, last = leaves.starts[row], leaves.starts[row + 1]
+    while first < last:
+        stop = min(first + RESCALED, last)
+        for n in range(first, stop):
+            cell = leaves.cells[n]
+            below *= zero[0, cell]
+            above *= one[1, cell]
+        odds *= above / below
+        below, above, first = 1.0, 1.0, stop
+    return min(max(odds, 1.0 / LONGEST), LONGEST)
+
+
+@kernel
+def deal_out(leaves: Leaves, halves: Halves, rng: Any) -> None:
+    """Give every case a side, one by one."""
+    for n in range(len(halves.cases)):
+        row = leaves.row[halves.cases[n]]
+        if n < 2:
+            halves.side[n] = n
+        else:
+            odds = odds_of_side(leaves, halves.blocks, row, -1)
+            halves.side[n] = 1 if rng.random() * (1.0 + odds) < odds else 0
+        put(leaves, halves.blocks, row, halves.side[n], 1.0)
+
+
+@kernel
+def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -> float:
+    """Draw the sides again, or end where the partition is if its `second` block is given (not −1).
+
+    Return the log probability of what was done.
+    """
+    side, cases = halves.side, halves.cases
+    log_q = 0.0
+    for n in range(2, len(cases)):
+        row, old = leaves.row[cases[n]], side[n]
+        odds = odds_of_side(leaves, halves.blocks, row, old)
+        if second >= 0:
+            new = 1 if at.block[cases[n]] == second else 0
+        else:
+            new = 1 if rng.random() * (1.0 + odds) < odds else 0
+        log_q -= math.log1p(odds if new == 0 else 1.0 / odds)
+        if new != old:
+            side[n] = new
+            put(leaves, halves.blocks, row, old, -1.0)
+            put(leaves, halves.blocks, row, new, 1.0)
+    return log_q
+
+
+@kernel
+def log_odds(leaves: Leaves, at: Partition, halves: Halves, b: int, c: int, rng: Any) -> float:
+    """Prepare a split of b (if b = c), or the way back from a merge of b and c.
+
+    Return the log ratio of target and proposals for the split, without weights for the number of
+    blocks. The anchors count in order: of n(n − 1) in a block, or of two blocks among all.
+    """
+    clear_block(leaves, halves.blocks, 0)
+    clear_block(leaves, halves.blocks, 1)
+    deal_out(leaves, halves, rng)
+    for _ in range(SCANS):
+        scan(leaves, halves, at, -1, rng)
+    log_q = scan(leaves, halves, at, -1 if b == c else c, rng)
+    n0, n1 = halves.blocks.size[0], halves.blocks.size[1]
+    more = at.used[0] + (1 if b == c else 0)
+    whole = n0 + n1
+    ways = math.log(whole * (whole - 1.0)) - math.log(more * n0 * n1)
+    split = log_block(leaves, halves.blocks, 0) + log_block(leaves, halves.blocks, 1)
+    return split - log_union(leaves, halves.blocks) + ways - log_q
+
+
+@kernel
+def log_union(leaves: Leaves, blocks: Blocks) -> float:
+    """Log weight of the block that two blocks make together."""
+    total = math.lgamma(leaves.a + blocks.size[0] + blocks.size[1]) - math.lgamma(leaves.a)
+    for s in range(leaves.alpha.shape[0]):
+        both = blocks.N[0, s] + blocks.N[1, s]
+        if both > 0.0:
+            total += math.lgamma(leaves.alpha[s] + both) - math.lgamma(leaves.alpha[s])
+    for leaf in range(leaves.total.shape[0]):
+        both = blocks.seen[0, leaf] + blocks.seen[1, leaf]
+        total -= math.lgamma(leaves.total[leaf] + both) - math.lgamma(leaves.total[leaf])
+    return total
+
+
+@kernel
+def try_split(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any) -> None:
+    """Try to split a random block."""
+    used = at.used[0]
+    b = int(rng.random() * used)
+    if at.blocks.size[b] < 2.0 or levels.rise[used] == 0.0:
+        return
+    cases = members(at, b, b, rng)
+    halves = Halves(cases, np.empty(len(cases), dtype=np.int64), at.pair)
+    odds = log_odds(leaves, at, halves, b, b, rng)
+    note[used, UP] += math.exp(min(0.0, odds + math.log(levels.reference[used])))
+    if math.log(rng.random()) < odds + math.log(levels.rise[used]):
+        copy_block(halves.blocks, 0, at.blocks, b)
+        copy_block(halves.blocks, 1, at.blocks, used)
+        for n in range(len(cases)):
+            if halves.side[n] == 1:
+                at.block[cases[n]] = used
+        at.used[0] = used + 1
+        clear_block(leaves, at.blocks, used + 1)
+
+
+@kernel
+def try_merge(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any) -> None:
+    """Try to merge two random blocks."""
+    used = at.used[0]
+    if used < 2:
+        return
+    b = int(rng.random() * used)
+    c = (b + 1 + int(rng.random() * (used - 1))) % used
+    cases = members(at, b, c, rng)
+    halves = Halves(cases, np.empty(len(cases), dtype=np.int64), at.pair)
+    odds = log_odds(leaves, at, halves, b, c, rng)
+    note[used, DOWN] += math.exp(min(0.0, -odds - math.log(levels.reference[used - 1])))
+    if math.log(rng.random()) < -odds - math.log(levels.rise[used - 1]):
+        for n in range(len(cases)):
+            if at.block[cases[n]] == c:
+                at.block[cases[n]] = b
+                put(leaves, at.blocks, leaves.row[cases[n]], b, 1.0)
+        close_block(leaves, at, c)
+
+
+@kernel
+def split_or_merge(
+    leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any
+) -> None:
+    """Try one of the two, each as likely."""
+    note[at.used[0], TRIES] += 1.0
+    if rng.random() < 0.5:
+        try_split(leaves, at, levels, note, rng)
+    else:
+        try_merge(leaves, at, levels, note, rng)

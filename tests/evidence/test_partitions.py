@@ -1,0 +1,185 @@
+"""The walk over partitions, against sums over all of them."""
+
+from math import lgamma
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.partitions.agreement import r_hat
+from lacunet.evidence.partitions.cases import leaves_of, walkable
+from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
+from lacunet.evidence.partitions.flows import jackknife_error, leave_one_out, log_ratios
+from lacunet.evidence.partitions.levels import Occupancy, guess_levels
+from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
+from lacunet.executor import on_threads
+from lacunet.inference.classes import with_classes
+from lacunet.inference.kernels.blocks import Levels
+from lacunet.inference.kernels.splitting import log_block
+from lacunet.inference.kernels.walking import TRIED
+from problems import make_case
+
+
+def partitions(cases):
+    """All partitions of 0..cases − 1, each as block numbers."""
+    if cases == 0:
+        yield []
+        return
+    for rest in partitions(cases - 1):
+        for block in range(max(rest, default=-1) + 2):
+            yield [*rest, block]
+
+
+def log_weight(leaves, blocks):
+    """Π_blocks Γ(a + n)/Γ(a) · L, by its definition."""
+    total = 0.0
+    for b in set(blocks):
+        own = [case for case, block in enumerate(blocks) if block == b]
+        total += lgamma(leaves.a + len(own)) - lgamma(leaves.a)
+        N = np.zeros(len(leaves.alpha))
+        for case in own:
+            row = leaves.row[case]
+            N[leaves.cells[leaves.starts[row] : leaves.starts[row + 1]]] += 1
+        for first, last in zip(leaves.first, leaves.first[1:], strict=False):
+            alpha, n = leaves.alpha[first:last], N[first:last]
+            total += lgamma(alpha.sum()) - lgamma(alpha.sum() + n.sum())
+            total += sum(lgamma(x + y) - lgamma(x) for x, y in zip(alpha, n, strict=True))
+    return total
+
+
+def log_sums(leaves):
+    """Log Z_m for m = 1, 2, …, by listing all partitions."""
+    terms = [[] for _ in leaves.row]
+    for blocks in partitions(len(leaves.row)):
+        terms[max(blocks)].append(log_weight(leaves, blocks))
+    return np.array([logsumexp(each) for each in terms])
+
+
+def small(seed, *, rows=6, alpha=1.0, missing=0.2):
+    return make_case([2, 3, 2], 2, rows, missing=missing, seed=seed, alpha=alpha).problem
+
+
+@pytest.mark.parametrize("alpha", [0.05, 1.0, 10.0])
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_identity(alpha, missing):
+    problem = small(3, alpha=alpha, missing=missing)
+    leaves = leaves_of(problem)
+    levels = Occupancy((1, 2, 3, 4), leaves.a, len(leaves.row), 1, len(leaves.row))
+    values = levels.log_evidence(log_sums(leaves))
+    exact = [exact_evidence(with_classes(problem, k)).value for k in levels.numbers]
+    assert values == pytest.approx(exact, abs=1e-9)
+    shares = levels.shares(log_sums(leaves))
+    assert shares.sum() == pytest.approx(1.0)
+    assert np.isfinite(guess_levels(levels, dict(zip(levels.numbers, exact, strict=True)))).all()
+
+
+def test_good_guesses_are_kept():
+    problem = small(3)
+    leaves = leaves_of(problem)
+    levels = Occupancy((1, 2, 3), leaves.a, len(leaves.row), 1, 3)
+    log_z = log_sums(leaves)[:3]
+    guesses = dict(zip(levels.numbers, levels.log_evidence(log_z), strict=True))
+    assert guess_levels(levels, guesses) == pytest.approx(log_z, abs=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "alpha"), [(1, 1.0), (2, 0.05), (3, 4.0)])
+def test_rates_tell_the_ratios(seed, alpha):
+    """Weights that push chains about must not change what the rates say."""
+    leaves = leaves_of(small(seed, alpha=alpha))
+    cases = len(leaves.row)
+    rng = np.random.default_rng(seed)
+    truth = np.diff(log_sums(leaves))
+    rise, reference = (np.exp(0.5 * rng.normal(size=cases + 2)) for _ in range(2))
+    for weights in (rise, reference):
+        weights[1:cases] /= np.exp(truth)  # else chains would hardly go everywhere
+    rise[cases:] = 0.0
+    levels = Levels(rise, reference)
+    stretch = Stretch(levels, 1_000)
+    starts = [
+        start_chain(leaves, np.arange(cases), cases, np.random.default_rng([seed, n]))
+        for n in range(10)
+    ]
+    notes = np.array([walk_on(stretch, chain)[1].rates for chain in starts])
+    often = np.array([float(cases), TRIED])
+
+    def ratios(rates, often):
+        return log_ratios(rates, np.log(levels.reference), often)[1:cases]
+
+    for kinds in (often, often * [1, 0], often * [0, 1]):  # each kind of move by itself, too
+        value = ratios(notes.sum(axis=0), kinds)
+        error = jackknife_error(np.array([ratios(each, kinds) for each in leave_one_out(notes)]))
+        assert (np.abs(value - truth) < 5 * error + 1e-9).all()
+        assert error.max() < 0.2
+
+
+def test_a_chain_keeps_its_books():
+    """After a long walk, what blocks hold is what their cases show."""
+    leaves = leaves_of(small(5, rows=30))
+    start = start_chain(
+        leaves, np.zeros(len(leaves.row), dtype=np.int64), 6, np.random.default_rng(1)
+    )
+    flat = Levels(np.ones(8), np.ones(8))
+    flat.rise[6:] = 0.0
+    chain, notes = walk_on(Stretch(flat, 200), start)
+    fresh = start_chain(leaves, chain.at.block, 6, chain.rng)
+    assert fresh.at.used[0] == chain.at.used[0]
+    for mine, plain in zip(chain.at.blocks[:4], fresh.at.blocks[:4], strict=True):
+        assert mine == pytest.approx(plain, abs=1e-12)
+    energy = sum(log_block(leaves, chain.at.blocks, b) for b in range(chain.at.used[0]))
+    assert energy == pytest.approx(log_weight(leaves, chain.at.block.tolist()), abs=1e-9)
+    assert notes.energy[:, 0].sum() == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+def test_walk_is_right(alpha):
+    problem = make_case([2, 3, 2], 2, 14, missing=0.15, seed=8, alpha=alpha).problem
+    walk = walk_numbers(problem, range(1, 5), fits={}, guesses={}, goal=WalkGoal(0.005))
+    exact = np.array([exact_evidence(with_classes(problem, k)).value for k in walk.numbers])
+    assert walk.anchored
+    assert walk.posterior_errors.max() <= 0.005
+    errors = jackknife_error(walk.replicates)
+    assert (np.abs(walk.values - exact) <= 4 * errors + 1e-9).all()
+    assert sum(walk.used.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.slow
+def test_walk_is_the_same_on_threads():
+    problem = make_case([2, 2, 2, 2], 2, 40, seed=2).problem
+    goal = WalkGoal(rounds=2)
+    one = walk_numbers(problem, (1, 2, 3), fits={}, guesses={}, seed=3, goal=goal)
+    with on_threads(2) as executor:
+        two = walk_numbers(
+            problem, (1, 2, 3), fits={}, guesses={}, seed=3, executor=executor, goal=goal
+        )
+    assert (one.values == two.values).all()
+    assert (one.replicates == two.replicates).all()
+
+
+def test_walkable():
+    case = make_case([2, 3], 2, 12, seed=1, alpha=1.0)
+    problem = case.problem
+    assert walkable([problem, with_classes(problem, 4)])
+    spread = make_case([2, 3], 4, 12, seed=1, alpha="bdeu:4").problem
+    assert not walkable([problem, spread])
+    assert not walkable([problem, make_case([2, 3], 3, 12, seed=2, alpha=1.0).problem])
+
+
+def test_cases_that_show_nothing_are_left_out():
+    problem = make_case([2, 2], 2, 20, missing=0.7, seed=4, alpha=1.0).problem
+    told = (problem.codes >= 0).any(axis=1)
+    assert not told.all()
+    assert len(leaves_of(problem).row) == problem.counts[told].sum()
+
+
+def test_chains_in_different_places_disagree():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(8, 100))
+
+    def energy(x):
+        none = np.zeros((len(x), 3))
+        return np.stack([none, np.stack([np.full(len(x), 100.0), x.sum(1), (x**2).sum(1)], 1)], 1)
+
+    assert r_hat(energy(x)) < 1.05
+    assert r_hat(energy(x + np.arange(8)[:, None])) > 1.5
