@@ -132,6 +132,11 @@ class Settings:
     budget: float | str = _option(
         Goal.budget, "Time after which nothing new is sampled: 60s, 5m, 1h, or seconds."
     )
+    plug_in: bool = _option(
+        False,
+        "Ask rows of the estimate itself, as if it were the truth, not of the posterior of the "
+        "parameters.",
+    )
     level: float = _option(LEVEL, "Level of confidence of --intervals.")
     bootstrap: int = _option(
         0, "Replicates of a parametric bootstrap: --intervals from it, not the Hessian."

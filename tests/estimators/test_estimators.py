@@ -28,6 +28,7 @@ from lacunet import (
     OptionError,
     api,
 )
+from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.learn.ascent import Outcome
 
 QUICK = {"n_init": 4, "random_state": 0}
@@ -156,18 +157,38 @@ def test_classes_are_in_the_order_of_their_size(fitted, holes):
         np.testing.assert_allclose(profile.sum(axis=1), 1)
 
 
+def plugged_in(estimator):
+    """The same, fitted already, but asked at its estimate."""
+    return pickle.loads(pickle.dumps(estimator)).set_params(plug_in=True)
+
+
 def test_score_is_the_mean_of_log_p(fitted, holes):
-    rows = fitted.score_samples(holes)
-    assert rows.sum() == pytest.approx(fitted.log_likelihood_, rel=1e-12)
-    assert fitted.score(holes) == pytest.approx(rows.mean(), rel=1e-12)
     nothing = holes.iloc[:1] * np.nan
-    assert fitted.score_samples(nothing)[0] == pytest.approx(0, abs=1e-12)
-    np.testing.assert_allclose(fitted.predict_proba(nothing)[0], fitted.class_sizes_)
+    for model in (fitted, plugged_in(fitted)):
+        rows = model.score_samples(holes)
+        assert model.score(holes) == pytest.approx(rows.mean(), rel=1e-12)
+        assert model.score_samples(nothing)[0] == pytest.approx(0, abs=1e-12)
+    assert rows.sum() == pytest.approx(fitted.log_likelihood_, rel=1e-12)
+    np.testing.assert_allclose(model.predict_proba(nothing)[0], fitted.class_sizes_)
+
+
+def test_rows_are_asked_of_the_posterior(fitted, holes):
+    asked, model = fitted.model_.predictive, fitted.model_
+    assert not np.allclose(asked.theta, model.theta, atol=1e-3)
+    codes = np.nan_to_num(holes.to_numpy(), nan=-1).astype(np.int32)
+    np.testing.assert_array_equal(fitted.score_samples(holes), row_log_lik(asked, codes))
+    np.testing.assert_array_equal(
+        plugged_in(fitted).score_samples(holes), row_log_lik(model, codes)
+    )
+    np.testing.assert_allclose(fitted.predict_proba(holes).sum(axis=1), 1)
+    plain = lacunet.query(model, "class", holes, plug_in=True)
+    np.testing.assert_array_equal(plugged_in(fitted).predict_proba(holes), plain)
+    assert np.abs(plain - fitted.predict_proba(holes)).max() > 1e-3
 
 
 def test_bic_and_aic_have_the_sign_of_scikit_learns_mixtures(fitted, holes):
     d, n = fitted.model_.network.dimension, len(holes)
-    log_lik = n * fitted.score(holes)
+    log_lik = n * plugged_in(fitted).score(holes)
     assert fitted.bic(holes) == pytest.approx(-2 * log_lik + d * np.log(n))
     assert fitted.aic(holes) == pytest.approx(-2 * log_lik + 2 * d)
     (bic,) = LatentClassModel(3, scores="bic", **QUICK).fit(holes).evidence_.values()
@@ -212,7 +233,7 @@ def test_holes_among_words_are_filled_with_words(holes):
 
 
 def test_impossible_rows_are_said_to_be():
-    """A state that no row shows has probability 0 where the likelihood is greatest."""
+    """A state that no row shows has probability 0 where the likelihood is greatest: only there."""
     X = np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 0]])
     states = [[0, 1, 2], [0, 1], [0, 1]]
     odd = [[2, 0, 1], [0, 0, 1]]
@@ -221,6 +242,9 @@ def test_impossible_rows_are_said_to_be():
         LatentClassSelector((2, 3), estimate="ml", average=True, categories=states, **QUICK),
     ):
         model.fit(X)
+        assert np.isfinite(model.score_samples(odd)).all()
+        np.testing.assert_allclose(model.predict_proba(odd).sum(axis=1), 1)
+        model.set_params(plug_in=True)
         assert model.score_samples(odd)[0] == -np.inf
         assert np.isfinite(model.score_samples(odd)[1])
         assert np.isnan(model.predict_proba(odd)[0]).all()

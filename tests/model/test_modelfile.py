@@ -1,5 +1,6 @@
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ def test_files_read_back_exactly(seed):
     ]
     network = Network.build(variables, [(), (0,), (1, 0), (2, 0, 1)])
     theta = random_theta(network.layout, rng)
-    model = Model(network, theta, rng.exponential(size=network.layout.size))
+    alpha, posterior = rng.exponential(size=(2, network.layout.size))
+    model = Model(network, theta, alpha, posterior if seed % 2 else None)
     back = model_from_json(model_to_json(model))
     assert back.network == network
     assert [type(s) for v in back.network.variables for s in v.states] == [
@@ -40,6 +42,8 @@ def test_files_read_back_exactly(seed):
     ]
     np.testing.assert_array_equal(back.theta, model.theta)
     np.testing.assert_array_equal(back.alpha, model.alpha)
+    assert (back.posterior is None) == (model.posterior is None)
+    np.testing.assert_array_equal(back.predictive.theta, model.predictive.theta)
 
 
 def test_the_format_is_the_documented_one(tmp_path):
@@ -94,6 +98,7 @@ BROKEN = [
     (drop("families", 1, "table"), "family 'a' has no \"table\""),
     (put(0.0, "families", 1, "alpha"), "every alpha must be a number above 0"),
     (put([1.0], "families", 1, "alpha"), "its alpha has shape"),
+    (put([[2.0, 1.0]], "families", 1, "posterior"), "family 'class' has no \"posterior\""),
     (put([], "variables", 1, "states"), "variable 'a' has no states"),
     (put([["x"]], "variables", 1, "states"), "states must be texts, numbers or true/false"),
     (put("class", "variables", 1, "name"), "family 'a': no variable has this name|stands twice"),
@@ -104,6 +109,21 @@ BROKEN = [
 def test_broken_files_say_what_is_wrong(change, text):
     with pytest.raises(ModelError, match=text):
         model_from_json(broken(change))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ([[2.0, 1.0]], r"family 'a': its posterior has shape \(1, 2\)"),
+        ([[2.0, 1.0], [0.0, 1.0]], "family 'a': every posterior must be a number above 0"),
+    ],
+)
+def test_a_posterior_that_is_none(value, text):
+    model = example()
+    document = json.loads(model_to_json(replace(model, posterior=model.alpha + 1)))
+    document["families"][1]["posterior"] = value
+    with pytest.raises(ModelError, match=text):
+        model_from_json(json.dumps(document))
 
 
 def test_cycles_in_a_file():

@@ -19,6 +19,7 @@ from lacunet.api.inputs import (
     as_model,
     as_network,
     as_table,
+    asked_model,
     fresh_names,
     observed_columns,
     observed_states,

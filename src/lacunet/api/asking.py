@@ -7,8 +7,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.inputs import ModelLike, as_model, check_columns, observed_columns, observed_states
-from lacunet.api.options import AssignOptions, RowOptions, divide, with_options
+from lacunet.api.inputs import (
+    ModelLike,
+    asked_model,
+    check_columns,
+    observed_columns,
+    observed_states,
+)
+from lacunet.api.options import AssignOptions, QueryOptions, divide, with_options
 from lacunet.api.results import Assigned, Assignment
 from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.data import Table
@@ -51,7 +57,7 @@ def assign(
     [1, 1, 1, 1]
     """
     settings, reading = divide(settings, options)
-    given = as_model(model, hidden)
+    given = asked_model(model, settings, hidden)
     network = given.network
     if isinstance(data, Table):
         raise DataError(
@@ -93,7 +99,9 @@ def query(
     model: ModelLike,
     variables: str | Sequence[str],
     evidence: object = None,
-    **options: Unpack[RowOptions],
+    *,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[QueryOptions],
 ) -> FloatArray:
     """Give p(variables | evidence): their joint distribution, one axis each in the order given.
 
@@ -116,7 +124,8 @@ def query(
     >>> lacunet.query(model, "class", {"x1": 0, "x2": 1}).round(3).tolist()
     [0.661, 0.339]
     """
-    given = as_model(model)
+    settings, reading = divide(settings, options)
+    given = asked_model(model, settings)
     network = given.network
     names = [v.name for v in network.variables]
     asked = [variables] if isinstance(variables, str) else list(variables)
@@ -129,7 +138,8 @@ def query(
     if evidence is None or isinstance(evidence, Mapping):
         answer: FloatArray = _asked(given, _one_row(network, evidence or {}), group)[0]
         return answer
-    return _asked(given, read_rows(evidence, observed_states(network), **options), group)
+    codes = read_rows(evidence, observed_states(network), missing=reading.get("missing", ()))
+    return _asked(given, codes, group)
 
 
 def _asked(model: Model, codes: CodeArray, group: tuple[int, ...]) -> FloatArray:

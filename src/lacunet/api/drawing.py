@@ -6,8 +6,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.inputs import ModelLike, as_model, observed_columns
-from lacunet.api.options import DrawOptions, SeedOptions, divide, with_options
+from lacunet.api.inputs import ModelLike, asked_model, observed_columns
+from lacunet.api.options import DrawOptions, SimulateOptions, divide, with_options
 from lacunet.arrays import CodeArray
 from lacunet.errors import OptionError
 from lacunet.model.conjugacy import random_theta
@@ -25,7 +25,7 @@ def simulate(
     *,
     missing_rate: float = 0.0,
     settings: Settings = DEFAULTS,
-    **options: Unpack[SeedOptions],
+    **options: Unpack[SimulateOptions],
 ) -> Any:
     """Draw rows from a model, as a Polars dataframe of labels; holes completely at random.
 
@@ -41,8 +41,8 @@ def simulate(
     """
     from lacunet.data.write import labelled_frame
 
-    given = as_model(model)
     settings, _ = divide(settings, options)
+    given = asked_model(model, settings)
     codes = draw(given, rows, settings.seed, missing_rate)
     return labelled_frame(observed_columns(given.network), codes)
 

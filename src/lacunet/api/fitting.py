@@ -15,6 +15,7 @@ from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit, learn
+from lacunet.learn.predictive import softmax_climb, with_posterior
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
@@ -48,7 +49,9 @@ def fit(
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, structure)
-        return learn(problem, settings.options, executor=executor)
+        found = learn(problem, settings.options, executor=executor)
+        mode = softmax_climb(problem, found.model.theta, executor.silent()).point
+        return with_posterior(found, mode)
 
 
 @with_options

@@ -55,4 +55,4 @@ def with_parameters(network: Network, table: Table, alpha: Alpha) -> Model:
     exponents = dirichlet(network, alpha)
     layout = network.layout
     N = build_problem(table, network, exponents).seen + exponents
-    return Model(network, N / layout.spread(layout.sum_k(N)), exponents)
+    return Model(network, N / layout.spread(layout.sum_k(N)), exponents, N)

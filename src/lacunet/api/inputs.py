@@ -15,6 +15,7 @@ from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
 from lacunet.model.formats import read_network
 from lacunet.model.network import Model, Network, hide, with_hidden
+from lacunet.settings import Settings
 
 ModelLike: TypeAlias = Model | str | os.PathLike[str]
 NetworkLike: TypeAlias = Network | Model | str | os.PathLike[str]
@@ -33,6 +34,12 @@ def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
                 f"{states[name]}. Give --hidden {name}, or fit it anew."
             )
     return hide(given, list(as_sizes(hidden))) if hidden else given
+
+
+def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
+    """Give the model that rows are asked of: with posterior means, or as it is for a plug-in."""
+    given = as_model(model, hidden)
+    return given if settings.plug_in else given.predictive
 
 
 def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:

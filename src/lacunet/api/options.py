@@ -41,11 +41,15 @@ SHARED = {
 }
 
 
-class RowOptions(TypedDict, total=False):  # of `query`
+class RowOptions(TypedDict, total=False):  # of all that read rows
     missing: Sequence[State]
 
 
-class AssignOptions(RowOptions, total=False):  # of `assign`
+class QueryOptions(RowOptions, total=False):  # of `query`
+    plug_in: bool
+
+
+class AssignOptions(QueryOptions, total=False):  # of `assign`
     missing_as_state: bool
 
 
@@ -55,8 +59,12 @@ class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all th
     exclude: Sequence[str]
 
 
-class SeedOptions(TypedDict, total=False):  # of `simulate`
+class SeedOptions(TypedDict, total=False):  # of all that draw
     seed: int
+
+
+class SimulateOptions(SeedOptions, total=False):  # of `simulate`
+    plug_in: bool
 
 
 class DrawOptions(SeedOptions, total=False):  # of `random_model`

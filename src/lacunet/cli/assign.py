@@ -12,7 +12,7 @@ from lacunet.report.documents import assignment_document
 
 
 @command
-@o.options_after(api.assign, impute=("missing", "missing_as_state", "json"))
+@o.options_after(api.assign, impute=("missing", "missing_as_state", "plug_in", "json"))
 def assign(
     asked: o.Asked,
     data: o.Data,

@@ -11,7 +11,7 @@ from lacunet.data.write import check_table_file, write_codes
 
 
 @command
-@o.options_after(api.simulate, output=("seed",), missing_rate=("json",))
+@o.options_after(api.simulate, output=("seed",), missing_rate=("plug_in", "json"))
 def simulate(
     asked: o.Asked,
     model: o.ModelFile,
@@ -23,7 +23,7 @@ def simulate(
 ) -> None:
     """Draw rows from a model; its hidden variables are left out."""
     check_table_file(output)
-    given = api.as_model(model)
+    given = api.asked_model(model, asked.settings)
     seed = asked.settings.seed
     codes = api.draw(given, rows, seed, missing_rate)
     write_codes(api.observed_columns(given.network), codes, output)

@@ -24,13 +24,13 @@ def matched(model: Model, like: Model) -> Model:
     one hidden variable, and one variable at a time for several. Where the numbers of states differ,
     states that resemble none come last.
     """
-    return _relabelled(model, _relabelling(model, like))
+    return model.relabelled(_relabelling(model, like))
 
 
 def matched_fit(fit: Fit, like: Model) -> Fit:
     """Renumber the hidden states of a fit in the same way, in its parameters, counts and flags."""
     relabelling = _relabelling(fit.model, like)
-    model, counts = _relabelled(fit.model, relabelling), relabelling.apply(fit.point.N)
+    model, counts = fit.model.relabelled(relabelling), relabelling.apply(fit.point.N)
     problem = replace(fit.problem, alpha=model.alpha)
     kept = [flag for flag in fit.flags if not flag.where]  # the others name states by number
     return replace(
@@ -42,10 +42,6 @@ def matched_fit(fit: Fit, like: Model) -> Fit:
     )
 
 
-def _relabelled(model: Model, by: Relabelling) -> Model:
-    return replace(model, theta=by.apply(model.theta), alpha=by.apply(model.alpha))
-
-
 def _relabelling(model: Model, like: Model) -> Relabelling:
     """How to renumber the hidden variables: one after the other, until nothing changes."""
     check_comparable(model, like)
@@ -54,7 +50,7 @@ def _relabelling(model: Model, like: Model) -> Relabelling:
     for _ in range(ROUNDS):
         before = dict(orders)
         for h, old in before.items():
-            now = _relabelled(model, Relabelling(layout, orders=orders))
+            now = model.relabelled(Relabelling(layout, orders=orders))
             orders[h] = [old[k] for k in _order(now, like, h)]
         if orders == before:
             break

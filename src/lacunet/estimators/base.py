@@ -35,6 +35,7 @@ from lacunet.estimators.values import as_array, fill
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.learn.ascent import Outcome
+from lacunet.model.network import Model
 from lacunet.model.sampling import sample_variables
 from lacunet.search.candidates import Candidate
 
@@ -189,7 +190,7 @@ class HiddenStateEstimator(
         """
         check_is_fitted(self)
         rng = np.random.default_rng(seed_of(self.random_state))
-        codes = sample_variables(self.model_, n_samples, rng)
+        codes = sample_variables(self._asked, n_samples, rng)
         network = self.model_.network
         drawn = codes[:, list(network.hidden)].astype(np.int64)
         seen = as_array(list(self.categories_.values()), codes[:, list(network.observed)])
@@ -208,7 +209,7 @@ class HiddenStateEstimator(
         checked, codes = self._read_both(X)
         network = self.model_.network
         open_ = [j for j in range(codes.shape[1]) if (codes[:, j] < 0).any()]
-        answers = posterior(self.model_, codes, [(network.observed[j],) for j in open_])
+        answers = posterior(self._asked, codes, [(network.observed[j],) for j in open_])
         states = list(self.categories_.values())
         found = {
             self._places[j]: (states[j], np.where(codes[:, j] < 0, _most_probable(p), -1))
@@ -250,6 +251,11 @@ class HiddenStateEstimator(
     def _places(self) -> Sequence[int]:
         """Where the columns of the model stand in X."""
         return range(self.n_features_in_)
+
+    @property
+    def _asked(self) -> Model:
+        """The model that rows are asked of."""
+        return self.model_ if self.plug_in else self.model_.predictive
 
     def _hidden_names(self) -> list[str]:
         network = self.model_.network
@@ -297,10 +303,10 @@ class HiddenStateEstimator(
                 "the network has no hidden variable, so there is nothing to predict. Declare one "
                 "with hidden=, or use impute to fill in holes."
             )
-        return posterior(self.model_, codes, [(h,) for h in hidden])
+        return posterior(self._asked, codes, [(h,) for h in hidden])
 
     def _log_lik(self, codes: CodeArray) -> FloatArray:
-        return row_log_lik(self.model_, codes)
+        return row_log_lik(self._asked, codes)
 
     def _scored(self, X: Any) -> api.Scores:
         codes = self._read(X)

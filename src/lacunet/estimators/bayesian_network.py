@@ -42,7 +42,7 @@ class BayesianNetworkModel(HiddenStateEstimator):
         States of the columns: one list for each column, or a mapping of some names to lists.
         'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
         used with a `Network`, which has states.
-    **unseen; random_state; n_jobs
+    **unseen; plug_in; random_state; n_jobs
 
     Attributes
     ----------

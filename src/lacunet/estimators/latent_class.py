@@ -23,7 +23,7 @@ class LatentClassModel(HiddenStateEstimator):
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
-    **estimate; alpha; n_init; scores; categories; unseen; random_state; n_jobs
+    **estimate; alpha; n_init; scores; categories; unseen; plug_in; random_state; n_jobs
 
     Attributes
     ----------

@@ -34,6 +34,9 @@ MEANINGS = {
     'auto': the categories that a dataframe declares, or else the values that `fit` sees.""",
     "unseen": """unseen : {'error', 'missing'}
     What to do about a value that is none of its column's states.""",
+    "plug_in": """plug_in : bool
+    Whether rows are asked of the estimate itself, as if it were the truth. By default they are
+    asked of the posterior of the parameters: then no row is impossible.""",
     "random_state": """random_state : int, RandomState or None
     Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
     the order of the rows and the number of threads.""",
@@ -56,6 +59,7 @@ class Parameters:
     scores: str | Sequence[str] = "cs"
     categories: Categories = "auto"
     unseen: str = "error"
+    plug_in: bool = False
     random_state: Any = None
     n_jobs: int | None = None
 

@@ -41,7 +41,7 @@ class LatentClassSelector(HiddenStateEstimator):
         Random starts of each model; all race, the best are brought to their maximum.
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    **categories; unseen; random_state; n_jobs
+    **categories; unseen; plug_in; random_state; n_jobs
 
     Attributes
     ----------
@@ -113,9 +113,13 @@ class LatentClassSelector(HiddenStateEstimator):
         self.posterior_ = dict(self.certainty_.probabilities)
         self.scores_ = {s.name: selection.values(s.name) for s in selection.scores}
         self.class_sizes_, self.profiles_ = profiles(self.model_)
-        models = [c.fit.model for c in selection.candidates]
         weights = [self.posterior_[c.label] for c in selection.candidates]
-        self._mixture: Mixture = mix(models, weights, best.fit.model, best.problem)
+        models = [c.fit.model for c in selection.candidates]
+        learned = [model.predictive for model in models]
+        self._mixtures: dict[bool, Mixture] = {  # by `plug_in`
+            True: mix(models, weights, best.fit.model, best.problem),
+            False: mix(learned, weights, best.fit.model.predictive, best.problem),
+        }
 
     def _criterion(self, selection: Selection) -> str:
         names = [s.name for s in selection.scores]
@@ -129,7 +133,13 @@ class LatentClassSelector(HiddenStateEstimator):
         return self.criterion
 
     def _hidden(self, codes: CodeArray) -> list[FloatArray]:
-        return [self._mixture.classes(codes)] if self.average else super()._hidden(codes)
+        return (
+            [self._mixtures[self.plug_in].classes(codes)]
+            if self.average
+            else super()._hidden(codes)
+        )
 
     def _log_lik(self, codes: CodeArray) -> FloatArray:
-        return self._mixture.log_lik(codes) if self.average else super()._log_lik(codes)
+        if self.average:
+            return self._mixtures[self.plug_in].log_lik(codes)
+        return super()._log_lik(codes)

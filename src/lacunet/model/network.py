@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import ModelError
+from lacunet.model import conjugacy
 from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling
@@ -196,8 +197,21 @@ class Model:
     """A structure with its parameters and the prior that goes with them."""
 
     network: Network
-    theta: FloatArray  # (size,) θ_ijk in the network's layout
+    theta: FloatArray  # (size,) θ_ijk in the network's layout: of a fitted model, the estimate
     alpha: FloatArray  # (size,) Dirichlet exponents α_ijk
+    posterior: FloatArray | None = None  # (size,) those of θ given data, α + E[N]; None: no data
+
+    @cached_property
+    def predictive(self) -> Model:
+        """The model that rows are asked of: its θ is E[θ] under the posterior, if there is one.
+
+        A row meets each parameter of a family at most once, so its probability under E[θ] is the
+        mean of its probabilities under all θ.
+        """
+        if self.posterior is None:
+            return self
+        mean = conjugacy.mean(self.posterior, self.network.layout)
+        return Model(self.network, mean, self.alpha)
 
     def table(self, name: str) -> FloatArray:
         """Give p(variable | parents): parents in their order, then the variable's states."""
@@ -211,15 +225,23 @@ class Model:
 
         The names of the states stay where they are, so for a hidden variable this is a relabelling.
         """
-        renumbering = Relabelling(self.network.layout, orders={variable: order})
-        return Model(self.network, renumbering.apply(self.theta), renumbering.apply(self.alpha))
+        return self.relabelled(Relabelling(self.network.layout, orders={variable: order}))
+
+    def relabelled(self, by: Relabelling) -> Model:
+        """Renumber states, or exchange variables, in all that the model knows."""
+        return self.moved(self.network, by.apply)
+
+    def moved(self, network: Network, move: Callable[[FloatArray], FloatArray]) -> Model:
+        """Give what stands at the positions of one layout those of another."""
+        posterior = None if self.posterior is None else move(self.posterior)
+        return Model(network, move(self.theta), move(self.alpha), posterior)
 
 
 def hide(model: Model, names: Sequence[str]) -> Model:
     """Declare variables of a model hidden; its parameters stay."""
     network, old = with_hidden(model.network, dict.fromkeys(names)), model.network.layout
 
-    def moved(x: FloatArray) -> FloatArray:  # hidden variables are stored last
+    def stored(x: FloatArray) -> FloatArray:  # hidden variables come last
         return network.layout.flat([old.table(x, i) for i in range(len(old.cards))])
 
-    return Model(network, moved(model.theta), moved(model.alpha))
+    return model.moved(network, stored)

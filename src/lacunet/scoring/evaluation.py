@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from lacunet.executor import SERIAL, Executor
 from lacunet.learn.fit import Fit
+from lacunet.learn.predictive import with_posterior
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -92,7 +93,10 @@ def _do(task: tuple[Asked, Executor]) -> Scored:
     asked, executor = task
     fit = asked.fitting.fit(executor.part(0.0, FITTED))
     at = asked.fitting.input_at(fit, executor.silent())
-    return Scored(fit, at.dimension, {score.name: score.here(at) for score in asked.scores})
+    found = {score.name: score.here(at) for score in asked.scores}
+    if asked.fitting.classes is None:  # a candidate: the others are never asked about rows
+        fit = with_posterior(fit, at.softmax_climb.point)
+    return Scored(fit, at.dimension, found)
 
 
 def _parts(

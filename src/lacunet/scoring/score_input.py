@@ -12,7 +12,9 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.problem import Problem
+from lacunet.learn.ascent import Climb
 from lacunet.learn.fit import Options
+from lacunet.learn.predictive import softmax_climb
 from lacunet.learn.variational import Variational, at_theta, vary
 from lacunet.model.conjugacy import log_density, log_prior
 from lacunet.scoring.softmax import SoftmaxMode, softmax_mode
@@ -88,9 +90,14 @@ class ScoreInput:
         return float(np.log(self.problem.cases))
 
     @cached_property
+    def softmax_climb(self) -> Climb:
+        """The way from θ to the mode of the posterior of φ = log θ that is uphill."""
+        return softmax_climb(self.problem, self.theta, self.executor)
+
+    @cached_property
     def softmax(self) -> SoftmaxMode:
-        """The mode of the posterior of φ = log θ that is uphill from θ."""
-        return softmax_mode(self.problem, self.theta, self.executor)
+        """That mode, and how sharp it is."""
+        return softmax_mode(self.problem, self.softmax_climb)
 
     @cached_property
     def variational(self) -> Variational:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
-from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.schedules import climb_from
+from lacunet.learn.objective import Point
 from lacunet.model import conjugacy
 from lacunet.scoring.determinant import factorise
 from lacunet.scoring.overlap import canonical_order, log_own_labels
@@ -35,9 +33,8 @@ class SoftmaxMode:
     flags: tuple[Flag, ...]
 
 
-def softmax_mode(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> SoftmaxMode:
-    """Climb to the mode of φ that is uphill from θ."""
-    climb = _climb(Objective.build(problem, Estimate.SOFTMAX, executor), theta)
+def softmax_mode(problem: Problem, climb: Climb) -> SoftmaxMode:
+    """Look around where a climb in φ ended."""
     point = climb.point
     coordinates = free_coordinates(problem.layout, point.theta)
     A = softmax_hessian(problem, point.theta, point.N, coordinates)
@@ -64,10 +61,3 @@ def _labelled(problem: Problem, point: Point, free: IntArray, A: FloatArray) -> 
     log_held, narrowed = held(A, prior_curvature(problem, point.theta, free))
     factor = factorise(np.array(narrowed, order="F"))
     return log_held, log_own_labels(problem, point, free, factor.L) if factor else 0.0
-
-
-def _climb(objective: Objective, theta: FloatArray) -> Climb:
-    start = objective.at(theta)
-    if objective.problem.exact:  # one M step is the maximum
-        return Climb(objective.em_step(start), 1, Outcome.CLOSED_FORM)
-    return climb_from(objective, start)[0]

@@ -131,11 +131,11 @@ def check_shape(array: FloatArray, what: str, where: str, asked: tuple[int, ...]
     return array
 
 
-def check_exponents(alpha: FloatArray, where: str) -> FloatArray:
-    """Refuse what is no prior of a family."""
-    if not (np.isfinite(alpha).all() and (alpha > 0).all()):
-        raise ModelError(f"{where}: every alpha must be a number above 0.")
-    return alpha
+def check_exponents(given: FloatArray, where: str, what: str = "alpha") -> FloatArray:
+    """Refuse what is no prior, or posterior, of a family."""
+    if not (np.isfinite(given).all() and (given > 0).all()):
+        raise ModelError(f"{where}: every {what} must be a number above 0.")
+    return given
 
 
 def assemble(

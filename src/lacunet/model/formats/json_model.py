@@ -5,9 +5,11 @@
     {"format": "lacunet-model/1",
      "variables": [{"name", "states": [...], "hidden": true|false}, ...],
      "families": [{"child", "parents": [...], "table": nested by parents, then child state,
-                   "alpha": same shape or one number}, ...]}
+                   "alpha": same shape or one number, "posterior": same shape}, ...]}
 
-Numbers are written with all their digits, so that a file reads back exactly.
+A fitted model has "posterior", the exponents of its parameters given the data: rows are asked of
+their means; "table" is the estimate. Numbers are written with all their digits, so that a file
+reads back exactly.
 """
 
 import json
@@ -31,12 +33,14 @@ def write(model: Model) -> str:
         {"name": v.name, "states": list(v.states), "hidden": v.hidden}
         for v in model.network.variables
     ]
+    layout, learned = model.network.layout, model.posterior
     families = [
         {
             "child": child.name,
             "parents": [p.name for p in parents],
             "table": table.tolist(),
-            "alpha": _compact(model.network.layout.table(model.alpha, i)),
+            "alpha": _compact(layout.table(model.alpha, i)),
+            **({} if learned is None else {"posterior": layout.table(learned, i).tolist()}),
         }
         for i, ((*parents, child), table) in enumerate(assembly.tables(model))
     ]
@@ -72,8 +76,23 @@ def read(text: str) -> Model:
     shaped = [
         (f, assembly.shape(its)) for f, its in zip(ordered, assembly.members(network), strict=True)
     ]
-    theta = network.layout.flat([_table(*one) for one in shaped])
-    return Model(network, theta, network.layout.flat([_alpha(*one) for one in shaped]))
+    flat = network.layout.flat
+    return Model(
+        network,
+        flat([_table(*one) for one in shaped]),
+        flat([_alpha(*one) for one in shaped]),
+        flat([_posterior(*one) for one in shaped]) if _learned(ordered) else None,
+    )
+
+
+def _learned(families: list[Family]) -> bool:
+    """Whether the file says what data told: of every family, or of none."""
+    without = [f.where for f in families if "posterior" not in f.entry]
+    if without and len(without) < len(families):
+        raise ModelError(
+            f'{without[0]} has no "posterior", but others have. Give it to all of them, or to none.'
+        )
+    return not without
 
 
 def _get(entry: Any, key: str, where: str) -> Any:
@@ -143,6 +162,12 @@ def _all_numbers(value: Any) -> bool:
 def _table(family: Family, asked: tuple[int, ...]) -> FloatArray:
     table = assembly.check_shape(_numbers(family, "table", asked), "table", family.where, asked)
     return assembly.check_table(table, family.where)
+
+
+def _posterior(family: Family, asked: tuple[int, ...]) -> FloatArray:
+    posterior = _numbers(family, "posterior", asked)
+    assembly.check_shape(posterior, "posterior", family.where, asked)
+    return assembly.check_exponents(posterior, family.where, "posterior")
 
 
 def _alpha(family: Family, asked: tuple[int, ...]) -> FloatArray:

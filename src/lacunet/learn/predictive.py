@@ -1,0 +1,32 @@
+"""What a fit says of new rows: the posterior of the parameters, not the estimate alone.
+
+Around a mode it is close to the Dirichlet posterior of complete data with the expected counts E[N]
+in place of counts: exponents α + E[N], mean (E[N] + α)/Σ. The counts are taken where that mean is
+the very θ that they are expected at, which is the mode of φ = log θ. Held-out rows and data drawn
+from the prior tell it from the other candidates (docs/explanation/predictions.md).
+"""
+
+from dataclasses import replace
+
+from lacunet.arrays import FloatArray
+from lacunet.executor import SERIAL, Executor
+from lacunet.inference.problem import Problem
+from lacunet.learn.ascent import Climb, Outcome
+from lacunet.learn.fit import Fit
+from lacunet.learn.objective import Estimate, Objective, Point
+from lacunet.learn.schedules import climb_from
+
+
+def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Climb:
+    """Climb to the mode of φ that is uphill from θ."""
+    objective = Objective.build(problem, Estimate.SOFTMAX, executor)
+    start = objective.at(theta)
+    if problem.exact:  # one M step is the maximum
+        return Climb(objective.em_step(start), 1, Outcome.CLOSED_FORM)
+    return climb_from(objective, start)[0]
+
+
+def with_posterior(fit: Fit, mode: Point) -> Fit:
+    """Give the model of a fit its posterior, by the expected counts at the mode of φ near it."""
+    posterior = fit.problem.alpha + mode.N
+    return replace(fit, model=replace(fit.model, posterior=posterior))
