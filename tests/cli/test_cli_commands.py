@@ -179,7 +179,8 @@ def test_refit_climbs_from_the_file(invoke, carcinoma, model):
 
 
 @pytest.mark.slow
-def test_assign_keeps_columns_order_and_text(lacunet, model, tmp_path):
+@pytest.mark.parametrize("plug_in", [False, True])
+def test_assign_keeps_columns_order_and_text(lacunet, model, tmp_path, plug_in):
     lines = [
         "A,class,B,C,D,E,F,G,p(class=1),note",
         '0,x,1,0,1,0,1,1,q,"a, b"',
@@ -188,7 +189,8 @@ def test_assign_keeps_columns_order_and_text(lacunet, model, tmp_path):
         "0,x,0,0,0,0,0,0,,last",
     ]
     (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
-    ran = lacunet("assign", "rows.csv", "--model", model, "-o", "out.csv", "--json")
+    asked = ["--plug-in"] if plug_in else []
+    ran = lacunet("assign", "rows.csv", "--model", model, "-o", "out.csv", "--json", *asked)
     assert ran.json == {
         "rows": 4,
         "classes": {"1": 2, "2": 2},
@@ -202,6 +204,7 @@ def test_assign_keeps_columns_order_and_text(lacunet, model, tmp_path):
     assert header == [*old[0], "class_2", "p(class=1)_2", "p(class=2)"]
     assert [row[:10] for row in rows] == old[1:]
     given = package.read_model(model)
+    given = given if plug_in else given.predictive
     for row in rows:
         p = np.array([float(x) for x in row[11:]])
         assert p.sum() == pytest.approx(1)
@@ -337,6 +340,8 @@ def test_rows_that_are_impossible_under_the_model(invoke, carcinoma, model, tmp_
     assert scored["log_likelihood"] is None
     assert scored["flags"] == ["impossible: at least one row has probability 0 under the model"]
     ran = invoke("assign", carcinoma, "--model", model, "-o", "out.csv")
+    assert ran.out.startswith("class: 20 of 20 rows assigned\n")  # of the posterior
+    ran = invoke("assign", carcinoma, "--model", model, "-o", "out.csv", "--plug-in")
     with (tmp_path / "out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     impossible = [row for row in rows if row["A"] == "1"]
