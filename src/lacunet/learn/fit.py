@@ -78,7 +78,7 @@ class Fit(Printable):
         notes = (
             f"{self.status}; {self.iterations} iterations",
             f"{self.reached} of {self.finalists} final starts reached the best optimum",
-            f"probabilities: {self.options.estimate} estimate; rows are asked of their posterior",
+            f"probabilities: {self.estimate} estimate; rows are asked of their posterior",
             *(f"- {flag}" for flag in self.flags),
         )
         return [Grid(title, (), (), notes=notes), *model_grids(self.model)]

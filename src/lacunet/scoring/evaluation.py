@@ -94,7 +94,7 @@ def _do(task: tuple[Asked, Executor]) -> Scored:
     fit = asked.fitting.fit(executor.part(0.0, FITTED))
     at = asked.fitting.input_at(fit, executor.silent())
     found = {score.name: score.here(at) for score in asked.scores}
-    if asked.fitting.classes is None:  # a candidate: the others are never asked about rows
+    if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
         fit = with_posterior(fit, at.softmax_climb.point)
     return Scored(fit, at.dimension, found)
 
