@@ -20,7 +20,7 @@ from lacunet.paper.calibration.study import calibrate
 from lacunet.settings import Settings
 from problems import make_case
 
-CELL = PosteriorCell("small", 3, 2, 30, 0.2, datasets=3, measured=1)
+CELL = PosteriorCell("small", 3, 2, 30, 0.2, datasets=3, measured=1, slow=1)
 TINY = CalibrationDesign(
     posteriors=(CELL,),
     verdicts=(VerdictCell("chain", SHAPES["chain"], (5, 8), datasets=2, weight=1.0),),
@@ -102,7 +102,7 @@ def test_data_sets_have_every_number_of_classes_equally_often():
 
 
 def record(k, posterior, **scores):
-    told = {"by": "csl", "posterior": posterior}
+    told = {"by": "csl", "values": [math.log(p) for p in posterior]}
     return {"cell": "small", "classes": k, "select": told, "scores": scores, "cpu": {"select": 1.0}}
 
 

@@ -113,7 +113,7 @@ def hessians_grid(rows: Sequence[Record]) -> Grid:
             way,
             f"{h['passes']:.0f}",
             f"{1000 * h['cpu']:.0f}",
-            "–" if h["laplace"] is None else f"{h['laplace']:+.1g}",
+            "–" if h["laplace"] is None else f"{h['laplace']:+.2g}",
             _small(h["difference"]),
             _small(h["asymmetry"]),
             f"{h['failed']} of {row['datasets']}",
@@ -151,6 +151,6 @@ def findings(ascents: Sequence[Record], hessians: Sequence[Record]) -> list[str]
         passes = statistics.median(
             row["ways"][way]["passes"] / row["dimension"] for row in hessians
         )
-        text = f"{way}: {passes:.1f} passes for each parameter; Laplace at most {off:.1g} nats off"
+        text = f"{way}: {passes:.1f} passes for each parameter; Laplace at most {off:.2g} nats off"
         lines.append(f"{text}, no value on {failed} data sets." if failed else f"{text}.")
     return lines

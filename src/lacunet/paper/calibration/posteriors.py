@@ -22,6 +22,7 @@ from lacunet.model.sampling import sample_codes
 from lacunet.paper.calibration.cell import How
 from lacunet.paper.ledger import finite
 from lacunet.scores import SCORES
+from lacunet.search.certainty import Certainty
 from lacunet.settings import Settings
 
 SLOW = ("wbic", "sequential")  # scores that take seconds for each candidate
@@ -38,7 +39,8 @@ class PosteriorCell:
     rows: int
     holes: float  # share of missing cells
     datasets: int
-    measured: int  # for so many of them also the evidence of every k, and the slow scores
+    measured: int  # for so many of them also the evidence of every k
+    slow: int = 0  # for so many of them also the scores that sample
     alpha: float = 1.0  # Dirichlet exponent of class sizes and leaves
 
     @property
@@ -47,7 +49,7 @@ class PosteriorCell:
         return 1.0 + self.leaves * self.most**2 * self.rows / 1e5
 
     def repeated(self, datasets: int) -> Self:
-        """Give the same with another number of data sets; evidence is measured no more often."""
+        """Give the same with another number of data sets; what takes long is done no more often."""
         return replace(self, datasets=datasets, measured=min(self.measured, datasets))
 
     def run(self, dataset: int, how: How) -> dict[str, Any]:
@@ -57,12 +59,12 @@ class PosteriorCell:
         # Each data set has luck of its own, and is done on the thread that it is on.
         alone = Settings(alpha=self.alpha, starts=how.starts, seed=dataset, threads=1)
         with _timed(cpu, "select"):
-            found = select(table, states, settings=alone)
-        posterior = found.posterior()
-        answer = {"by": found.headline, "posterior": [posterior[j] for j in states]}
-        first = dataset < self.measured
+            sure = select(table, states, settings=alone).certainty
+        answer = {"how": sure.how.value, "by": sure.by, **_by_states(sure, states)}
+        with _timed(cpu, "quick"):
+            select(table, states, settings=alone, quick=True)
         with _timed(cpu, "scores"):
-            names = (*CHEAP, *SLOW) if first else CHEAP
+            names = (*CHEAP, *SLOW) if dataset < self.slow else CHEAP
             scored = select(table, states, settings=alone, scores=names, quick=True)
         values = {
             s.name: [finite(v) for v in scored.values(s.name).values()]
@@ -70,10 +72,18 @@ class PosteriorCell:
             if s.name in names
         }
         record = {"classes": k, "select": answer, "scores": values, "cpu": cpu}
-        if first:
+        if dataset < self.measured:
             with _timed(cpu, "evidence"):
                 record["evidence"] = _evidence(table, states, self.alpha, how.goal, dataset)
         return record
+
+
+def _by_states(sure: Certainty, states: Sequence[int]) -> dict[str, list[Any]]:
+    """Log evidence, and standard errors of the probabilities, as far as they are known."""
+    return {
+        "values": [finite(sure.values[k]) for k in states],
+        "stderr": [sure.stderr[k] for k in states],
+    }
 
 
 def draw(cell: PosteriorCell, dataset: int, seed: int) -> tuple[int, Table]:

@@ -16,7 +16,7 @@ SELECT, EVIDENCE = "select", "evidence"  # the default answer; the evidence of e
 WAYS = (SELECT, EVIDENCE, *(s.name for s in SCORES if not s.only_exact))
 BINS = (0.0, 0.4, 0.6, 0.8, 1.0)  # of the largest probability
 FINE = (0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0)  # of every probability that is stated
-LEAST = -700.0  # log of the smallest probability that counts: beyond, a number is 0
+LEAST = -700.0  # log of the smallest probability that is told from 0
 EVERY_LABELLING = {s.name for s in SCORES if s.every_labelling}
 
 
@@ -25,14 +25,12 @@ def log_posterior(record: Record, way: str) -> FloatArray | None:
 
     A score at one mode is given the k! labellings that k classes have, for the data know them all.
     """
-    if way == SELECT:
-        values: Sequence[float | None] = [
-            math.log(p) if p else -math.inf for p in record["select"]["posterior"]
-        ]
+    if way == SELECT:  # a candidate without a value is out of the question
+        values = [-math.inf if v is None else v for v in record["select"]["values"]]
     elif way == EVIDENCE:
-        values = record["evidence"]["values"] if "evidence" in record else (None,)
+        values = record.get("evidence", {}).get("values", [None])
     else:
-        values = record["scores"].get(way, (None,))
+        values = record["scores"].get(way, [None])
     if None in values:
         return None
     logs = np.array(values, dtype=np.float64)
