@@ -56,7 +56,7 @@ def test_everything_is_written(whole):
     names = {p.name for p in folder.iterdir()}
     figures = {f"figure{i}.{e}" for i in (1, 2, 3) for e in ("svg", "png", "csv")}
     tables_ = {"table1.json", "table2.json", "reality_check.json"}
-    assert names == figures | tables_ | {"results.jsonl", "paper.html"}
+    assert names == figures | tables_ | {"results.jsonl", "paper.html", "paper.md"}
     assert len(found.records) == len(list(TINY.tasks(2, 2)))
     with (folder / "figure1.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

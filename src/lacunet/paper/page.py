@@ -106,12 +106,12 @@ def render(template: str, content: dict[str, Any], **more: Any) -> str:
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
     )
     environment.filters |= {
-        "plusminus": _plusminus,
-        "printed": _printed,
+        "plusminus": plusminus,
+        "printed": printed,
         "one": lambda x: "–" if x is None else f"{x:.1f}",
         "signed": lambda x: signed(x).replace("-", "−"),
         "plain": lambda x: "–" if x is None else f"{x:g}",
-        "seconds": _seconds,
+        "seconds": seconds,
         "times": lambda x: "–" if x is None else f"{x:,.0f}×",
         "small": lambda x: "–" if x is None else f"{x:.2g}",
     }
@@ -121,7 +121,8 @@ def render(template: str, content: dict[str, Any], **more: Any) -> str:
     return text
 
 
-def _plusminus(x: Record) -> str:
+def plusminus(x: Record) -> str:
+    """Write mean ± standard deviation, and the standard error of the mean in brackets."""
     if x["mean"] is None:
         return "–"
     text = f"{x['mean']:.1f}".replace("-0.0", "0.0").replace("-", "−")
@@ -129,14 +130,16 @@ def _plusminus(x: Record) -> str:
     return f"{text} ({x['stderr']:.1f})" if x.get("stderr") and "published_mean" in x else text
 
 
-def _printed(x: Record) -> str:
+def printed(x: Record) -> str:
+    """Write what was published."""
     if x.get("published_mean") is None:
         return "–"
     sd = f" ± {x['published_sd']:g}" if x["published_sd"] else ""
     return f"{x['published_mean']:g}{sd}".replace("-", "−")
 
 
-def _seconds(x: float | None) -> str:
+def seconds(x: float | None) -> str:
+    """Write a time."""
     if x is None:
         return "–"
     return f"{x:,.0f}" if x >= 100 else f"{x:.2g}" if x >= 0.001 else f"{1e6 * x:.0f} µs"

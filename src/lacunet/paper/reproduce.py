@@ -14,6 +14,7 @@ from lacunet.paper.experiments import PAPER_SCORES, Experimenter, work_of
 from lacunet.paper.figures import write_figure
 from lacunet.paper.ledger import begin, run_all
 from lacunet.paper.page import experiments_grid, findings, findings_grid, render, versions
+from lacunet.paper.paper_grids import reality_grid, table1_grid, table2_grid
 from lacunet.progress import Listener, ignore
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import Grid, Printable
@@ -98,6 +99,8 @@ def _write(
             "seconds": sum(sum(r["seconds"].values()) for r in records),
         },
     }
+    shown = (table1_grid(table1), table2_grid(table2), reality_grid(reality), findings_grid(lines))
+    write_text(folder / "paper.md", "\n".join(grid.markdown() for grid in shown))
     page = render("page.html.j2", content, others=tables.OTHERS, timings=("em", *PAPER_SCORES))
     write_text(folder / "paper.html", page)
     return Reproduction(folder, tuple(records), tuple(table1), tuple(lines))

@@ -10,10 +10,33 @@ from lacunet.paper.tables import Record
 from lacunet.tabular import Grid, number
 
 TITLES = {SELECT: "select (the default)", EVIDENCE: "evidence of every k"}
+SHOWN = ("csl-occupied", "csl", "vb-occupied", "cs", "bic")  # of the scores, in the overview
 BIN_NAMES = ("0–0.4", "0.4–0.6", "0.6–0.8", "0.8–1")
 
 
-def reliability_grids(row: Record) -> list[Grid]:
+def overview_grid(rows: Sequence[Record]) -> Grid:
+    """Give all cells in one table: the mean log probability of the true k, and of being right."""
+    names = (SELECT, EVIDENCE, *SHOWN)
+    header = ("cell", "leaves", "classes", "rows", "holes", "sets", *names, "largest", "right")
+    body = tuple(
+        (
+            *(str(row[x]) for x in ("cell", "leaves", "classes", "rows")),
+            f"{row['holes']:.0%}",
+            str(row["datasets"]),
+            *(_number(row["ways"].get(name, {}).get("log_true")) for name in names),
+            f"{row['ways'][SELECT]['largest']:.0%}",
+            f"{row['ways'][SELECT]['right']:.0%}",
+        )
+        for row in rows
+    )
+    notes = (
+        "Mean log p(true k), by each posterior; higher is better. Evidence on fewer data sets.",
+        "Largest and right: the default's mean largest probability, and how often it is right.",
+    )
+    return Grid("How sure, cell by cell", header, body, notes=notes)
+
+
+def reliability_grid(row: Record) -> Grid:
     """Give the table of a cell: how good each posterior is, and how calibrated."""
     title = (
         f"{row['cell']}: {row['leaves']} binary leaves, 1 to {row['classes']} classes, "
@@ -37,7 +60,7 @@ def reliability_grids(row: Record) -> list[Grid]:
         "Bins of the largest probability: stated → right ± binomial error (number).",
         f"CPU seconds of a data set: {cpu}.",
     )
-    return [Grid(title, header, rows, notes=notes)]
+    return Grid(title, header, rows, notes=notes)
 
 
 def _bins(bins: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -48,9 +48,11 @@ class Calibrated(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        each = (grid for row in self.reliability for grid in grids.reliability_grids(row))
-        last = [grids.coverage_grid(self.coverage)] if self.coverage else []
-        return [*each, *last, findings_grid(self.findings)]
+        rows = self.reliability
+        every = [grids.overview_grid(rows)] if len(rows) > 1 else []
+        every += map(grids.reliability_grid, rows)
+        every += [grids.coverage_grid(self.coverage)] if self.coverage else []
+        return [*every, findings_grid(self.findings)]
 
 
 def calibrate(
