@@ -13,7 +13,7 @@ from lacunet.executor import SERIAL
 from lacunet.learn.fit import learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.prepare import prepare
-from lacunet.learn.ranks import best_of, density, mass
+from lacunet.learn.ranks import HEAVIEST, HIGHEST, best_of
 from lacunet.learn.schedules import (
     SEARCHERS,
     Schedule,
@@ -35,16 +35,16 @@ NEAR = 1e-4  # nats: as near to a maximum as it can be told
 
 def random_starts(objective: Objective, starts: int, seed: int) -> Search:
     """What all schedules but the paper's begin with, and nothing else."""
-    climbs = climb_from_starts(objective, starts, seed, merged=0, rank=density)
-    _, winner = best_of(objective, climbs, density)
-    return finish(objective, climbs, winner)
+    climbs = climb_from_starts(objective, starts, seed, merged=0, rank=HIGHEST)
+    _, winner = best_of(objective, climbs, HIGHEST)
+    return finish(objective, climbs, winner, HIGHEST)
 
 
 SIDES = {
     f"{STARTS} random starts": random_starts,
     **{f"schedule '{s}'": SEARCHERS[s] for s in Schedule if s is not Schedule.PAPER},
 }
-JUDGED = f"schedule '{Schedule.THOROUGH}'"
+JUDGED = f"schedule '{Schedule.HIGHEST}'"
 
 
 @dataclass
@@ -100,4 +100,4 @@ def _one_data_set(classes: int, number: int, trials: dict[str, Trials]) -> None:
         trials[side].times.append(clock(lambda: found.append(work())))  # noqa: B023
         point = found[0].climb.point
         trials[side].above.append(point.g - wanted.g)
-        trials[side].mass_above.append(mass(objective, point)[1] - mass(objective, wanted)[1])
+        trials[side].mass_above.append(HEAVIEST(objective, point) - HEAVIEST(objective, wanted))

@@ -6,7 +6,7 @@ the package is used but the contract and its value types; no kernels, no taking 
 """
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,9 @@ class EnumerationPlan(Plan):
     @property
     def members(self):
         return tuple(sorted(frozenset().union(*self.hidden)))
+
+    def weighted(self, counts):
+        return replace(self, counts=counts, rows=None)
 
     def touched(self):
         return np.array([float(cells.size) for cells in self.cells])

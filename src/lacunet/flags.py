@@ -17,8 +17,12 @@ class Kind(Enum):
     )
     NOT_CONVERGED = "not converged: {outcome}"
     UNSTABLE = (
-        "unstable: only 1 of {finalists} final starts reached the best optimum; there may be a "
-        "better one (try {further})"
+        "unstable: {reached} of {finalists} final starts reached the best optimum, {doubt:.2g} "
+        "nats above the next; there may be a better one (try {further})"
+    )
+    STILL_EXCHANGING = (
+        "unstable: exchanges of hidden states made it better to the last; there is a better one "
+        "(try {further})"
     )
     SINGLE_START = "single start: nothing tells whether this optimum is the best"
     FLAT_DIRECTION = (

@@ -27,6 +27,10 @@ from lacunet.scores import GROUPS, SCORES, Score, choose_scores
 Names: TypeAlias = str | Sequence[str]  # with commas between, or one by one
 
 DIMENSIONS = ("parameters", "rank")
+FORMER = {  # values that there are no more, and what to say of them
+    "mass": "schedule 'mass' is what default and thorough do now. Choose thorough to look as far "
+    "as it did, or highest for the MAP."
+}
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # of a time that is given as a text
 
 
@@ -95,8 +99,8 @@ class Settings:
     starts: int = _option(DEFAULT_STARTS, "Random starts of EM.")
     schedule: str = _option(
         Schedule.DEFAULT,
-        "default: the highest maximum of several starts; thorough: look further for it, some 5 "
-        "times as long; mass: the maximum with most of the posterior around it; paper: exactly "
+        "default: of several maxima the one with most of the posterior around it; thorough: look "
+        "further for it, some 5 times as long; highest: the MAP, as far as that; paper: exactly "
         "CH96.",
     )
     seed: int = _option(0, "Seed; the same seed gives the same numbers.")
@@ -155,6 +159,8 @@ class Settings:
             raise _unknown("dimension", self.dimension, DIMENSIONS)
         for name, kind in (("estimate", Estimate), ("schedule", Schedule), ("method", Method)):
             value = getattr(self, name)
+            if value in FORMER:
+                raise OptionError(FORMER[value])
             if value not in list(kind):
                 raise _unknown(name, value, list(kind))
             put(name, kind(value))

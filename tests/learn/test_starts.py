@@ -12,8 +12,8 @@ from lacunet.learn.agglomerate import Rows, agglomerated, count_families, merged
 from lacunet.learn.ascent import Outcome, ascend, em_while_fast
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
-from lacunet.learn.ranks import density, is_better, mass, states_in_use
-from lacunet.learn.schedules import Schedule, climb_from_starts
+from lacunet.learn.ranks import HEAVIEST, HIGHEST, is_better, states_in_use
+from lacunet.learn.schedules import Schedule, climb_from_starts, rank_for
 from lacunet.learn.wander import wander
 from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.conjugacy import random_theta
@@ -23,7 +23,7 @@ from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
 from problems import build, make, make_case, problem_for
 
-FURTHER = (Schedule.THOROUGH, Schedule.MASS)
+FURTHER = (Schedule.THOROUGH, Schedule.HIGHEST)
 
 # One hidden root; a hidden variable with an observed parent, and a child with another parent.
 CLASSES = build("H>a H>b H>c H>d", {"H": 3, "a": 2, "b": 3, "c": 2, "d": 4}, "H")
@@ -183,7 +183,7 @@ def hard_case(seed=0, missing=0.0):
 def random_only(problem, estimate=Estimate.MAP, starts=64):
     """The best of the random starts alone."""
     objective = Objective.build(problem, estimate)
-    climbs = climb_from_starts(objective, starts, 0, merged=0, rank=density)
+    climbs = climb_from_starts(objective, starts, 0, merged=0, rank=HIGHEST)
     return max(c.point.g for c in climbs)
 
 
@@ -194,7 +194,7 @@ def test_where_random_starts_fail_the_data_show_the_way(missing):
     top = learn(problem, start=truth).point.g
     missed = top - random_only(problem)
     quick = top - learn(problem).point.g
-    further = top - learn(problem, Options(schedule=Schedule.THOROUGH)).point.g
+    further = top - learn(problem, Options(schedule=Schedule.HIGHEST)).point.g
     assert missed > 60
     assert quick < missed / 4
     assert further <= 1e-4
@@ -204,19 +204,22 @@ def test_where_random_starts_fail_the_data_show_the_way(missing):
 @pytest.mark.parametrize("network", [CLASSES, BETWEEN, TWO, TREE, HOLES])
 @pytest.mark.parametrize("estimate", Estimate)
 def test_each_schedule_keeps_its_promise(network, estimate):
-    """Thorough ends no lower than default, mass has no less around it; both end at maxima."""
+    """Highest ends no lower than default, thorough has no less around it; both end at maxima."""
     problem = make(network, 60, missing=0.15, seed=3).problem
     objective = Objective.build(problem, estimate)
     fits = {s: learn(problem, Options(estimate=estimate, schedule=s, starts=16)) for s in Schedule}
     default, thorough = fits[Schedule.DEFAULT], fits[Schedule.THOROUGH]
-    assert thorough.point.g >= default.point.g - 1e-6
-    assert default.point.g >= random_only(problem, estimate, starts=16) - 1e-6
+    highest = fits[Schedule.HIGHEST]
+    assert highest.point.g >= max(default.point.g, thorough.point.g) - 1e-6
+    assert highest.point.g >= random_only(problem, estimate, starts=16) - 1e-6
     for s in FURTHER:
         assert fits[s].status is Outcome.CONVERGED
         assert fits[s].gradient < 1e-5
         assert 1 <= fits[s].reached <= fits[s].finalists
-    assert fits[Schedule.MASS].point.g <= thorough.point.g + 1e-6
-    assert not is_better(mass(objective, default.point), mass(objective, fits[Schedule.MASS].point))
+    rank = rank_for(estimate, Schedule.DEFAULT)
+    assert rank is (HIGHEST if estimate is Estimate.ML else HEAVIEST)
+    for other in (default, highest):
+        assert not is_better(rank(objective, other.point), rank(objective, thorough.point) + 1e-3)
 
 
 @pytest.mark.slow
@@ -224,12 +227,11 @@ def test_a_narrow_peak_is_not_where_the_mass_is():
     """Leaves of many states: the highest peak gives a few rows a class of their own."""
     case = make_case([5] * 12, 6, 150, seed=5)
     objective = Objective.build(case.problem, Estimate.MAP)
-    high = learn(case.problem, Options(schedule=Schedule.THOROUGH)).point
-    broad = learn(case.problem, Options(schedule=Schedule.MASS)).point
+    high = learn(case.problem, Options(schedule=Schedule.HIGHEST)).point
+    broad = learn(case.problem, Options(schedule=Schedule.THOROUGH)).point
     assert high.g > broad.g + 1
-    (used, around), (others, less) = mass(objective, broad), mass(objective, high)
-    assert used == others == 6
-    assert around > less + 1
+    assert states_in_use(objective, broad) == states_in_use(objective, high) == 6
+    assert HEAVIEST(objective, broad) > HEAVIEST(objective, high) + 1
 
 
 @pytest.mark.slow
@@ -237,7 +239,7 @@ def test_mass_is_that_of_a_model_with_all_its_states():
     """Two classes in the data, six in the model: with four of them empty more mass lies around."""
     case = make_case([2] * 12, 6, 300, seed=3, true_classes=2)
     objective = Objective.build(case.problem, Estimate.MAP)
-    fit = learn(case.problem, Options(schedule=Schedule.MASS))
+    fit = learn(case.problem, Options(schedule=Schedule.THOROUGH))
     two = learn(problem_for(case.table, 2).problem).model
     theta = case.layout.flat(
         [
@@ -250,8 +252,8 @@ def test_mass_is_that_of_a_model_with_all_its_states():
     )
     empty = objective.at(theta)
     assert (states_in_use(objective, empty), states_in_use(objective, fit.point)) == (2, 6)
-    assert mass(objective, empty)[1] > mass(objective, fit.point)[1] + 5
-    assert is_better(mass(objective, fit.point), mass(objective, empty))
+    assert HEAVIEST.measure(objective, empty) > HEAVIEST.measure(objective, fit.point) + 5
+    assert is_better(HEAVIEST(objective, fit.point), HEAVIEST(objective, empty))
     assert not any(flag.kind is Kind.EMPTY_CLASS for flag in fit.flags)
 
 
@@ -334,11 +336,13 @@ def test_an_unstable_fit_says_where_to_look_next():
     problem, _ = hard_case()
     for options, advice in (
         (Options(), "--schedule thorough"),
-        (Options(schedule=Schedule.MASS, starts=8), "--starts 32"),
+        (Options(schedule=Schedule.HIGHEST, starts=8), "--starts 32"),
     ):
         fit = learn(problem, options)
         (flag,) = (f for f in fit.flags if f.kind is Kind.UNSTABLE)
+        assert not fit.stable
+        assert fit.doubt > 0
         assert str(flag) == (
-            f"unstable: only 1 of {fit.finalists} final starts reached the best optimum; "
-            f"there may be a better one (try {advice})"
+            f"unstable: only 1 of {fit.finalists} final starts reached the best optimum, "
+            f"{fit.doubt:.2g} nats above the next; there may be a better one (try {advice})"
         )

@@ -10,7 +10,7 @@ import polars as pl
 import lacunet
 
 QUICK = {"starts": 8, "threads": 1}
-SCHEDULES = ("default", "paper", "thorough", "mass")
+SCHEDULES = ("default", "paper", "thorough", "highest")
 
 
 def fit_by_schedule(schedule: str):

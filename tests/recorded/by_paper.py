@@ -27,7 +27,7 @@ REALITY = ((12, 3, 800), (16, 4, 800), (24, 4, 800))
 REPEATED = ((16, 4, 400), (32, 4, 400))
 SCORES = ("laplace", "cs", "mled", "draper", "bic")
 OTHERS = ("csl", "vb", "csl-occupied", "vb-occupied", "icl")
-WAYS = ("default", "paper", "thorough", "mass", "generating")
+WAYS = ("default", "paper", "thorough", "highest", "generating")
 SMALLEST = (8, 4, 400)
 
 

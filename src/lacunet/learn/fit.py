@@ -52,7 +52,8 @@ class Fit(Printable):
     status: Outcome
     iterations: int  # E steps of the winning start after the race
     finalists: int  # starts that were run to the end
-    reached: int  # how many of them reached the best optimum
+    reached: int  # how many of them reached the best optimum; none: it was found from a neighbour
+    doubt: float  # nats: how far the best maximum is above the next, if only one start reached it
     gradient: float  # largest component of the scaled gradient at the end, in cases
     flags: tuple[Flag, ...]
     seconds: float
@@ -66,6 +67,11 @@ class Fit(Printable):
     def log_lik(self) -> float:
         """Log p(D | θ)."""
         return self.point.log_lik
+
+    @property
+    def stable(self) -> bool:
+        """Whether there is a sign that no better maximum exists: it was reached more than once."""
+        return self.reached > 1 or self.status is Outcome.CLOSED_FORM
 
     @property
     def log_posterior(self) -> float:
@@ -96,10 +102,17 @@ def learn(
     began = time.perf_counter()
     objective = Objective.build(problem, options.estimate, executor)
     search = _search(objective, options, start)
-    climb = search.climb
-    # From a given model the states keep the numbers that they have there.
-    point = climb.point if start is not None else _by_size(objective, climb.point)
     executor.say(TASK, 1.0)
+    # From a given model the states keep the numbers that they have there.
+    return fit_of(objective, search, options, began, by_size=start is None)
+
+
+def fit_of(
+    objective: Objective, search: Search, options: Options, began: float, *, by_size: bool = True
+) -> Fit:
+    """Say what a search found that began at a time."""
+    problem, climb = objective.problem, search.climb
+    point = _by_size(objective, climb.point) if by_size else climb.point
     return Fit(
         problem=problem,
         model=Model(problem.network, point.theta, problem.alpha),
@@ -110,6 +123,7 @@ def learn(
         iterations=climb.steps,
         finalists=search.finalists,
         reached=search.reached,
+        doubt=search.doubt,
         gradient=float(np.abs(objective.gradient(point)).max()),
         flags=(
             *_stand_in(objective, options),
@@ -150,10 +164,18 @@ def _stand_in(objective: Objective, options: Options) -> Iterator[Flag]:
 def _flags(search: Search, options: Options) -> Iterator[Flag]:
     if search.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
         yield Flag(Kind.NOT_CONVERGED, detail={"outcome": search.climb.outcome})
-    if search.finalists > 1 and search.reached == 1:
+    if search.finalists > 1 and search.reached <= 1:
         quick = options.schedule is Schedule.DEFAULT
         further = "--schedule thorough" if quick else f"--starts {4 * options.starts}"
-        yield Flag(Kind.UNSTABLE, detail={"finalists": search.finalists, "further": further})
+        detail: dict[str, str | float] = {
+            "finalists": search.finalists,
+            "reached": "only 1" if search.reached else "none",
+            "doubt": search.doubt,
+            "further": further,
+        }
+        yield Flag(Kind.UNSTABLE, detail=detail)
+    if not search.settled:
+        yield Flag(Kind.STILL_EXCHANGING, detail={"further": f"--starts {4 * options.starts}"})
     if search.curvature is None:
         return
     if search.finalists == 1:

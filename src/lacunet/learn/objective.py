@@ -97,6 +97,12 @@ class Objective:
         """One iteration of EM: M step, then E step."""
         return self.at(self.m_step(point))
 
+    def best_for(self, N: FloatArray) -> Point:
+        """Take the θ that is best for statistics from elsewhere; where there are none, the mean."""
+        problem = self.problem
+        anywhere = conjugacy.mean(problem.alpha + N, problem.layout)
+        return self.at(conjugacy.maximize(N, self.pseudo, anywhere, problem.layout))
+
     def gradient(self, point: Point) -> FloatArray:
         """Gradient in φ, in cases: zero exactly where EM stands still."""
         return conjugacy.pull_back(point.theta, point.N + self.pseudo, self.problem.layout)

@@ -1,7 +1,9 @@
-"""What makes one maximum better than another."""
+"""What makes one maximum better than another: the highest, or the heaviest."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+
+import numpy as np
 
 from lacunet.learn.ascent import Climb
 from lacunet.learn.diagnose import EMPTY, state_sizes
@@ -9,24 +11,45 @@ from lacunet.learn.objective import Objective, Point
 from lacunet.learn.variational import at_theta
 
 SAME_OPTIMUM = 1e-4  # nats: maxima this near to each other are the same
-
-Value: TypeAlias = tuple[int, float]  # the second number decides where the first are equal
-Rank: TypeAlias = Callable[[Objective, Point], Value]
+LEAST_CASES = 1e-9  # of a state: fewer count as this, so that being empty costs some 20 nats
 
 
-def density(_objective: Objective, point: Point) -> Value:
-    """Rank by g, what learning climbs."""
-    return 0, point.g
+@dataclass(frozen=True)
+class Rank:
+    """A way to value maxima, in nats."""
+
+    measure: Callable[[Objective, Point], float]
+    wants_all_used: bool  # whether a hidden state without cases counts against a maximum
+
+    def __call__(self, objective: Objective, point: Point) -> float:
+        """Value a point, usually a maximum."""
+        value = self.measure(objective, point)
+        return value + log_all_used(objective, point) if self.wants_all_used else value
 
 
-def mass(objective: Objective, point: Point) -> Value:
-    """Rank by Cheeseman–Stutz: a bound on what the surroundings of a point add to p(D|S).
+def _density(_objective: Objective, point: Point) -> float:
+    return point.g
 
-    Points with more hidden states in use come first. A state without cases is free to be anything,
-    so there is much mass around such a point; but it is that of a model with fewer states, which
-    corrections for occupancy add, and Laplace's approximation means nothing there.
-    """
-    return states_in_use(objective, point), at_theta(objective.problem, point.theta).bound
+
+def _mass(objective: Objective, point: Point) -> float:
+    return at_theta(objective.problem, point.theta).bound
+
+
+# By g, what learning climbs.
+HIGHEST = Rank(_density, wants_all_used=False)
+# By Cheeseman–Stutz, a bound on what the surroundings of a point add to p(D|S). A state without
+# cases is free to be anything, so there is much mass around such a point; but it is that of a model
+# with fewer states, which corrections for occupancy add. So it counts with the probability that
+# no state is empty.
+HEAVIEST = Rank(_mass, wants_all_used=True)
+
+
+def log_all_used(objective: Objective, point: Point) -> float:
+    """Log probability that no state of a hidden variable is empty, cases coming by themselves."""
+    problem = objective.problem
+    sizes = [state_sizes(problem.layout, point.N, h) for h in problem.network.hidden]
+    cases = np.maximum(np.concatenate([*sizes, np.empty(0)]), LEAST_CASES)
+    return float(np.log(-np.expm1(-cases)).sum())
 
 
 def states_in_use(objective: Objective, point: Point) -> int:
@@ -36,12 +59,12 @@ def states_in_use(objective: Objective, point: Point) -> int:
     return sum(int((cases >= EMPTY).sum()) for cases in sizes)
 
 
-def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[Value, Climb]:
+def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[float, Climb]:
     """Find the best maximum, with its value; of equal ones the first."""
     valued = [(rank(objective, c.point), c) for c in climbs]
     return max(valued, key=lambda v: v[0])
 
 
-def is_better(one: Value, other: Value) -> bool:
+def is_better(one: float, other: float) -> bool:
     """Whether one maximum is better than another, and not the same."""
-    return one > (other[0], other[1] + SAME_OPTIMUM)
+    return one > other + SAME_OPTIMUM

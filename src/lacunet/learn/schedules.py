@@ -1,9 +1,10 @@
 """The ways to look for the maximum: as the paper did, quickly to the end, or further."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from itertools import compress
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from lacunet.learn import ascent
 from lacunet.learn.agglomerate import agglomerated
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.curvature import Curvature, least_curvature
-from lacunet.learn.objective import Objective, Point
-from lacunet.learn.ranks import SAME_OPTIMUM, Rank, best_of, density, is_better, mass
+from lacunet.learn.exchange import exchange
+from lacunet.learn.objective import Estimate, Objective, Point
+from lacunet.learn.ranks import HEAVIEST, HIGHEST, SAME_OPTIMUM, Rank, best_of, is_better
 from lacunet.learn.starts import halving, random_starts
 from lacunet.learn.wander import wander
 from lacunet.model import conjugacy
@@ -24,6 +26,8 @@ PAPER_ITERATIONS = 200  # CH96 §3
 WALKERS = 8  # walks from the best maximum in a round,
 ROUNDS = 12  # most rounds,
 PATIENCE = 3  # rounds in a row without a better maximum, before the search ends
+LEFT_BEHIND = 20.0  # nats of mass below the best, where EM slows down, to be given up;
+TAIL = 100  # and what so many iterations might bring that pass the paper's test
 SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
 ESCAPES = 20  # saddles to leave before giving up
 TASK = "EM"  # as progress calls it
@@ -32,19 +36,22 @@ TASK = "EM"  # as progress calls it
 class Schedule(StrEnum):
     """How to search. Each but the paper's ends at a true maximum of g; of those that it reached,
 
-    - default takes the highest. It reaches them from random starts, and from rows of the data that
-      were merged into as many clusters as there are hidden states.
-    - thorough takes the highest as well, but starts from several such clusterings and walks on from
-      the best maximum to better ones near by. Takes some five times as long.
-    - mass goes the same ways, and takes the maximum around which most of the posterior lies, as far
-      as Cheeseman–Stutz tells, with every hidden state in use if that can be. A narrow peak may be
-      higher: then this is not the MAP, but scores of the evidence are nearer to the truth here.
+    - default takes the heaviest: the one around which most of the posterior lies, as far as
+      Cheeseman–Stutz tells, with every hidden state in use if that can be. It reaches them from
+      random starts, from rows of the data that were merged into as many clusters as there are
+      hidden states, and by exchanging states.
+    - thorough takes the heaviest as well, but starts from several such clusterings and walks on
+      from the best maximum to better ones near by. Takes some five times as long.
+    - highest goes the same ways as thorough, and takes the highest: the MAP. It may be a narrow
+      peak; then scores of the evidence are nearer to the truth at the heaviest.
+
+    Of the likelihood (ML) each takes the highest maximum.
     """
 
     DEFAULT = "default"
-    PAPER = "paper"
     THOROUGH = "thorough"
-    MASS = "mass"
+    HIGHEST = "highest"
+    PAPER = "paper"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +62,17 @@ class Search:
     finalists: int  # starts that were run to the end, and the walk that went on to the best, if any
     reached: int  # how many of them reached the best optimum
     curvature: Curvature | None  # at the end; None where the schedule does not look
+    doubt: float = 0.0  # value of the best optimum less that of the next, if reached only once
+    settled: bool = True  # whether no exchange of states was left that makes it better
 
 
 Searcher = Callable[[Objective, int, int], Search]  # of an objective, a number of starts, a seed
+
+
+def rank_for(estimate: Estimate, schedule: Schedule) -> Rank:
+    """What a schedule takes: of the likelihood, and where it is asked for, the highest maximum."""
+    highest = estimate is Estimate.ML or schedule is Schedule.HIGHEST
+    return HIGHEST if highest else HEAVIEST
 
 
 def search_paper(objective: Objective, starts: int, seed: int) -> Search:
@@ -76,14 +91,16 @@ def search_paper(objective: Objective, starts: int, seed: int) -> Search:
 
 
 def search_default(objective: Objective, starts: int, seed: int) -> Search:
-    """Climb from a handful of random starts and from merged rows; take the highest maximum."""
-    climbs = climb_from_starts(objective, starts, seed, merged=1, rank=density)
-    _, winner = best_of(objective, climbs, density)
-    return finish(objective, climbs, winner)
+    """Climb from a handful of random starts and from merged rows, then exchange states."""
+    rank = rank_for(objective.estimate, Schedule.DEFAULT)
+    climbs = climb_from_starts(objective, starts, seed, merged=1, rank=rank)
+    _, winner = best_of(objective, climbs, rank)
+    return exchanged(objective, climbs, winner, rank, seed)
 
 
-def search_further(objective: Objective, starts: int, seed: int, *, rank: Rank) -> Search:
+def search_further(objective: Objective, starts: int, seed: int, *, schedule: Schedule) -> Search:
     """Climb from more starts, then walk on from the best maximum as long as better ones turn up."""
+    rank = rank_for(objective.estimate, schedule)
     merged = max(1, starts // MERGED)
     climbs = climb_from_starts(objective, starts, seed, merged=merged, rank=rank)
     value, winner = best_of(objective, climbs, rank)
@@ -96,10 +113,23 @@ def search_further(objective: Objective, starts: int, seed: int, *, rank: Rank) 
         in_vain += 1
         if is_better(value_there, value):
             value, winner, in_vain = value_there, there, 0
-        objective.executor.say(TASK, 0.5 + 0.4 * (turn + 1) / ROUNDS)
+        objective.executor.say(TASK, 0.5 + 0.3 * (turn + 1) / ROUNDS)
         if in_vain == PATIENCE:
             break
-    return finish(objective, climbs, winner)
+    return exchanged(objective, climbs, winner, rank, seed)
+
+
+def exchanged(
+    objective: Objective, climbs: Sequence[Climb], winner: Climb, rank: Rank, seed: int
+) -> Search:
+    """Exchange states of the winner, unless most starts agree on it, and climb to the end."""
+    if agree(_reached(climbs, winner), len(climbs)):
+        return finish(objective, climbs, winner, rank)
+    objective.executor.say(TASK, 0.8)
+    found = exchange(objective, winner.point, rank, seed)
+    if found.made:
+        winner = ascend(objective, em_while_fast(objective, found.point))
+    return replace(finish(objective, climbs, winner, rank), settled=found.settled)
 
 
 def climb_from_starts(
@@ -128,22 +158,50 @@ def merged_start(objective: Objective, seed: int, index: int) -> Point:
 def climb_all(
     objective: Objective, points: Sequence[Point], rank: Rank, winner: Climb | None = None
 ) -> list[Climb]:
-    """Bring points to their maxima; where g decides, give up those that a better one leaves behind.
+    """Bring points to their maxima, but for those that a better one leaves behind.
 
     `winner` is the best maximum so far.
     """
     climbs = objective.executor.map(partial(em_while_fast, objective), points)
-    rivals = [*climbs, *([winner] if winner else [])] if rank is density else []
-    rival = max((c.point.g for c in rivals), default=-np.inf)
-    return objective.executor.map(partial(ascend, objective, rival=rival), climbs)
+    rivals = [*climbs, *([winner] if winner else [])]
+    if rank is HIGHEST:
+        rival = max(c.point.g for c in rivals)
+        return objective.executor.map(partial(ascend, objective, rival=rival), climbs)
+    values = objective.executor.map(partial(_value, objective, rank), rivals)
+    best = max(values)
+    least = best - LEFT_BEHIND - TAIL * ascent.PAPER_CHANGE * abs(best)
+    hopes = [value > least for value in values[: len(climbs)]]
+    ends = iter(objective.executor.map(partial(ascend, objective), compress(climbs, hopes)))
+    return [
+        next(ends) if hope else replace(climb, outcome=Outcome.ABANDONED)
+        for climb, hope in zip(climbs, hopes, strict=True)
+    ]
 
 
-def finish(objective: Objective, climbs: Sequence[Climb], winner: Climb) -> Search:
-    """Leave the winner if it is a saddle, and count the starts that reached the same maximum."""
+def _value(objective: Objective, rank: Rank, climb: Climb) -> float:
+    return rank(objective, climb.point)
+
+
+def finish(objective: Objective, climbs: Sequence[Climb], winner: Climb, rank: Rank) -> Search:
+    """Leave the winner if it is a saddle, and see which starts reached the same maximum."""
     climb, curvature = leave_saddles(objective, winner)
     others = [c for c in climbs if c is not winner]
-    reached = sum(abs(c.point.g - climb.point.g) <= SAME_OPTIMUM for c in others)
-    return Search(climb, len(others) + 1, reached + 1, curvature)
+    reached = _reached(others, climb) + 1
+    doubt = 0.0
+    if others and reached == 1:
+        next_best = max(objective.executor.map(partial(_value, objective, rank), others))
+        doubt = max(rank(objective, climb.point) - next_best, 0.0)
+    return Search(climb, len(others) + 1, reached, curvature, doubt)
+
+
+def agree(reached: int, finalists: int) -> bool:
+    """Whether most starts ended at the same maximum: then there is nothing to look for."""
+    return reached > 1 and 2 * reached >= finalists
+
+
+def _reached(climbs: Sequence[Climb], winner: Climb) -> int:
+    """Count the climbs that ended at a maximum."""
+    return sum(abs(c.point.g - winner.point.g) <= SAME_OPTIMUM for c in climbs)
 
 
 def climb_from(objective: Objective, point: Point) -> tuple[Climb, Curvature]:
@@ -180,7 +238,7 @@ def _along(objective: Objective, point: Point, curvature: Curvature) -> Point | 
 
 SEARCHERS: Mapping[Schedule, Searcher] = {
     Schedule.DEFAULT: search_default,
+    Schedule.THOROUGH: partial(search_further, schedule=Schedule.THOROUGH),
+    Schedule.HIGHEST: partial(search_further, schedule=Schedule.HIGHEST),
     Schedule.PAPER: search_paper,
-    Schedule.THOROUGH: partial(search_further, rank=density),
-    Schedule.MASS: partial(search_further, rank=mass),
 }

@@ -1,15 +1,26 @@
 """Scores of several models of the same data: whatever two of them need is made once.
 
-Which fits the scores need is found out first, and each different one is a task: fit, then take all
-that anybody wants to know there. What rests on several fits is put together at the end.
+Which fits the scores need is found out first, and each different one is a task. All are fitted, and
+learn from each other; then everything is taken there that anybody wants to know. What rests on
+several fits is put together at the end.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from lacunet.executor import SERIAL, Executor
-from lacunet.learn.fit import Fit
-from lacunet.learn.predictive import with_posterior
+    return asked.fitting.fit(executor)
+
+
+def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored:
+    """Take the scores, or their parts, at a fit."""
+    asked, fit = task
+    at = asked.fitting.input_at(fit, executor)
+    found = {score.name: score.here(at) for score in asked.scores}
+    if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
+        fit = with_posterior(fit, at.softmax_climb.point)
+    return Scored(fit, at.dimension, found)
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -80,23 +91,51 @@ def _do_all(tasks: Tasks, executor: Executor) -> dict[Hashable, Scored]:
     keys = sorted(tasks, key=lambda key: -tasks[key].fitting.dimension)
     todo = [tasks[key] for key in keys]
     times = [(1.0 + task.fitting.dimension) ** 1.5 for task in todo]
-    shown = executor.beside([task.title for task in todo], times)
-    done: dict[Hashable, Scored] = {}
-    for place, scored in executor.results(_do, list(zip(todo, shown, strict=True))):
-        done[keys[place]] = scored
+    shown = executor.part(0.0, FITTED).beside([task.title for task in todo], times)
+    fits: dict[int, Fit] = {}
+    for place, fit in executor.results(_fit, list(zip(todo, shown, strict=True))):
+        fits[place] = fit
         shown[place].say("", 1.0)
-    return done
+    learnt = _learn_together(todo, [fits[place] for place in range(len(todo))], executor)
+    score = partial(_score, executor.silent())
+    scored = executor.map(score, list(zip(todo, learnt, strict=True)))
+    return dict(zip(keys, scored, strict=True))
 
 
-def _do(task: tuple[Asked, Executor]) -> Scored:
-    """Fit, and take the scores, or their parts, there."""
+def _learn_together(
+    todo: Sequence[Asked], fits: Sequence[Fit], executor: Executor
+) -> Sequence[Fit]:
+    """Let the fits that were searched for in the same way learn from their neighbours."""
+    alike: dict[Options, list[int]] = {}
+    for place, task in enumerate(todo):
+        alike.setdefault(task.fitting.options, []).append(place)
+    found = list(fits)
+    for places in alike.values():
+        group = learn_from_neighbours([fits[place] for place in places], executor.silent())
+        for place, fit in zip(places, group, strict=True):
+            found[place] = fit
+    return found
+
+
+def _fit(task: tuple[Asked, Executor]) -> Fit:
     asked, executor = task
+<<<<<<< HEAD
     fit = asked.fitting.fit(executor.part(0.0, FITTED))
     at = asked.fitting.input_at(fit, executor.silent())
     found = {score.name: score.here(at) for score in asked.scores}
     if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
         fit = with_posterior(fit, at.softmax_climb.point)
     return Scored(fit, at.dimension, found)
+=======
+    return asked.fitting.fit(executor)
+
+
+def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored:
+    """Take the scores, or their parts, at a fit."""
+    asked, fit = task
+    at = asked.fitting.input_at(fit, executor)
+    return Scored(fit, at.dimension, {score.name: score.here(at) for score in asked.scores})
+>>>>>>> 7519d80 (Hidden states are exchanged, and candidates learn from their neighbours; the heaviest mode by default)
 
 
 def _parts(

@@ -10,7 +10,7 @@ instead of one block per family. A family that a row does not have adds nothing.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -66,6 +66,10 @@ class PatternPlan(Plan):
     def touched(self) -> FloatArray:
         blocks = np.diff(self.starts)[self.index].sum(axis=1)
         return np.asarray(blocks * self.cells, dtype=np.float64)
+
+    def weighted(self, counts: FloatArray) -> "PatternPlan":
+        used = np.flatnonzero(counts)
+        return replace(self, index=self.index[used], counts=counts[used], rows=None)
 
     def table(self, x: FloatArray, padding: float) -> FloatArray:
         """Sum the blocks of a flat vector for each pattern, (P, W)."""

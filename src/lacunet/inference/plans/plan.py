@@ -72,6 +72,10 @@ class Plan(ABC):
     def touched(self) -> FloatArray:
         """How many cells each component touches, (m,): what a sweep over it costs."""
 
+    @abstractmethod
+    def weighted(self, counts: FloatArray) -> "Plan":
+        """Give the same components with other counts, (m,); those that count 0 may be left out."""
+
     @cached_property
     def pieces(self) -> list[slice]:
         """Runs of components that may be done side by side."""

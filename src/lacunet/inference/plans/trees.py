@@ -7,7 +7,7 @@ inside the family's block. An instance adds only where the observed values of it
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -77,6 +77,9 @@ class TreePlan(Plan):
         a = self.arrays
         slots = np.add.reduceat(np.repeat(a.cells, np.diff(a.slots)), a.slots[a.kind_cliques[:-1]])
         return np.repeat(slots, np.diff(a.kind_instances)).astype(np.float64)
+
+    def weighted(self, counts: FloatArray) -> "TreePlan":
+        return replace(self, arrays=self.arrays._replace(counts=counts), counts=counts, rows=None)
 
     def expect_one(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL

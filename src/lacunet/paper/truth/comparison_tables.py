@@ -11,7 +11,7 @@ from lacunet.scores import SCORES
 
 ALL_LABELLINGS = {s.name for s in SCORES if s.every_labelling}
 NAMES = [s.name for s in SCORES if not s.only_exact]
-WAYS = ("paper", "default", "thorough", "mass")  # to start EM
+WAYS = ("paper", "default", "thorough", "highest")  # to start EM
 PAPER_STARTS = {f"{name} (paper starts)": name for name in ("cs", "laplace")}
 
 

@@ -78,7 +78,7 @@ class Measurer:
     def _starts(self, task: Task, default: Fit) -> dict[str, Any]:
         """CS and log posterior where each way of starting EM ends."""
         problem, ways = default.problem, {"default": default}
-        for schedule in (Schedule.PAPER, Schedule.THOROUGH, Schedule.MASS):
+        for schedule in (Schedule.PAPER, Schedule.THOROUGH, Schedule.HIGHEST):
             options = replace(default.options, schedule=schedule)
             ways[schedule.value] = learn(problem, options, executor=self.executor)
         if task.states == task.c:
