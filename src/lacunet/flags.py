@@ -20,10 +20,6 @@ class Kind(Enum):
         "unstable: {reached} of {finalists} final starts reached the best optimum, {doubt:.2g} "
         "nats above the next; there may be a better one (try {further})"
     )
-    STILL_EXCHANGING = (
-        "unstable: exchanges of hidden states made it better to the last; there is a better one "
-        "(try {further})"
-    )
     SINGLE_START = "single start: nothing tells whether this optimum is the best"
     FLAT_DIRECTION = (
         "flat direction: along some direction of the parameters the data tell {share:.1g} of what "

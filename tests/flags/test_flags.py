@@ -27,10 +27,13 @@ SENTENCES = [
         "not converged: not converged by the paper's test after 200 iterations",
     ),
     (
-        Flag(Kind.UNSTABLE, detail={"finalists": 9, "further": "--schedule thorough"}),
+        Flag(
+            Kind.UNSTABLE,
+            detail={"finalists": 9, "reached": "only 1", "doubt": 3.14, "further": "--starts 256"},
+        ),
         (
-            "unstable: only 1 of 9 final starts reached the best optimum; there may be a better "
-            "one (try --schedule thorough)"
+            "unstable: only 1 of 9 final starts reached the best optimum, 3.1 nats above the "
+            "next; there may be a better one (try --starts 256)"
         ),
     ),
     (

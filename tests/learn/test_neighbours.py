@@ -11,7 +11,12 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.weighable import Weighable
 from lacunet.learn.exchange import exchange
 from lacunet.learn.fit import Options, learn
-from lacunet.learn.neighbours import learn_from_neighbours, more_states_of, steps_up
+from lacunet.learn.neighbours import (
+    learn_from_neighbours,
+    more_states_of,
+    steps_up,
+    with_empty,
+)
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.ranks import HEAVIEST, HIGHEST
 from lacunet.learn.regroup import Places, ways_to_free
@@ -168,6 +173,16 @@ def test_what_is_right_already_stays():
     assert len(labels) == 200
 
 
+def is_what_the_prior_takes(fewer, more):
+    """Whether the fit with fewer classes falls as far, given a class without cases."""
+    old, new = (Places.build(fit.problem.layout, 0) for fit in (fewer, more))
+    objective = Objective.build(more.problem, more.options.estimate)
+    theta = objective.best_for(with_empty(fewer, old, new)).theta
+    start = Model(more.problem.network, theta, more.problem.alpha)
+    assert objective.estimate is Estimate.SOFTMAX  # exponents of 1.01 take nothing from the others
+    return learn(more.problem, more.options, start=start).log_lik <= more.log_lik + 0.1
+
+
 @pytest.mark.parametrize("estimate", Estimate)
 @pytest.mark.parametrize("seed", range(3))
 def test_no_more_classes_ever_fit_worse(estimate, seed):
@@ -177,7 +192,7 @@ def test_no_more_classes_ever_fit_worse(estimate, seed):
     fits = [learn(problem_for(table, k).problem, options) for k in range(1, 8)]
     found = learn_from_neighbours(fits)
     for fewer, more in pairwise(found):
-        assert more.log_lik >= fewer.log_lik - 0.1
+        assert more.log_lik >= fewer.log_lik - 0.1 or is_what_the_prior_takes(fewer, more)
     for before, after in zip(fits, found, strict=True):
         assert after.problem is before.problem
         assert after.gradient < 1e-5

@@ -158,7 +158,8 @@ def test_a_bound_is_no_measurement(small, monkeypatch):
 def test_unstable_searches_are_named(small, monkeypatch):
     monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
     found = lacunet.select(small, [2, 3], **FEW)
-    unstable = Flag(Kind.UNSTABLE, detail={"finalists": 3, "further": "--schedule thorough"})
+    told = {"finalists": 3, "reached": "only 1", "doubt": 1.0, "further": "--schedule thorough"}
+    unstable = Flag(Kind.UNSTABLE, detail=told)
     fit = found.candidates[1].fit
     object.__setattr__(fit, "flags", (*fit.flags, unstable))
     noted = measuring.quick(found).certainty.notes

@@ -174,8 +174,6 @@ def _flags(search: Search, options: Options) -> Iterator[Flag]:
             "further": further,
         }
         yield Flag(Kind.UNSTABLE, detail=detail)
-    if not search.settled:
-        yield Flag(Kind.STILL_EXCHANGING, detail={"further": f"--starts {4 * options.starts}"})
     if search.curvature is None:
         return
     if search.finalists == 1:

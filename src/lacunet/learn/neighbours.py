@@ -118,7 +118,7 @@ def _better(fits: Sequence[Fit], step: Step, up: Sequence[Step], executor: Execu
     if rank(objective, best) <= least:
         return fit
     further = exchange(objective, best, rank, fit.options.seed)
-    taken = _taken(objective, fit, further.point, began, settled=further.settled)
+    taken = _taken(objective, fit, further.point, began)
     better = rank(objective, taken.point) > least
     falls = any(_falls(fits[s.source], taken) for s in up if s.target == step.target)
     return taken if better and not falls else fit
@@ -192,14 +192,12 @@ def _climbed_a_little(objective: Objective, N: FloatArray) -> Point:
     return em(objective, objective.best_for(N), iterations=SHORT)
 
 
-def _taken(
-    objective: Objective, fit: Fit, start: Point, began: float, *, settled: bool = True
-) -> Fit:
+def _taken(objective: Objective, fit: Fit, start: Point, began: float) -> Fit:
     """Climb to the end from what a neighbour gave, in place of what the own search found."""
     climb, curvature = climb_from(objective, start)
     rank = _rank(fit)
     doubt = max(rank(objective, climb.point) - rank(objective, fit.point), 0.0)
-    search = Search(climb, fit.finalists, 0, curvature, doubt, settled)
+    search = Search(climb, fit.finalists, 0, curvature, doubt)
     return fit_of(objective, search, fit.options, began - fit.seconds)
 
 

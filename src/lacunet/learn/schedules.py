@@ -63,7 +63,6 @@ class Search:
     reached: int  # how many of them reached the best optimum
     curvature: Curvature | None  # at the end; None where the schedule does not look
     doubt: float = 0.0  # value of the best optimum less that of the next, if reached only once
-    settled: bool = True  # whether no exchange of states was left that makes it better
 
 
 Searcher = Callable[[Objective, int, int], Search]  # of an objective, a number of starts, a seed
@@ -129,7 +128,7 @@ def exchanged(
     found = exchange(objective, winner.point, rank, seed)
     if found.made:
         winner = ascend(objective, em_while_fast(objective, found.point))
-    return replace(finish(objective, climbs, winner, rank), settled=found.settled)
+    return finish(objective, climbs, winner, rank)
 
 
 def climb_from_starts(

@@ -99,6 +99,7 @@ def _do_all(tasks: Tasks, executor: Executor) -> dict[Hashable, Scored]:
     learnt = _learn_together(todo, [fits[place] for place in range(len(todo))], executor)
     score = partial(_score, executor.silent())
     scored = executor.map(score, list(zip(todo, learnt, strict=True)))
+    executor.say("", 1.0)
     return dict(zip(keys, scored, strict=True))
 
 
