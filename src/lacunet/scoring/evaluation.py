@@ -10,17 +10,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lacunet.executor import SERIAL, Executor
-    return asked.fitting.fit(executor)
-
-
-def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored:
-    """Take the scores, or their parts, at a fit."""
-    asked, fit = task
-    at = asked.fitting.input_at(fit, executor)
-    found = {score.name: score.here(at) for score in asked.scores}
-    if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
-        fit = with_posterior(fit, at.softmax_climb.point)
-    return Scored(fit, at.dimension, found)
+from lacunet.learn.fit import Fit, Options
+from lacunet.learn.neighbours import learn_from_neighbours
+from lacunet.learn.predictive import with_posterior
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -120,14 +112,6 @@ def _learn_together(
 
 def _fit(task: tuple[Asked, Executor]) -> Fit:
     asked, executor = task
-<<<<<<< HEAD
-    fit = asked.fitting.fit(executor.part(0.0, FITTED))
-    at = asked.fitting.input_at(fit, executor.silent())
-    found = {score.name: score.here(at) for score in asked.scores}
-    if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
-        fit = with_posterior(fit, at.softmax_climb.point)
-    return Scored(fit, at.dimension, found)
-=======
     return asked.fitting.fit(executor)
 
 
@@ -135,8 +119,10 @@ def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored:
     """Take the scores, or their parts, at a fit."""
     asked, fit = task
     at = asked.fitting.input_at(fit, executor)
-    return Scored(fit, at.dimension, {score.name: score.here(at) for score in asked.scores})
->>>>>>> 7519d80 (Hidden states are exchanged, and candidates learn from their neighbours; the heaviest mode by default)
+    found = {score.name: score.here(at) for score in asked.scores}
+    if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
+        fit = with_posterior(fit, at.softmax_climb.point)
+    return Scored(fit, at.dimension, found)
 
 
 def _parts(
