@@ -137,6 +137,7 @@ def test_annealing_without_enough_time(monkeypatch):
 
 def test_annealing_that_rests_on_a_few_chains(monkeypatch):
     monkeypatch.setattr(AnnealingRounds, "unsure", 0.5)
+    monkeypatch.setattr(AnnealingRounds, "until_done", lambda rounds: rounds.estimate)
     found = measure(values_problem(), Method.AIS, SOON)
     assert found.notes == (Flag(Kind.FEW_CHAINS, detail={"share": 0.5}),)
 
