@@ -26,6 +26,7 @@ PARTS = {
     "search": ("search",),
     "starts": ("starts",),
     "evidence": ("evidence",),
+    "certainty": ("certainty",),
     "laplace": ("laplace",),
     "scaling": ("scaling",),
     "threads": ("threads",),

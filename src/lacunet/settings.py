@@ -132,7 +132,10 @@ class Settings:
         "exact: sum over all completions; smc: particles that take in case after case; ais: "
         "annealing from modes; auto: the cheapest that does.",
     )
-    target: float = _option(Goal.target, "Standard error of a sampled evidence to reach, in nats.")
+    target: float = _option(
+        Goal.target,
+        "Standard error of a sampled evidence to reach, in nats; of a probability, a fifth of it.",
+    )
     budget: float | str = _option(
         Goal.budget, "Time after which nothing new is sampled: 60s, 5m, 1h, or seconds."
     )

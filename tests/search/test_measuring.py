@@ -8,11 +8,13 @@ import pytest
 
 import lacunet
 from lacunet import api
-from lacunet.data.table import Table
+from lacunet.data.table import Column, Table
 from lacunet.errors import OptionError
+from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.flags import Flag, Kind
+from lacunet.model.sampling import sample_codes
 from lacunet.report.documents import selection_document
 from lacunet.search import measuring, screening
 from lacunet.search.average import posterior
@@ -158,10 +160,11 @@ def test_a_bound_is_no_measurement(small, monkeypatch):
 def test_unstable_searches_are_named(small, monkeypatch):
     monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
     found = lacunet.select(small, [2, 3], **FEW)
-    told = {"finalists": 3, "reached": "only 1", "doubt": 1.0, "further": "--schedule thorough"}
-    unstable = Flag(Kind.UNSTABLE, detail=told)
-    fit = found.candidates[1].fit
-    object.__setattr__(fit, "flags", (*fit.flags, unstable))
+    two, three = (
+        replace(c, fit=replace(c.fit, reached=n))
+        for c, n in zip(found.candidates, (2, 1), strict=True)
+    )
+    found = replace(found, candidates=(two, three))
     noted = measuring.quick(found).certainty.notes
     assert noted[-1].kind is Kind.UNSTABLE_SEARCHES
     assert noted[-1].detail["candidates"] == "3 states"
@@ -177,8 +180,27 @@ def test_whoever_is_far_behind_is_left_at_its_score():
     survey = lacunet.load_dataset("survey")
     found = lacunet.select(survey, [1, 2, 3], quick=True, **FEW)
     assert screening.may_matter(found) == [3]
-    assert measuring.measure_posterior(found, goal=None).certainty.how is How.CLEAR
+    assert measuring.measure_posterior(found, goal=Goal()).certainty.how is How.CLEAR
     hopeless = lacunet.select(survey, [1, 2, 3], quick=True, prior={1: 1, 2: 1, 3: 0}, **FEW)
     assert screening.may_matter(hopeless) == [2]
     by_bic = lacunet.select(survey, [1, 2, 3], quick=True, scores="bic", **FEW)
     assert screening.may_matter(by_bic) == [1, 2, 3]  # BIC screens nobody
+
+
+@pytest.mark.slow
+def test_the_default_is_calibrated_on_data_from_the_prior():
+    """As good as evidence measured for every number of classes, and better than scores."""
+    numbers, by_default, by_evidence, by_scores = range(1, 5), [], [], []
+    for n in range(20):
+        k = 1 + n % 4
+        model = api.random_model(k, 6, alpha=1.0, seed=n)
+        codes = sample_codes(model, 60, np.random.default_rng(n))
+        table = Table.from_codes(codes, [Column(f"x{i}", (0, 1)) for i in range(6)])
+        how = {"alpha": 1.0, "seed": n, **FEW}
+        found = lacunet.select(table, numbers, **how)
+        by_default.append(math.log(found.posterior()[k]))
+        by_scores.append(math.log(measuring.quick(found).posterior()[k]))
+        each = {j: lacunet.log_evidence(table, j, alpha=1.0, target=0.2, seed=n) for j in numbers}
+        by_evidence.append(math.log(posterior({j: m.value for j, m in each.items()})[k]))
+    assert np.mean(by_default) == pytest.approx(np.mean(by_evidence), abs=0.05)
+    assert np.mean(by_default) > np.mean(by_scores)

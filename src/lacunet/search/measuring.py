@@ -17,7 +17,7 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import measure
 from lacunet.evidence.partitions.cases import walkable
-from lacunet.evidence.partitions.walk import Walk, walk_numbers, walk_work
+from lacunet.evidence.partitions.walk import Walk, WalkGoal, walk_numbers, walk_work
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
@@ -30,8 +30,10 @@ from lacunet.search.certainty import Certainty, How
 from lacunet.search.screening import guesses, may_matter
 from lacunet.search.truth import TRUTH, as_evidence
 
-MOST_WALKED = 2e10  # numbers that a walk may touch at most: some tens of seconds
-MOST_MEASURED = 3e6  # numbers that one pass over the cases touches, times parameters, of a network
+MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute
+FEWEST_ROUNDS = 4  # of a walk, which must fit into that
+OF_PROBABILITY = 0.2  # error of a probability, for each nat of that of a log evidence, about
+MOST_MEASURED = 2e6  # numbers that one pass over the cases touches, times parameters, of a network
 
 
 def measure_posterior(
@@ -46,9 +48,12 @@ def measure_posterior(
         return approximated(selection, Flag(Kind.WEIGHTS_NOT_WHOLE))
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels) and walkable(problems):
-        if (work := walk_work(problems[-1], numbers)) > MOST_WALKED:
+        rounds = _rounds(problems[-1], numbers)
+        if rounds < FEWEST_ROUNDS:
+            work = walk_work(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
             return approximated(selection, _too_large(work, MOST_WALKED))
-        return by_walk(selection, numbers, executor)
+        walk_goal = WalkGoal(OF_PROBABILITY * goal.target, rounds)
+        return by_walk(selection, numbers, goal=walk_goal, executor=executor)
     work = max(touched(problem)[1] * problem.network.dimension for problem in problems)
     if work > MOST_MEASURED:
         return approximated(selection, _too_large(work, MOST_MEASURED))
@@ -68,6 +73,12 @@ def quick(selection: Selection) -> Selection:
     return approximated(selection, Flag(Kind.NOT_CALIBRATED), how=How.QUICK)
 
 
+def _rounds(problem: Problem, numbers: Sequence[int]) -> int:
+    """Rounds of a walk that are worth their price; below the fewest, there is no walk."""
+    before, first = (walk_work(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
+    return min(WalkGoal.rounds, int((MOST_WALKED - before) // (first - before)))
+
+
 def _whole(problem: Problem) -> bool:
     return bool((problem.counts == np.round(problem.counts)).all())
 
@@ -78,7 +89,7 @@ def _too_large(work: float, most: float) -> Flag:
 
 def _unstable(selection: Selection) -> list[Flag]:
     """Say which searches found their best optimum once only: a score elsewhere may be far off."""
-    unsure = [c.label for c in selection.candidates if Kind.UNSTABLE in {f.kind for f in c.flags}]
+    unsure = [c.label for c in selection.candidates if not c.fit.stable]
     return _about(Kind.UNSTABLE_SEARCHES, [k for k in may_matter(selection) if k in unsure])
 
 
@@ -117,7 +128,7 @@ def by_measurements(selection: Selection) -> Selection:
     values = guesses(selection) | {k: m.value for k, m in measured.items()}
     bounds = [k for k, m in measured.items() if m.verdict is Verdict.LOWER_BOUND]
     exact = all(k in measured and measured[k].verdict is Verdict.EXACT for k in values)
-    errors = [measured[k].stderr or 0.0 if k in measured else 0.0 for k in values]
+    errors = [measured[k].stderr if k in measured else 0.0 for k in values]
     found = Certainty(
         TRUTH.name,
         values,
@@ -130,7 +141,9 @@ def by_measurements(selection: Selection) -> Selection:
     return replace(selection, found=found)
 
 
-def by_walk(selection: Selection, numbers: Sequence[int], executor: Executor) -> Selection:
+def by_walk(
+    selection: Selection, numbers: Sequence[int], *, goal: WalkGoal, executor: Executor = SERIAL
+) -> Selection:
     """Measure numbers of classes all at once."""
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
     cheap = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
@@ -141,6 +154,7 @@ def by_walk(selection: Selection, numbers: Sequence[int], executor: Executor) ->
         guesses={k: cheap[k] for k in known if k in cheap},
         seed=selection.options.seed,
         executor=executor,
+        goal=goal,
     )
     return _told_by(walk, selection)
 

@@ -1,9 +1,9 @@
 """Which candidates can matter, by their scores: the others need not be measured.
 
 A recommended score is VB, which is a true lower bound of the evidence, and what the score adds to
-it. That addition is a guess, and a guess is taken to be wrong by no more than its own size and a
-few nats besides. Whoever is so far behind that even such an error cannot bring it to a probability
-worth naming is left at its score.
+it. That addition is a guess, and a guess is taken to be wrong by no more than its own size, by what
+an unstable search may have missed, and by a few nats besides. Whoever is so far behind that even
+such an error cannot bring it to a probability worth naming is left at its score.
 """
 
 import math
@@ -15,7 +15,7 @@ from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 
 NEGLIGIBLE = 7.0  # nats behind the best: about one in a thousand
-SMALL = 3.0  # nats by which a score may be wrong though it adds nothing to the bound
+SMALL = 5.0  # nats by which a score may be wrong though it adds nothing to the bound
 
 
 def guesses(selection: Selection) -> dict[Label, float]:
@@ -32,7 +32,8 @@ def generous_error(candidate: Candidate, guess: float) -> float:
     bound = candidate.scores.get(VB.name)
     if bound is None or not math.isfinite(bound.value + guess):
         return math.inf
-    return SMALL + abs(guess - bound.value - candidate.log_labellings)
+    added = abs(guess - bound.value - candidate.log_labellings)
+    return SMALL + added + candidate.fit.doubt
 
 
 def may_matter(selection: Selection) -> list[Label]:

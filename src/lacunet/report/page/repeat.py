@@ -9,6 +9,7 @@ from lacunet.data.missing_state import has_missing_state
 from lacunet.model.latent_class import is_latent_class
 from lacunet.report.page.words import count, listed
 from lacunet.search.candidates import Selection
+from lacunet.search.certainty import How
 from lacunet.search.truth import TRUTH
 
 PACKAGES = ("numpy", "scipy", "numba")
@@ -56,6 +57,16 @@ def _prior(selection: Selection) -> str:
     return ", ".join(f"{k}: {weight:g}" for k, weight in selection.prior.items())
 
 
+def _measuring(selection: Selection) -> dict[str, object]:
+    """How far the evidence was measured, where that is not the default."""
+    alone = {c.label for c in selection.candidates if c.measured}
+    quick: dict[str, object] = {"quick": True} if selection.certainty.how is How.QUICK else {}
+    if len(alone) == len(selection.candidates):
+        return {"evidence": True}
+    # Candidates that were measured by themselves though they do not decide.
+    return {**quick, "calibrate": True} if alone - selection.certainty.measured else quick
+
+
 def python_call(selection: Selection) -> str:
     """Write the call that makes this selection, where no command did.
 
@@ -73,8 +84,7 @@ def python_call(selection: Selection) -> str:
         start = f"lacunet.select(data, {numbers}, network=network, hidden={varied}"
     scores = [s.name for s in selection.scores if s is not TRUTH]
     arguments: dict[str, object] = {"scores": scores}
-    if any(c.measured for c in selection.candidates):
-        arguments["evidence"] = True
+    arguments |= _measuring(selection)
     arguments |= {
         "estimate": options.estimate.value,
         "alpha": selection.alpha,
