@@ -102,8 +102,12 @@ class Kind(Enum):
     )
     # Of the measured evidence
     LOWER_BOUND = "lower bound only"
-    MISSED_MODE = "particle runs gave {value:.2f} ± {stderr:.2g}: annealing missed a mode"
-    OUT_OF_TIME = "the time did not suffice for all references: raise the budget"
+    MISSED_MODE = "particle runs gave about {value:.1f}: annealing missed a mode"
+    OUT_OF_TIME = "the time did not suffice for every place with mass: raise the budget"
+    SEEN_ONCE = (
+        "{share:.0%} of it lies where only one of several searches went: there may be more that "
+        "none found"
+    )
     FEW_CHAINS = (
         "{share:.0%} of it rests on a few chains, which may hide more: the states are weakly "
         "identified"

@@ -7,16 +7,58 @@ import pytest
 
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.estimate import LogMean, Verdict, known, log_mean, log_sum
+from lacunet.evidence.estimate import LogMean, Verdict, combined, known, log_mean, log_sum
 
 
 def test_a_mean_and_its_error_are_those_of_the_weights():
     w = np.random.default_rng(0).gamma(3.0, 1.0, 50)
     found = log_mean(np.log(w) - 1000.0)
     assert found.value == pytest.approx(math.log(w.mean()) - 1000.0)
-    assert found.stderr == pytest.approx(w.std(ddof=1) / w.mean() / math.sqrt(50))
+    assert found.stderr >= w.std(ddof=1) / w.mean() / math.sqrt(50)
+    assert found.stderr < 1.5 * w.std(ddof=1) / w.mean() / math.sqrt(50)
     assert found.size == pytest.approx(w.sum() ** 2 / (w**2).sum())
     assert found.share == pytest.approx(w.max() / w.sum())
+
+
+def deviations(draw, size, truth):
+    """Errors of 400 log means that are called reliable, in standard errors."""
+    found = [log_mean(draw(np.random.default_rng(seed), size)) for seed in range(400)]
+    reliable = [f for f in found if f.verdict is Verdict.RELIABLE]
+    return np.array([abs(f.value - truth) / f.stderr for f in reliable])
+
+
+@pytest.mark.parametrize("size", [16, 64])
+def test_errors_of_weights_with_long_tails(size):
+    """Log-normal weights, whose mean is known: nine of ten reliable ones within two errors."""
+    spreads = (0.3, 0.7, 1.0, 1.5, 2.5)
+    each = {
+        sigma: deviations(lambda rng, n, s=sigma: rng.normal(0.0, s, n), size, sigma**2 / 2)
+        for sigma in spreads
+    }
+    assert len(each[0.3]) == 400
+    assert len(each[2.5]) < 4  # hopeless, and known to be
+    z = np.concatenate(list(each.values()))
+    assert (z > 2).sum() <= 0.1 * len(z)
+    assert (z < 5).all()
+
+
+def test_errors_of_weights_of_which_some_are_nothing():
+    def draw(rng, number):
+        return np.where(rng.random(number) < 0.5, -60.0, rng.normal(0.0, 0.5, number))
+
+    z = deviations(draw, 32, 0.125 + math.log(0.5))
+    assert (z > 2).sum() <= 0.1 * len(z)
+    assert (z < 5).all()
+
+
+def test_two_estimates_that_agree_are_better_and_two_that_do_not_are_worse():
+    a, b = LogMean(0.0, 0.1, 40.0, 0.05, 64), LogMean(0.1, 0.2, 20.0, 0.1, 32)
+    both = combined(a, b)
+    assert both.value == pytest.approx(0.02)
+    assert both.stderr == pytest.approx(0.1 * 0.2 / math.hypot(0.1, 0.2))
+    apart = combined(a, b.plus(1.0))
+    assert apart.stderr > 4 * both.stderr
+    assert abs(apart.value - 1.1) < 3 * apart.stderr
 
 
 def test_dead_chains_count():

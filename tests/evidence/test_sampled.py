@@ -11,7 +11,7 @@ from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.evidence.ais import AnnealingRounds
 from lacunet.evidence.annealing import Annealing, expected
-from lacunet.evidence.clock import Clock, Goal
+from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.estimate import Verdict, log_mean
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import Method, measure
@@ -30,7 +30,7 @@ from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.prior import dirichlet
 from problems import build, engine, make, make_case, problem_for
 
-FIRST = Goal(target=100.0, budget=600.0)  # the first round, and no more
+UNHURRIED = Means(SERIAL, Clock(Goal(target=100.0, budget=6000.0)))  # the first round, and no more
 NETWORKS = [
     build("H>a H>b H>c", {"H": 2, "a": 2, "b": 2, "c": 2}, "H"),
     build("H>a H>b", {"H": 3, "a": 2, "b": 3}, "H"),
@@ -54,8 +54,8 @@ def particles(problem, seed, runs=16, size=32):
 
 
 def annealed(problem, seed):
-    samples = ParticleRounds(problem, seed, SERIAL, Clock(Goal())).samples(2)
-    return AnnealingRounds(problem, samples, seed, SERIAL, Clock(FIRST)).estimate
+    found = ParticleRounds(problem, seed, UNHURRIED).found(2)
+    return AnnealingRounds(problem, found, seed, UNHURRIED).sampled
 
 
 @pytest.mark.slow
@@ -159,7 +159,8 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
     truth = exact_evidence(problem).value
     symmetries = symmetries_of(problem)
     reference = Reference.around(problem, run_particles(problem, 64, (0,)).exponents.mean(axis=0))
-    annealing = Annealing(Path(problem, reference), Regions(symmetries, [reference.exponents]))
+    regions = Regions(symmetries, [reference.exponents])
+    annealing = Annealing(Path(problem, reference))
     rng = np.random.default_rng(0)
     path = Path(problem, Reference.prior(problem))
     # Long Gibbs chains from particles: as good as exact samples of so small a posterior.
@@ -169,13 +170,13 @@ def test_backward_weights_are_exact_when_their_start_is_a_posterior_sample():
         N = path.move(1.0, N, draws)
     inverse = []
     for i, x in enumerate(expected(path, N, draws)):
-        counts = annealing.regions.bring_home(x).apply(N[i])
-        inverse.append(-annealing.backwards(counts, 20, [i], (0,), SERIAL))
+        starts = np.tile(regions.bring_home(x).apply(N[i]), (16, 1))
+        inverse.append(-annealing.backwards(starts, 20, (0, i), UNHURRIED))
     found = log_mean(np.array([log_mean(w).value for w in inverse]))
     # Forward chains may end outside the region, backward chains always start inside.
-    ended = annealing.forwards(20, range(100), (1,), SERIAL)
-    home = np.isfinite(ended).mean()
-    error = math.hypot(found.stderr, math.sqrt((1 - home) / home / len(ended)))
+    ends = annealing.forwards(20, range(100), (1,), UNHURRIED).ends
+    home = regions.at_home(0, ends).mean()
+    error = math.hypot(found.stderr, math.sqrt((1 - home) / home / len(ends)))
     upper = -found.value + math.log(home) + symmetries.log_count
     assert abs(upper - truth) < 4 * error
     assert error < 0.05
@@ -211,8 +212,8 @@ def test_empty_classes_are_counted():
     """Four classes for data of two: annealing needs the occupancy identity to see the rest."""
     case = make_case([2, 2, 2], 4, 6, seed=1, alpha=1.0, true_classes=2)
     truth = exact_evidence(case.problem).value
-    samples = ParticleRounds(case.problem, 0, SERIAL, Clock(Goal())).samples(4)
-    rounds = AnnealingRounds(case.problem, samples, 0, SERIAL, Clock(Goal(0.05, 20.0)))
+    starts = ParticleRounds(case.problem, 0, UNHURRIED).found(4)
+    rounds = AnnealingRounds(case.problem, starts, 0, Means(SERIAL, Clock(Goal(0.05, 200.0))))
     found = rounds.until_done()
     assert abs(found.value - truth) < 4 * found.stderr
     assert sum(rounds.shares.values()) == pytest.approx(1.0)
@@ -222,9 +223,9 @@ def test_empty_classes_are_counted():
 
 def test_parts_that_were_not_reached_are_no_zero():
     problem = make_case([2, 2, 2], 3, 8, seed=1, alpha=1.0).problem
-    samples = ParticleRounds(problem, 0, SERIAL, Clock(Goal())).samples(4)
-    late = AnnealingRounds(problem, samples, 0, SERIAL, Clock(Goal(0.1, 1e-9)))
-    assert len(late.legs) > 1
+    found = ParticleRounds(problem, 0, UNHURRIED).found(4)
+    late = AnnealingRounds(problem, found, 0, Means(SERIAL, Clock(Goal(0.1, 1e-9))))
+    assert late.unfinished
     assert late.unsure == 1.0
 
 

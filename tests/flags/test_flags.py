@@ -203,11 +203,18 @@ SENTENCES = [
     ),
     (
         Flag(Kind.MISSED_MODE, detail={"value": -300.123, "stderr": 0.456}),
-        "particle runs gave -300.12 ± 0.46: annealing missed a mode",
+        "particle runs gave about -300.1: annealing missed a mode",
     ),
     (
         Flag(Kind.OUT_OF_TIME),
-        "the time did not suffice for all references: raise the budget",
+        "the time did not suffice for every place with mass: raise the budget",
+    ),
+    (
+        Flag(Kind.SEEN_ONCE, detail={"share": 0.4}),
+        (
+            "40% of it lies where only one of several searches went: there may be more that none "
+            "found"
+        ),
     ),
     (
         Flag(Kind.FEW_CHAINS, detail={"share": 0.25}),

@@ -1,5 +1,6 @@
 """Flags that real data hardly ever raise, raised on purpose."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ from lacunet.describe import intervals
 from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.evidence import measure as measuring
 from lacunet.evidence.ais import AnnealingRounds
-from lacunet.evidence.clock import Goal
+from lacunet.evidence.clock import Goal, OutOfTimeError
 from lacunet.evidence.estimate import LogMean, Verdict
+from lacunet.evidence.legs import Term
 from lacunet.evidence.measure import Method, measure
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.flags import Flag, Kind, Sizes
@@ -29,7 +31,7 @@ from lacunet.search.truth import as_evidence
 from problems import make_case, problem_for
 from quick import quick_sampling
 
-SOON = Goal(target=1e-9, budget=1e-9)  # the first round, and no more
+SOON = Goal(target=100.0, budget=600.0)  # the first round, and no more
 
 
 def case_input(case, theta=None):
@@ -113,16 +115,29 @@ def test_chains_that_disagree(monkeypatch):
     assert found.flags == (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": 1.5}),)
 
 
+def out_of_time(*_arguments):
+    raise OutOfTimeError
+
+
+def test_annealing_where_only_one_search_went(monkeypatch):
+    monkeypatch.setattr(AnnealingRounds, "unseen", 0.7)
+    found = measure(values_problem(), Method.AIS, SOON)
+    assert found.notes == (Flag(Kind.SEEN_ONCE, detail={"share": 0.7}),)
+    assert (found.stderr, found.verdict) == (None, Verdict.LOWER_BOUND)
+
+
 def test_annealing_without_enough_time(monkeypatch):
-    monkeypatch.setattr(AnnealingRounds, "unfinished", True)
+    monkeypatch.setattr(Term, "explore", out_of_time)
     found = measure(values_problem(), Method.AIS, SOON)
     assert found.notes == (Flag(Kind.OUT_OF_TIME),)
+    assert math.isfinite(found.value)  # no chain, but a variational bound
+    assert (found.stderr, found.verdict) == (None, Verdict.LOWER_BOUND)
     assert as_evidence(found).flags == (Flag(Kind.LOWER_BOUND), Flag(Kind.OUT_OF_TIME))
 
 
 def test_annealing_that_rests_on_a_few_chains(monkeypatch):
     monkeypatch.setattr(AnnealingRounds, "unsure", 0.5)
-    monkeypatch.setattr(AnnealingRounds, "unfinished", False)
+    monkeypatch.setattr(AnnealingRounds, "until_done", lambda rounds: rounds.estimate)
     found = measure(values_problem(), Method.AIS, SOON)
     assert found.notes == (Flag(Kind.FEW_CHAINS, detail={"share": 0.5}),)
 
@@ -130,6 +145,7 @@ def test_annealing_that_rests_on_a_few_chains(monkeypatch):
 def test_annealing_that_missed_a_mode(monkeypatch):
     monkeypatch.setattr(measuring, "QUICK_STEPS", 1)
     monkeypatch.setattr(AnnealingRounds, "estimate", LogMean(-600.0, 0.1, 50.0, 0.1, 64))
+    monkeypatch.setattr(AnnealingRounds, "sampled", LogMean(-600.0, 0.1, 50.0, 0.1, 64))
     monkeypatch.setattr(AnnealingRounds, "unsure", 0.0)
     monkeypatch.setattr(ParticleRounds, "estimate", LogMean(-520.0, 1.0, 5.0, 0.5, 8))
     monkeypatch.setattr(ParticleRounds, "until_done", lambda rounds: rounds.estimate)

@@ -13,9 +13,8 @@ from typing import TypeAlias
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
+from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.path import Path
-from lacunet.executor import Executor
-from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 from lacunet.model import conjugacy
 
@@ -30,58 +29,64 @@ def anything(N: FloatArray) -> BoolArray:
 
 
 @dataclass(frozen=True, eq=False)
+class Ended:
+    """Chains that came from the reference to the posterior."""
+
+    log_weights: FloatArray  # (chains,) their mean estimates the mass that is allowed
+    ends: FloatArray  # (chains, size) expected counts at the end: they say in which region it is
+
+
+@dataclass(frozen=True, eq=False)
 class Annealing:
-    """One path, cut into steps, to one region of the posterior."""
+    """One path, cut into steps."""
 
     path: Path
-    regions: Regions
-    own: int = 0  # which region is estimated: that of the path's own reference
     allowed: Allowed = anything  # count vectors outside have no mass
 
     def forwards(
-        self, steps: int, groups: Sequence[int], seed: Sequence[int], executor: Executor
-    ) -> FloatArray:
-        """Log weights of chains from the reference; their mean estimates the region's mass."""
-        return np.concatenate(executor.map(partial(_forwards, self, steps, seed), groups))
+        self, steps: int, groups: Sequence[int], seed: Sequence[int], means: Means
+    ) -> Ended:
+        """Run groups of chains from the reference."""
+        found = means.executor.map(partial(_forwards, self, steps, seed, means.clock), groups)
+        weights, ends = zip(*found, strict=True)
+        return Ended(np.concatenate(weights), np.concatenate(ends))
 
-    def backwards(
-        self,
-        N: FloatArray,
-        steps: int,
-        groups: Sequence[int],
-        seed: Sequence[int],
-        executor: Executor,
-    ) -> FloatArray:
-        """Log weights of chains from posterior counts N, (size,), down to the reference.
+    def backwards(self, N: FloatArray, steps: int, seed: Sequence[int], means: Means) -> FloatArray:
+        """Log weights of chains from posterior counts N, (chains, size), down to the reference.
 
-        If N is a perfect sample of the region, the mean of exp(−weight) estimates 1/mass.
+        If these are perfect samples of a region, the mean of exp(−weight) estimates 1/mass.
         """
-        return np.concatenate(executor.map(partial(_backwards, self, N, steps, seed), groups))
-
-    def at_home(self, N: FloatArray, draws: Draws) -> BoolArray:
-        """Which chains ended in the own region, by parameters drawn for them."""
-        return self.regions.at_home(self.own, expected(self.path, N, draws))
+        groups = [(n, N[n * GROUP : (n + 1) * GROUP]) for n in range(-(-len(N) // GROUP))]
+        task = partial(_backwards, self, steps, seed, means.clock)
+        return np.concatenate(means.executor.map(task, groups))
 
 
-def _forwards(annealing: Annealing, steps: int, seed: Sequence[int], group: int) -> FloatArray:
+def _forwards(
+    annealing: Annealing, steps: int, seed: Sequence[int], clock: Clock, group: int
+) -> tuple[FloatArray, FloatArray]:
     path = annealing.path
     draws = Draws(path.problem, np.random.default_rng([*seed, steps, group]))
     N = path.start(GROUP, draws)
     weight = np.where(annealing.allowed(N), 0.0, -np.inf)
     for lower, b in pairwise(temperatures(steps)):
+        clock.check()
         weight += path.log_density(b, N) - path.log_density(lower, N)
         N = moved(path, b, N, annealing.allowed, draws)
-    return np.where(annealing.at_home(N, draws), weight, -np.inf) + path.log_seen
+    return weight + path.log_seen, expected(path, N, draws)
 
 
 def _backwards(
-    annealing: Annealing, N: FloatArray, steps: int, seed: Sequence[int], group: int
+    annealing: Annealing,
+    steps: int,
+    seed: Sequence[int],
+    clock: Clock,
+    group: tuple[int, FloatArray],
 ) -> FloatArray:
-    path = annealing.path
-    draws = Draws(path.problem, np.random.default_rng([*seed, steps, group, 1]))
-    state = np.tile(N, (GROUP, 1))
-    weight = np.zeros(GROUP)
+    path, (number, state) = annealing.path, group
+    draws = Draws(path.problem, np.random.default_rng([*seed, steps, number, 1]))
+    weight = np.zeros(len(state))
     for b, lower in pairwise(temperatures(steps)[::-1]):
+        clock.check()
         state = moved(path, b, state, annealing.allowed, draws)
         weight += path.log_density(b, state) - path.log_density(lower, state)
     return weight + path.log_seen

@@ -4,6 +4,11 @@ import time
 from dataclasses import dataclass, field
 
 from lacunet.errors import OptionError
+from lacunet.executor import Executor
+
+
+class OutOfTimeError(Exception):
+    """The budget ran out in the middle of a piece of work, which is lost."""
 
 
 @dataclass(frozen=True)
@@ -35,3 +40,16 @@ class Clock:
     def allows(self, seconds: float = 0.0) -> bool:
         """Whether work of that length still fits in."""
         return self.spent + seconds <= self.goal.budget
+
+    def check(self) -> None:
+        """End a piece of work that the time does not suffice for."""
+        if not self.allows():
+            raise OutOfTimeError
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """What a piece of work may use."""
+
+    executor: Executor
+    clock: Clock

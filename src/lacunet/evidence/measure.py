@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
-from lacunet.evidence.clock import Clock, Goal
-from lacunet.evidence.estimate import LogMean, Verdict
+from lacunet.evidence.clock import Clock, Goal, Means
+from lacunet.evidence.estimate import LogMean, Verdict, combined
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.modes import at_parameters
+from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.particle_run import SWEEPS
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.evidence.used_classes import fewer_classes
@@ -22,6 +21,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import check_whole, touched
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options, learn
+from lacunet.learn.variational import at_hyperparameters
 from lacunet.tabular import Grid, Printable
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
@@ -30,8 +30,9 @@ TOUCHED_PER_SECOND = 5e8  # numbers that a particle touches, case by case, in a 
 SWEEP_GAIN = 8.0  # how much faster a sweep over distinct components is
 MOST_RENEWALS = 50  # of particles in one run, as far as seen
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take
-FROM_FIT = 4  # samples drawn at the parameters that EM finds
+FITS = 3  # independent fits whose places annealing may start from
 EACH_RUN = 4  # samples taken from each particle run
+SEEDS_APART = 1_000_003  # so that their starts have nothing in common
 ERRORS = 3.0  # standard errors by which two methods may differ
 
 
@@ -50,7 +51,7 @@ class Measurement(Printable):
 
     value: float  # log p(D|S), all labellings
     one_labelling: float  # the same for one of the equal labellings, as the paper counts
-    stderr: float  # nats; 0 where exact
+    stderr: float | None  # nats; 0 where exact, None of a lower bound: nobody knows how far it is
     ess: float | None  # effective number of independent estimates; None where exact
     verdict: Verdict
     method: Method
@@ -59,9 +60,13 @@ class Measurement(Printable):
     details: dict[str, int]  # what was run
     notes: tuple[Flag, ...] = ()
 
+    @property
+    def error(self) -> str:
+        """The error bar as it stands behind the value: none where exact or a lower bound."""
+        return f" ± {self.stderr:.2g}" if self.stderr else ""
+
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        error = "" if self.verdict is Verdict.EXACT else f" ± {self.stderr:.2g}"
         ran = ", ".join(f"{number:,} {name}" for name, number in self.details.items())
         lines = []
         if self.one_labelling != self.value:
@@ -72,7 +77,7 @@ class Measurement(Printable):
         if self.used:
             shares = ", ".join(f"{m} ({s:.1%})" for m, s in self.used.items() if s >= 0.0005)
             lines.append(f"classes in use: {shares}")
-        title = f"log p(D|S) = {self.value:.3f}{error} nats: {self.verdict}"
+        title = f"log p(D|S) = {self.value:.3f}{self.error} nats: {self.verdict}"
         return [Grid(title, (), (), notes=(*lines, *(f"- {note}" for note in self.notes)))]
 
 
@@ -90,7 +95,7 @@ def measure(
     Latent class models of one table whose classes have the same prior may have `shared` parts.
     """
     clock = Clock(goal or Goal())
-    measurement = _Measuring(problem, clock, seed, executor, shared).by(method)
+    measurement = _Measuring(problem, seed, Means(executor, clock), shared).by(method)
     executor.say("evidence", 1.0)
     return replace(measurement, seconds=clock.spent)
 
@@ -98,9 +103,8 @@ def measure(
 @dataclass(frozen=True, eq=False)
 class _Measuring:
     problem: Problem
-    clock: Clock
     seed: int
-    executor: Executor
+    means: Means
     shared: UsedClasses | None
 
     def by(self, method: Method) -> Measurement:
@@ -118,7 +122,8 @@ class _Measuring:
                 return self._auto()
 
     def _say(self, what: str) -> None:
-        self.executor.say(what, min(0.99, self.clock.spent / self.clock.goal.budget))
+        clock = self.means.clock
+        self.means.executor.say(what, min(0.99, clock.spent / clock.goal.budget))
 
     def _exact(self, **limits: int) -> Measurement:
         self._say("exact sum")
@@ -128,7 +133,7 @@ class _Measuring:
 
     def _smc(self) -> Measurement:
         self._say("particles")
-        rounds = ParticleRounds(self.problem, self.seed, self.executor, self.clock)
+        rounds = ParticleRounds(self.problem, self.seed, self.means)
         rounds.until_done()
         return self._of_particles(rounds)
 
@@ -145,36 +150,39 @@ class _Measuring:
             pass
         particles = self._first_particles()
         if particles is None:
-            return self._ais_from(None)
-        if particles.estimate.stderr <= self.clock.goal.target or not self.clock.allows():
+            return self._ais()
+        clock = self.means.clock
+        if particles.estimate.stderr <= clock.goal.target or not clock.allows():
             return self._of_particles(particles)
-        return self._ais_from(particles)
+        return self._by_both(particles)
 
-    def _ais_from(self, particles: ParticleRounds | None) -> Measurement:
+    def _by_both(self, particles: ParticleRounds) -> Measurement:
+        """Go on with the cheaper of the two, and hold them against each other."""
         annealing = self._annealing(particles)
-        if particles is None:
-            annealing.until_done()
-            return self._of_annealing(annealing)
         missed = _missed(annealing.estimate, particles.estimate)
         # Where classes come and go, annealing rests on few chains; particles do not mind.
         if missed or annealing.unsure > UNSURE or annealing.price() > particles.price():
             self._say("particles")
             particles.until_done()
-            if not annealing.price() < particles.price():
-                return self._of_particles(particles)
-        self._say("annealing")
-        annealing.until_done()
-        return self._checked(self._of_annealing(annealing), self._of_particles(particles))
+        if annealing.price() < particles.price():
+            self._say("annealing")
+            annealing.until_done()
+        return self._checked(annealing, particles)
 
-    def _checked(self, a: Measurement, p: Measurement) -> Measurement:
+    def _checked(self, annealing: AnnealingRounds, particles: ParticleRounds) -> Measurement:
         """Hold annealing against particles: it must not be below them."""
-        missed = _missed(a, p)
-        worse = missed or a.verdict is not Verdict.RELIABLE or a.stderr > p.stderr
-        if p.verdict is Verdict.RELIABLE and worse:
+        a, p = self._of_annealing(annealing), self._of_particles(particles)
+        reliable = Verdict.RELIABLE
+        if a.verdict is reliable and p.verdict is reliable:
+            both = combined(annealing.estimate, particles.estimate)
+            better = min(a, p, key=lambda m: m.stderr or 0.0)
+            return self._judged(replace(better, details={**p.details, **a.details}), both)
+        if p.verdict is reliable:
             return p
-        if missed:
-            note = Flag(Kind.MISSED_MODE, detail={"value": p.value, "stderr": p.stderr})
-            return replace(a, verdict=Verdict.LOWER_BOUND, notes=(*a.notes, note))
+        if _missed(annealing.estimate, particles.estimate):
+            e = particles.estimate
+            note = Flag(Kind.MISSED_MODE, detail={"value": e.value, "stderr": e.stderr})
+            return replace(a, verdict=Verdict.LOWER_BOUND, stderr=None, notes=(*a.notes, note))
         return a
 
     def _first_particles(self) -> ParticleRounds | None:
@@ -186,54 +194,78 @@ class _Measuring:
         sweep, cases = touched(self.problem)
         renewals = min(self.problem.network.dimension / 4, MOST_RENEWALS) + math.log2(cases + 1)
         likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep / SWEEP_GAIN + cases)
-        if likely > FIRST_PART * self.clock.goal.budget * TOUCHED_PER_SECOND:
+        if likely > FIRST_PART * self.means.clock.goal.budget * TOUCHED_PER_SECOND:
             return None
-        return ParticleRounds(self.problem, self.seed, self.executor, self.clock)
+        rounds = ParticleRounds(self.problem, self.seed, self.means)
+        return rounds if rounds.runs else None
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
         self._say("annealing")
-        samples = [] if particles is None else particles.samples(EACH_RUN)
+        found = [] if particles is None else particles.found(EACH_RUN)
         # Particles tell by themselves how many classes are used; without them every number may be.
         fewer = particles is None and exchangeable(self.problem)
-        fitted = (
-            fewer_classes(self.problem, self._from_fit) if fewer else self._from_fit(self.problem)
-        )
-        samples += fitted
-        return AnnealingRounds(
-            self.problem, samples, self.seed, self.executor, self.clock, self.shared
-        )
+        fits = fewer_classes(self.problem, self._by_fits) if fewer else self._by_fits(self.problem)
+        return AnnealingRounds(self.problem, [*fits, *found], self.seed, self.means, self.shared)
 
-    def _from_fit(self, problem: Problem) -> list[FloatArray]:
-        """Samples at the parameters that EM finds."""
-        options = Options(seed=self.seed)
-        theta = learn(problem, options, executor=self.executor.silent()).model.theta
-        return [at_parameters(problem, theta, (self.seed, n)) for n in range(FROM_FIT)]
+    def _by_fits(self, problem: Problem) -> list[Found]:
+        """Samples at the parameters that EM finds, from starts of its own each time."""
+        executor, found = self.means.executor.silent(), list[Found]()
+        for n in range(FITS):
+            if found and not self.means.clock.allows():
+                break
+            seed = self.seed + n * SEEDS_APART
+            theta = learn(problem, Options(seed=seed), executor=executor)
+            N = at_parameters(problem, theta.model.theta, (self.seed, n))
+            found.append(Found(N, -1 - n))
+        return found
 
     def _of_particles(self, rounds: ParticleRounds) -> Measurement:
         ran = {"runs": len(rounds.runs), "particles each": rounds.particles}
-        return self._sampled(rounds, Method.SMC, ran)
+        told = replace(self._told(0.0, Method.SMC, ran), used=rounds.shares)
+        note = () if rounds.runs else (Flag(Kind.OUT_OF_TIME),)
+        return self._judged(told, rounds.estimate, note, rounds.found(1))
 
     def _of_annealing(self, rounds: AnnealingRounds) -> Measurement:
         ran = {"chains": rounds.chains, "steps at most": rounds.steps}
-        sampled = self._sampled(rounds, Method.AIS, {**ran, "references": len(rounds.legs)})
-        if rounds.unsure <= UNSURE:
-            return sampled
-        few = Flag(Kind.FEW_CHAINS, detail={"share": rounds.unsure})
-        note = Flag(Kind.OUT_OF_TIME) if rounds.unfinished else few
-        return replace(sampled, verdict=Verdict.LOWER_BOUND, notes=(note,))
+        ran["references"] = rounds.references
+        told = replace(self._told(0.0, Method.AIS, ran), used=rounds.shares)
+        note: tuple[Flag, ...] = ()
+        if rounds.unfinished:
+            note = (Flag(Kind.OUT_OF_TIME),)
+        elif rounds.unsure > UNSURE:
+            note = (Flag(Kind.FEW_CHAINS, detail={"share": rounds.unsure}),)
+        elif rounds.estimate.verdict is not rounds.sampled.verdict:
+            note = (Flag(Kind.SEEN_ONCE, detail={"share": rounds.unseen}),)
+        return self._judged(told, rounds.estimate, note, rounds.found)
 
-    def _sampled(
-        self, rounds: ParticleRounds | AnnealingRounds, method: Method, ran: dict[str, int]
+    def _judged(
+        self,
+        told: Measurement,
+        e: LogMean,
+        against: tuple[Flag, ...] = (),
+        found: Sequence[Found] = (),
     ) -> Measurement:
-        e, used = rounds.estimate, rounds.shares
-        told = self._told(e.value, method, ran)
-        return replace(told, stderr=e.stderr, ess=e.size, verdict=e.verdict, used=used)
+        """Put a value and its verdict: a lower bound where something speaks against it."""
+        value = e.value
+        if not math.isfinite(value):  # no chain came to an end where it counts
+            value, against = self._bound(found), against or (Flag(Kind.OUT_OF_TIME),)
+        verdict = Verdict.LOWER_BOUND if against else e.verdict
+        one = value - symmetries_of(self.problem).log_count
+        stderr = e.stderr if verdict is Verdict.RELIABLE else None
+        told = replace(told, value=value, one_labelling=one, stderr=stderr, ess=e.size)
+        return replace(told, verdict=verdict, notes=against)
+
+    def _bound(self, found: Sequence[Found]) -> float:
+        """A variational bound: what is known without any chain."""
+        prior = self.problem.prior
+        starts = [prior, *(prior + each.N for each in found)]
+        return max(at_hyperparameters(self.problem, start).bound for start in starts)
 
     def _told(self, value: float, method: Method, ran: dict[str, int]) -> Measurement:
         one = value - symmetries_of(self.problem).log_count
         return Measurement(value, one, 0.0, None, Verdict.EXACT, method, 0.0, {}, ran)
 
 
-def _missed(a: LogMean | Measurement, p: LogMean | Measurement) -> bool:
+def _missed(a: LogMean, p: LogMean) -> bool:
     """Whether annealing is clearly below particles, which miss no mode."""
     return p.value - a.value > ERRORS * math.hypot(a.stderr, p.stderr)

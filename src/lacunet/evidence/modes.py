@@ -1,4 +1,4 @@
-"""References for annealing: modes that particles found, widened by a short Gibbs run."""
+"""Where annealing may start: samples from independent searches, and references around them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,55 +8,62 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.annealing import GROUP, Allowed, moved
+from lacunet.evidence.clock import Means
 from lacunet.evidence.path import Path, Reference
-from lacunet.executor import Executor
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.variational import at_hyperparameters, vary
 from lacunet.model import conjugacy
 
-NEAR = 4.0  # nats: modes whose bound is this much below the best are worth a reference of their own
-SAME = 0.05  # nats: bounds this near to each other belong to one mode
-MOST = 3  # references for one problem
-STEPS = 200  # of variational Bayes: towards the mode, not to the last digit
+STEPS = 50  # of variational Bayes: towards the mode, not to the last digit
 BURNED, KEPT = 30, 70  # Gibbs sweeps
 GIBBS = 2  # the stream of random numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Mode:
-    """One place where mass is, and a state there to start from."""
+class Found:
+    """A place with mass that a search found."""
 
     N: FloatArray  # (size,) hidden counts of a sample
-    bound: float  # variational
+    search: int  # which of the independent searches (a particle run, a fit)
+    bound: float = -np.inf  # variational, uphill from there
 
 
-def find_modes(problem: Problem, samples: Sequence[FloatArray], executor: Executor) -> list[Mode]:
-    """Tell the modes that samples (hidden counts) belong to apart, best first."""
-    each = executor.map(partial(_mode, problem), samples)
-    modes: list[Mode] = []
-    for mode in sorted(each, key=lambda mode: -mode.bound):
-        if not any(abs(mode.bound - known.bound) < SAME for known in modes):
-            modes.append(mode)
-    return [mode for mode in modes if mode.bound > modes[0].bound - NEAR][:MOST]
+def ranked(
+    problem: Problem, found: Sequence[Found], allowed: Allowed, seed: Sequence[int], means: Means
+) -> list[Found]:
+    """Let samples settle by Gibbs sweeps, and put those with the highest bounds uphill first."""
+    draws = Draws(problem, np.random.default_rng([*seed, GIBBS, 0]))
+    path = Path(problem, Reference.prior(problem))
+    N = np.stack([each.N for each in found])
+    for _ in range(BURNED):
+        means.clock.check()
+        N = moved(path, 1.0, N, allowed, draws)
+    bounds = means.executor.map(partial(_bound, problem), list(N))
+    settled = [
+        Found(n, each.search, bound) for n, each, bound in zip(N, found, bounds, strict=True)
+    ]
+    return sorted(settled, key=lambda each: -each.bound)
 
 
-def _mode(problem: Problem, N: FloatArray) -> Mode:
-    """Find the mode that is uphill from a sample."""
-    q = at_hyperparameters(problem, problem.prior + N)
-    return Mode(N, vary(q, max_steps=STEPS).bound)
+def _bound(problem: Problem, N: FloatArray) -> float:
+    """Variational bound of the mode that is uphill from a sample."""
+    return vary(at_hyperparameters(problem, problem.prior + N), max_steps=STEPS).bound
 
 
-def widened(problem: Problem, mode: Mode, allowed: Allowed, seed: Sequence[int]) -> Reference:
-    """Mean counts of a Gibbs run from a mode: nearer to the posterior than the mode itself."""
+def widened(
+    problem: Problem, N: FloatArray, allowed: Allowed, seed: Sequence[int], means: Means
+) -> Reference:
+    """Mean counts of a Gibbs run from a sample: nearer to the posterior than the mode itself."""
     draws = Draws(problem, np.random.default_rng([*seed, GIBBS]))
     path = Path(problem, Reference.prior(problem))
-    N = np.tile(mode.N, (GROUP, 1))
+    state = np.tile(N, (GROUP, 1))
     total = np.zeros(problem.layout.size)
     for sweep in range(BURNED + KEPT):
-        N = moved(path, 1.0, N, allowed, draws)
+        means.clock.check()
+        state = moved(path, 1.0, state, allowed, draws)
         if sweep >= BURNED:
-            total += N.mean(axis=0)
+            total += state.mean(axis=0)
     return Reference.around(problem, total / KEPT + problem.seen)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.evidence.clock import Clock
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.particles import Particles
 
@@ -30,8 +31,10 @@ class Run:
     work: float  # hidden components drawn; unlike seconds, the same every time
 
 
-def run_particles(problem: Problem, particles: int, seed: tuple[int, ...]) -> Run:
-    """Take in every case once."""
+def run_particles(
+    problem: Problem, particles: int, seed: tuple[int, ...], clock: Clock | None = None
+) -> Run:
+    """Take in every case once; a clock may end it."""
     rng = np.random.default_rng(seed)
     swarm = Particles(problem, particles, rng)
     least = RESAMPLED * particles
@@ -40,6 +43,8 @@ def run_particles(problem: Problem, particles: int, seed: tuple[int, ...]) -> Ru
     for plan, cases in swarm.runs():
         taken = 0
         while taken < len(cases):
+            if clock:
+                clock.check()
             taken += swarm.take_in(plan, cases[taken:], least)
             if swarm.effective < least:
                 log_z += _log_mean(swarm.log_weights)

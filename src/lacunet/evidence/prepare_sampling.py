@@ -5,11 +5,12 @@ import functools
 import numpy as np
 
 from lacunet.evidence.annealing import anything
+from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.modes import Mode, widened
+from lacunet.evidence.modes import widened
 from lacunet.evidence.particle_run import run_particles
 from lacunet.evidence.path import Path
-from lacunet.executor import Executor
+from lacunet.executor import SERIAL, Executor
 from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.prepare import example, prepare
 from lacunet.model.latent_class import is_latent_class
@@ -27,6 +28,6 @@ def _run_all_kernels(*, trees: bool) -> None:
     problem = example(trees=trees)
     exact_evidence(problem)
     run_particles(problem, 4, (0,))
-    mode = Mode(np.zeros(problem.layout.size), 0.0)
-    path = Path(problem, widened(problem, mode, anything, (0,)))
+    means = Means(SERIAL, Clock(Goal()))
+    path = Path(problem, widened(problem, np.zeros(problem.layout.size), anything, (0,), means))
     path.log_density(0.5, path.start(2, Draws(problem, np.random.default_rng(0))))

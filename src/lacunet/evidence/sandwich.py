@@ -15,10 +15,10 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.evidence.annealing import Annealing, anything, expected
-from lacunet.evidence.clock import Clock, Goal
+from lacunet.evidence.annealing import GROUP, Annealing, anything, expected
+from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.estimate import LogMean, log_mean
-from lacunet.evidence.modes import at_parameters, find_modes, widened
+from lacunet.evidence.modes import at_parameters, ranked, widened
 from lacunet.evidence.path import Path
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.executor import SERIAL, Executor
@@ -88,18 +88,21 @@ def sandwich(
         raise ModelError("a probability of the model is 0: it was not drawn from the prior.")
     executor.say("looking for a reference", 0.0)
     # The reference must know nothing of the perfect sample, or the upper bound would not hold.
-    particles = ParticleRounds(problem, seed, executor, clock)
-    mode = find_modes(problem, particles.samples(1), executor)[0]
-    reference = widened(problem, mode, anything, (seed, STREAM))
+    means = Means(executor, replace(clock, goal=replace(goal, budget=math.inf)))
+    particles = ParticleRounds(problem, seed, means)
+    best = ranked(problem, particles.found(1), anything, (seed, STREAM), means)[0]
+    reference = widened(problem, best.N, anything, (seed, STREAM), means)
     symmetries = symmetries_of(problem)
-    annealing = Annealing(Path(problem, reference), Regions(symmetries, [reference.exponents]))
-    start = _relabelled(problem, annealing, theta, seed)
+    regions = Regions(symmetries, [reference.exponents])
+    annealing = Annealing(Path(problem, reference))
+    start = _relabelled(annealing, regions, theta, seed)
     steps, groups, stream = STEPS, range(GROUPS), (seed, STREAM)
     while True:
         began = time.perf_counter()
         executor.say(f"{steps} steps", min(0.99, clock.spent / goal.budget))
-        down = annealing.backwards(start, steps, groups, stream, executor)
-        up = annealing.forwards(steps, groups, stream, executor)
+        down = annealing.backwards(start, steps, stream, means)
+        ended = annealing.forwards(steps, groups, stream, means)
+        up = np.where(regions.at_home(0, ended.ends), ended.log_weights, -np.inf)
         lower, upper = log_mean(up), _upper(down, up)
         seconds = time.perf_counter() - began
         narrow = upper.value - lower.value <= goal.target
@@ -125,10 +128,14 @@ def _upper(down: FloatArray, up: FloatArray) -> LogMean:
     return replace(inverse, value=math.log(home) - inverse.value, stderr=stderr)
 
 
-def _relabelled(problem: Problem, annealing: Annealing, theta: FloatArray, seed: int) -> FloatArray:
-    """Hidden counts drawn at the perfect parameters, labelled as the reference is."""
+def _relabelled(annealing: Annealing, regions: Regions, theta: FloatArray, seed: int) -> FloatArray:
+    """Hidden counts drawn at the perfect parameters, labelled as the reference is, (chains, size).
+
+    All chains start from the one perfect sample that there is.
+    """
+    problem = annealing.path.problem
     N = at_parameters(problem, theta, (seed, STREAM))
     draws = Draws(problem, np.random.default_rng([seed, STREAM]))
     # The order is judged as annealing judges it: by parameters drawn for the counts.
     (drawn,) = expected(annealing.path, N[None, :], draws)
-    return annealing.regions.bring_home(drawn).apply(N)
+    return np.tile(regions.bring_home(drawn).apply(N), (GROUPS * GROUP, 1))

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.evidence.clock import Clock
+from lacunet.evidence.clock import Clock, Means, OutOfTimeError
 from lacunet.evidence.estimate import LogMean, log_mean
+from lacunet.evidence.modes import Found
 from lacunet.evidence.particle_run import Run, run_particles
-from lacunet.executor import Executor
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
@@ -24,8 +24,8 @@ STREAM = 1  # of random numbers
 class ParticleRounds:
     """Independent runs of one size; a round doubles their number, or their size."""
 
-    def __init__(self, problem: Problem, seed: int, executor: Executor, clock: Clock) -> None:
-        self.problem, self.seed, self.executor, self.clock = problem, seed, executor, clock
+    def __init__(self, problem: Problem, seed: int, means: Means) -> None:
+        self.problem, self.seed, self.means = problem, seed, means
         self.particles, self.runs, self.seconds = PARTICLES, list[Run](), 0.0
         self._add(RUNS)
 
@@ -41,7 +41,7 @@ class ParticleRounds:
     @property
     def wide(self) -> bool:
         """Whether the runs are too far apart for an average to mean much."""
-        return float(np.std(self._logs, ddof=1)) > WIDE
+        return len(self.runs) > 1 and float(np.std(self._logs, ddof=1)) > WIDE
 
     def cost(self) -> float:
         """Seconds that the next round will take, about."""
@@ -50,25 +50,29 @@ class ParticleRounds:
     def price(self) -> float:
         """Work to the target, about: errors shrink with its square root."""
         work = sum(run.work for run in self.runs)
-        return work * (self.estimate.stderr / self.clock.goal.target) ** 2
+        return work * (self.estimate.stderr / self.means.clock.goal.target) ** 2
 
     def improve(self) -> None:
         """One more round."""
+        before = self.particles, self.runs, self.seconds
         if self.wide:
             self.particles, self.runs, self.seconds = 2 * self.particles, [], 0.0
         self._add(len(self.runs) or RUNS)
+        if len(self.runs) < min(RUNS, len(before[1])):  # the time ran out: a few tell less
+            self.particles, self.runs, self.seconds = before
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""
-        while self.estimate.stderr > self.clock.goal.target and self.clock.allows(self.cost()):
+        clock = self.means.clock
+        while self.estimate.stderr > clock.goal.target and clock.allows(self.cost()):
             self.improve()
         return self.estimate
 
-    def samples(self, each: int) -> list[FloatArray]:
+    def found(self, each: int) -> list[Found]:
         """Hidden counts of some particles of every run, those of the best runs first."""
         prior = self.problem.prior
-        best_first = sorted(self.runs, key=lambda run: -run.log_evidence)
-        return [run.exponents[i] - prior for i in range(each) for run in best_first]
+        best_first = sorted(enumerate(self.runs), key=lambda item: -item[1].log_evidence)
+        return [Found(run.exponents[i] - prior, n) for i in range(each) for n, run in best_first]
 
     @property
     def shares(self) -> dict[int, float]:
@@ -87,11 +91,20 @@ class ParticleRounds:
 
     def _add(self, runs: int) -> None:
         began, first = time.perf_counter(), len(self.runs)
-        run = partial(run_particles, self.problem, self.particles)
+        run = partial(_run, self.problem, self.particles, self.means.clock)
         for wave in range(first, first + runs, WAVE):
-            if self.runs and not self.clock.allows():
-                break
             numbers = range(wave, wave + WAVE)
             seeds = [(self.seed, STREAM, self.particles, number) for number in numbers]
-            self.runs += self.executor.map(run, seeds)
+            done = self.means.executor.map(run, seeds)
+            self.runs += [one for one in done if one]
+            if not all(done):
+                break
         self.seconds += time.perf_counter() - began
+
+
+def _run(problem: Problem, particles: int, clock: Clock, seed: tuple[int, ...]) -> Run | None:
+    """One run; none if the time does not suffice."""
+    try:
+        return run_particles(problem, particles, seed, clock)
+    except OutOfTimeError:
+        return None

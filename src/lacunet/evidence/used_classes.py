@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
+from lacunet.evidence.modes import Found
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
@@ -54,21 +55,19 @@ def among(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
     return more
 
 
-def fewer_classes(
-    problem: Problem, sample: Callable[[Problem], list[FloatArray]]
-) -> list[FloatArray]:
-    """Samples with k, k − 1, … used classes, until two in a row have no mass worth a term."""
+def fewer_classes(problem: Problem, search: Callable[[Problem], list[Found]]) -> list[Found]:
+    """Places with k, k − 1, … used classes, until two in a row have no mass worth a term."""
     factors = log_factors(problem)
-    kept: list[FloatArray] = []
+    kept: list[Found] = []
     best, hopeless = -math.inf, 0
     for m in range(len(factors), 1, -1):
         fewer = with_classes(problem, m)
-        samples = sample(fewer)
-        masses = [at_hyperparameters(fewer, fewer.prior + N).bound for N in samples]
+        found = search(fewer)
+        masses = [at_hyperparameters(fewer, fewer.prior + each.N).bound for each in found]
         mass = max(masses, default=-math.inf) + log_orders(m) + float(factors[m - 1])
         hopeless = hopeless + 1 if mass < best - NO_MASS else 0
         if hopeless == 2:
             break
         best = max(best, mass)
-        kept += [among(problem, fewer, N) for N in samples]
+        kept += [replace(each, N=among(problem, fewer, each.N)) for each in found]
     return kept

@@ -56,7 +56,7 @@ class Regions:
         """Which samples (chains, size), expected counts as θ and N give them, are in a region."""
         if not self.moving:
             return np.ones(len(samples), dtype=np.bool_)
-        return np.array([self._is_home(own, x) for x in samples])
+        return np.array([self._is_home(own, x) for x in samples], dtype=np.bool_)
 
     def _is_home(self, own: int, x: FloatArray) -> bool:
         exchanged = self._exchanged(x)

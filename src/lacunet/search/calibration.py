@@ -24,7 +24,7 @@ class Calibration:
     """Score − measured evidence, in nats, by score and candidate."""
 
     errors: Mapping[str, Mapping[Label, float]]
-    stderr: Mapping[Label, float]
+    stderr: Mapping[Label, float | None]  # none where the evidence is only bounded from below
 
     @property
     def nearest(self) -> str | None:
@@ -70,7 +70,10 @@ def calibration_grid(selection: Selection) -> Grid | None:
         (names[name], *(number(errors[label]) if label in errors else "–" for label in labels))
         for name, errors in held.errors.items()
     )
-    last = ("standard error", *map(number, held.stderr.values()))
+    last = (
+        "standard error",
+        *("lower bound" if e is None else number(e) for e in held.stderr.values()),
+    )
     notes = ["A score at one mode is held against one labelling, the others against them all."]
     if held.nearest:
         notes.append(f"Nearest here: {names[held.nearest]}.")

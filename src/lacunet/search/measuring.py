@@ -128,7 +128,7 @@ def by_measurements(selection: Selection) -> Selection:
     values = guesses(selection) | {k: m.value for k, m in measured.items()}
     bounds = [k for k, m in measured.items() if m.verdict is Verdict.LOWER_BOUND]
     exact = all(k in measured and measured[k].verdict is Verdict.EXACT for k in values)
-    errors = [measured[k].stderr if k in measured else 0.0 for k in values]
+    errors = [measured[k].stderr or 0.0 if k in measured else 0.0 for k in values]
     found = Certainty(
         TRUTH.name,
         values,

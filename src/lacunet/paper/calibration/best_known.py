@@ -16,9 +16,9 @@ from typing import TypeAlias
 from lacunet.arrays import FloatArray
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import AnnealingRounds
-from lacunet.evidence.clock import Clock, Goal
+from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.modes import at_parameters
+from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.sandwich import sandwich
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.executor import SERIAL
@@ -72,8 +72,10 @@ def _knows_more(one: Estimate, other: Estimate) -> bool:
 
 
 def _estimates(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> Iterator[Estimate]:
-    runs = ParticleRounds(problem, seed, SERIAL, Clock(goal)).until_done()
+    means = Means(SERIAL, Clock(goal))
+    runs = ParticleRounds(problem, seed, means).until_done()
     yield "particles", runs.value, runs.stderr
-    made = [at_parameters(problem, theta, (seed, n)) for n in range(SAMPLES)]
-    chains = AnnealingRounds(problem, made, seed, SERIAL, Clock(goal)).until_done()
-    yield "annealing", chains.value, chains.stderr
+    made = [Found(at_parameters(problem, theta, (seed, n)), n) for n in range(SAMPLES)]
+    rounds = AnnealingRounds(problem, made, seed, Means(SERIAL, Clock(goal)))
+    rounds.until_done()
+    yield "annealing", rounds.sampled.value, rounds.sampled.stderr

@@ -9,7 +9,6 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import Measurement, Method, measure
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.conjugacy import draw_theta
@@ -84,11 +83,10 @@ def _measured(
 
 
 def _told(m: Measurement) -> dict[str, Any]:
-    bound = m.verdict is Verdict.LOWER_BOUND
     return {
         "method": m.method.value,
         "verdict": m.verdict.value,
         "value": finite(m.value),
-        "stderr": None if bound else finite(m.stderr),
+        "stderr": m.stderr,
         "seconds": m.seconds,
     }

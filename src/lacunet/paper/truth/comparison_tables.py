@@ -27,7 +27,7 @@ def errors_table(records: Sequence[Record], design: Design) -> list[Record]:
     rows = []
     for row, mine in by_panel(records, design.panels):
         row["evidences"] = len(mine)
-        row["stderr"] = max(r["truth"]["stderr"] for r in mine)
+        row["stderr"] = max((r["truth"]["stderr"] or 0.0 for r in mine), default=0.0)
         row["lower_bounds"] = sum(r["truth"]["verdict"] == Verdict.LOWER_BOUND for r in mine)
         row["scores"] = {}
         for name in NAMES:

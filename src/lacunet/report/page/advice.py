@@ -134,7 +134,7 @@ MEANINGS = (
         "That cannot be, so EM missed a better fit: use more starts, or --schedule thorough.",
     ),
     Meaning(
-        (Kind.LOWER_BOUND, Kind.MISSED_MODE, Kind.FEW_CHAINS),
+        (Kind.LOWER_BOUND, Kind.MISSED_MODE, Kind.FEW_CHAINS, Kind.SEEN_ONCE),
         "The measured evidence is a lower bound",
         "Sampling was too short, or too few chains carry it, for its error bar to be believed. "
         "Give it more time.",

@@ -122,7 +122,12 @@ def _content(selection: Selection) -> dict[str, Any]:
         "posterior_matrix": evidence_view.posterior_matrix(selection),
         "headline": TITLES[selection.headline],
         "measured": [
-            (c.title, nats(c.measured.value), f"{c.measured.stderr:.2g}", str(c.measured.verdict))
+            (
+                c.title,
+                nats(c.measured.value),
+                c.measured.error.removeprefix(" ± ") or "–",
+                str(c.measured.verdict),
+            )
             for c in selection.candidates
             if c.measured is not None
         ],
