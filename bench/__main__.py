@@ -33,6 +33,7 @@ PARTS = {
     "memory": ("memory",),
     "networks": ("networks.alarm_em", "networks.before", "networks.million", "networks.chain"),
     "paper": ("paper",),
+    "density": ("density.ten_folds",),
     "startup": ("startup",),
 }
 RESULTS = Path(__file__).resolve().parent / "results" / "latest.json"

@@ -1,0 +1,104 @@
+"""Latent class models of one training part, weighed by their evidence, and what they say of rows.
+
+Numbers of classes are tried in groups, for several exponents of the prior, for as long as the
+evidence rises to the end of a group. Nothing is chosen: every model that was fitted speaks for its
+share of the posterior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+import lacunet
+from lacunet.arrays import CodeArray
+from lacunet.data import Table
+from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.model.network import Model
+
+ALPHAS = (1.0, 0.5, 0.25)  # uniform, Jeffreys for two states, and sparser: all with the same prior
+GROUPS = (tuple(range(1, 9)), (10, 12, 14, 16), (20, 24, 28, 32), (40, 48, 56, 64))
+OCCUPIED = 16  # classes up to which empty ones are accounted for: it takes a fit for each number
+BEHIND = 20.0  # nats below the best: an exponent that is not worth following
+STARTS = 16
+SETTINGS = {"alphas": ALPHAS, "groups": GROUPS, "occupied": OCCUPIED, "starts": STARTS}
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """A fitted model, and the log evidence of its candidate."""
+
+    classes: int
+    alpha: float
+    log_evidence: float  # all labellings
+    model: Model
+
+
+def weigh(table: Table, *, threads: int | None = None, seed: int = 0) -> list[Weighed]:
+    """Fit and weigh all that may matter."""
+    found: list[Weighed] = []
+    alphas = list(ALPHAS)
+    for group in GROUPS:
+        how = {"starts": STARTS, "threads": threads, "seed": seed}
+        found += [w for a in alphas for w in _group(table, group, a, how)]
+        alphas = [a for a in alphas if _rises(found, a)]
+        if not alphas:
+            break
+    return found
+
+
+def _rises(found: Sequence[Weighed], alpha: float) -> bool:
+    """Whether more classes may be better still, with this exponent."""
+    own = max((w for w in found if w.alpha == alpha), key=lambda w: w.log_evidence)
+    best = max(w.log_evidence for w in found)
+    most = max(w.classes for w in found if w.alpha == alpha)
+    return own.classes == most and best - own.log_evidence < BEHIND
+
+
+def _group(
+    table: Table, numbers: Sequence[int], alpha: float, how: Mapping[str, Any]
+) -> list[Weighed]:
+    occupied = max(numbers) <= OCCUPIED
+    score = "csl-occupied" if occupied else "csl"
+    selection = lacunet.select(table, numbers, alpha=alpha, scores=score, quick=True, **how)
+    values = selection.values(score)
+    return [
+        Weighed(
+            int(c.label),
+            alpha,
+            values[c.label] + (0.0 if occupied else c.log_labellings),
+            c.fit.model,
+        )
+        for c in selection.candidates
+        if np.isfinite(values[c.label])
+    ]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Log p(test rows) in several ways, in nats."""
+
+    average: float  # of all models, each by its probability
+    chosen: float  # of the most probable one
+    plug_in: float  # of its estimate
+    classes: int  # of the most probable one
+    alpha: float
+
+
+def held_out(weighed: Sequence[Weighed], rows: CodeArray) -> HeldOut:
+    """Ask the models about rows."""
+    each = np.stack([row_log_lik(w.model.predictive, rows) for w in weighed])
+    log_evidence = np.array([w.log_evidence for w in weighed])
+    log_weights = log_evidence - logsumexp(log_evidence)
+    best = weighed[int(log_evidence.argmax())]
+    return HeldOut(
+        average=float(logsumexp(each + log_weights[:, None], axis=0).sum()),
+        chosen=float(each[log_evidence.argmax()].sum()),
+        plug_in=float(row_log_lik(best.model, rows).sum()),
+        classes=best.classes,
+        alpha=best.alpha,
+    )

@@ -1,0 +1,54 @@
+"""(q): log-likelihood of held-out rows, mean over ten folds, beside published latent classes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from bench.density.folds import SETS, DataSet, read_folds
+from bench.density.ledger import LEDGER, fold_by_fold
+from bench.peer import Peers
+from bench.report import Line, skipped
+
+FOLDS = "LACUNET_FOLDS"  # environment: the folder with the files
+ONLY = "LACUNET_FOLDS_SETS"  # environment: some of the sets, with commas between
+QUICK = 2  # folds of each set, where a look is enough
+
+
+def run(peers: Peers, quick: bool) -> Iterator[Line]:  # noqa: ARG001
+    folder = os.environ.get(FOLDS)
+    if not folder:
+        yield skipped("q", "held-out likelihood", f"set {FOLDS} to the folder with the folds")
+        return
+    wanted = os.environ.get(ONLY, "").split(",") if os.environ.get(ONLY) else None
+    for one in SETS:
+        if wanted is None or one.name in wanted:
+            yield _line(Path(folder), one, quick)
+
+
+def _line(folder: Path, one: DataSet, quick: bool) -> Line:
+    title = f"held-out likelihood: {one.name}"
+    try:
+        folds = read_folds(folder, one.name)
+    except FileNotFoundError:
+        return skipped("q", title, f"discrete-{one.name}.csv is not there")
+    rows = []
+    for row in fold_by_fold(LEDGER, one.name, folds, most=QUICK if quick else None):
+        rows.append(row)
+        print(f"  {one.name}, fold {row['fold']}: {row['average']:.1f}", file=sys.stderr)
+    mean = {way: float(np.mean([r[way] for r in rows])) for way in ("average", "chosen", "plug_in")}
+    best = mean["average"]
+    return Line(
+        "q",
+        f"{title} (chosen alone {mean['chosen']:.1f}, its estimate {mean['plug_in']:.1f})",
+        f"{best:.1f}",
+        f"{one.published:.1f}",
+        f"{best - one.published:+.1f} nats",
+        "" if quick else "above",
+        None if quick else best > one.published,
+        {"mean": mean, "folds": rows, "published": one.published},
+    )
