@@ -108,6 +108,10 @@ class Kind(Enum):
         "{share:.0%} of it lies where only one of several searches went: there may be more that "
         "none found"
     )
+    WEIGHTS_ROUNDED = (
+        "weights are not whole numbers ({cases:.4g} cases in all): measured on {roundings} "
+        "roundings to whole cases, and brought to the weights by the variational bound"
+    )
     FEW_CHAINS = (
         "{share:.0%} of it rests on a few chains, which may hide more: the states are weakly "
         "identified"
@@ -118,7 +122,6 @@ class Kind(Enum):
         "not sampled, for that would touch {work:.1g} numbers, and no more than {most:.1g} are "
         "without being asked (--evidence asks)"
     )
-    WEIGHTS_NOT_WHOLE = "not sampled, for the weights of rows are not whole numbers"
     UNSTABLE_SEARCHES = (
         "the searches for {candidates} are unstable: there may be better optima, and the "
         "probabilities may be quite different"

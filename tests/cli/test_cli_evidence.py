@@ -83,12 +83,25 @@ def test_too_many_completions_are_refused_with_their_number(invoke, tmp_path):
     assert "--method" in ran.err or "sampl" in ran.err
 
 
-def test_fractional_weights_are_refused(invoke, tmp_path):
+def test_survey_weights_are_said_to_be_what_they_are(invoke, tmp_path):
     path = tmp_path / "w.csv"
     path.write_text("a,b,w\n0,1,1.5\n1,0,2\n1,1,1\n", encoding="utf-8")
-    ran = invoke("evidence", path, "--states", 2, "--weights", "w")
-    assert ran.code == 2
-    assert "whole" in ran.err
+    ran = invoke("evidence", path, "--states", 2, "--weights", "w", "--json")
+    assert ran.code == 0
+    assert ran.json["notes"][0].startswith("weights are not whole numbers")
+    survey = ran.json["data"]["survey"]
+    assert survey == {
+        "rows": 3,
+        "total": 4.5,
+        "effective": pytest.approx(4.5**2 / 7.25),
+        "design_effect": pytest.approx(3 * 7.25 / 4.5**2),
+    }
+    assert "survey weights, scaled to the effective sample size" in " ".join(ran.err.split())
+    raw = invoke(
+        "evidence", path, "--states", 2, "--weights", "w", "--weights-as", "frequency", "--json"
+    )
+    assert "survey" not in raw.json["data"]
+    assert raw.json["data"]["weight"] == 4.5
 
 
 @pytest.mark.slow

@@ -217,6 +217,13 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": 6, "cases": 412.34}),
+        (
+            "weights are not whole numbers (412.3 cases in all): measured on 6 roundings to whole "
+            "cases, and brought to the weights by the variational bound"
+        ),
+    ),
+    (
         Flag(Kind.FEW_CHAINS, detail={"share": 0.25}),
         "25% of it rests on a few chains, which may hide more: the states are weakly identified",
     ),
@@ -230,10 +237,6 @@ SENTENCES = [
             "not sampled, for that would touch 9e+11 numbers, and no more than 2e+10 are without "
             "being asked (--evidence asks)"
         ),
-    ),
-    (
-        Flag(Kind.WEIGHTS_NOT_WHOLE),
-        "not sampled, for the weights of rows are not whole numbers",
     ),
     (
         Flag(Kind.UNSTABLE_SEARCHES, detail={"candidates": "4, 5 states"}),

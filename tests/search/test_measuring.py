@@ -113,8 +113,11 @@ def test_weights_that_are_no_numbers_of_cases(small):
     weights = np.full(len(small.codes), 1.5)
     table = Table.from_codes(small.codes, small.columns, counts=weights)
     found = lacunet.select(table, [1, 2], **FEW)
-    assert Flag(Kind.WEIGHTS_NOT_WHOLE) in found.certainty.notes
-    assert not found.certainty.reliable
+    assert found.certainty.how is How.MEASURED
+    assert found.certainty.reliable
+    note = found.certainty.notes[0]
+    assert note.kind is Kind.WEIGHTS_ROUNDED
+    assert note.detail == {"roundings": 6, "cases": weights.sum()}
 
 
 def test_complete_data_are_not_sampled():

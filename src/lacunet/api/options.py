@@ -55,6 +55,7 @@ class AssignOptions(QueryOptions, total=False):  # of `assign`
 
 class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all that read a table
     weights: str | None
+    weights_as: str
     columns: Sequence[str] | None
     exclude: Sequence[str]
 

@@ -13,6 +13,7 @@ import typer
 from lacunet.api.options import ReadOptions, defaults_of
 from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
+from lacunet.data.survey import WeightsAs
 from lacunet.data.write import column_names
 from lacunet.errors import OptionError
 from lacunet.progress import Listener
@@ -79,8 +80,8 @@ Criteria: TypeAlias = Annotated[
 REPEAT = "may be repeated, or have commas between."
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads")
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
-READING = ("missing", "weights", "columns", "exclude")
-HOLES = ("missing", "missing_as_state", "weights")
+READING = ("missing", "weights", "weights_as", "columns", "exclude")
+HOLES = ("missing", "missing_as_state", "weights", "weights_as")
 PRINTING = ("form", "json")
 
 # What `Settings` reads from a text is shown as one.
@@ -123,8 +124,15 @@ def _reading(
         ),
     ] = None,
     weights: Annotated[
-        str | None, option("Column of row weights: 2 is the row twice.", metavar="COLUMN")
+        str | None, option("Column of row weights: counts, or survey weights.", metavar="COLUMN")
     ] = None,
+    weights_as: Annotated[
+        WeightsAs,
+        option(
+            "frequency: weight 2 is the row twice; survey: weights are scaled to the effective "
+            "sample size; auto: frequency if all are whole numbers, else survey."
+        ),
+    ] = WeightsAs.AUTO,
     columns: Annotated[
         list[str] | None, option(f"Use only these columns; {REPEAT}", metavar="COLUMN")
     ] = None,
@@ -137,6 +145,7 @@ def _reading(
     return ReadOptions(
         missing=split(missing),
         weights=weights,
+        weights_as=weights_as,
         columns=None if columns is None else split(columns, names),
         exclude=split(exclude, names),
     )

@@ -41,7 +41,9 @@ def shorten(text: str, width: int) -> str:
 def sizes(table: "Table") -> str:
     """Say how many rows there are, and what they weigh."""
     text = f"{table.rows:,} rows, {table.distinct_rows:,} distinct"
-    if table.weights is not None:
+    if table.survey is not None:
+        text += f", worth {table.weight:,.4g} of equal weight (column {table.weights!r})"
+    elif table.weights is not None:
         text += f", total weight {table.weight:,.6g} (column {table.weights!r})"
     return text
 

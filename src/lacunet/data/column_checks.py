@@ -5,6 +5,7 @@ import math
 import shlex
 from collections.abc import Iterable, Sequence
 
+from lacunet.arrays import FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
 from lacunet.data.source import Source
@@ -122,3 +123,11 @@ def unusable(name: str, why: str, instead: str = "") -> DataError:
     """Say why a column cannot be used; `instead` is what helps, beside leaving it out."""
     step = f"{instead}, or exclude" if instead else "Exclude"
     return DataError(f"column {name!r} {why}. {step} it with --exclude {shlex.quote(name)}.")
+
+
+def check_some_weight(weight: FloatArray, name: str | None) -> None:
+    """Refuse a weight column that leaves nothing."""
+    if not weight.any():
+        raise DataError(
+            f"weight column {name!r} is zero in every row. Choose another column with --weights."
+        )

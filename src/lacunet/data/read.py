@@ -13,6 +13,7 @@ from lacunet.data.discover import MISSING, Coding, infer, is_missing, markers, m
 from lacunet.data.distinct import DistinctRows, merge, smallest
 from lacunet.data.encode import ColumnEncoder, TooManyValuesError, read_weights
 from lacunet.data.source import Source, open_source
+from lacunet.data.survey import WeightsAs, as_cases, understand_weights
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State
@@ -25,6 +26,7 @@ def read_table(
     *,
     missing: Sequence[State] = (),
     weights: str | None = None,
+    weights_as: str = WeightsAs.AUTO,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     states: Mapping[str, Sequence[State]] | None = None,
@@ -44,7 +46,10 @@ def read_table(
         Values that stand for a hole, beside an empty cell, NA, NaN, null and ?. They are compared
         by their text, so "99" is also the integer 99 and the number 99.0.
     weights
-        Column with the weight of each row: weight 2 is the row twice.
+        Column with the weight of each row.
+    weights_as
+        frequency: weight 2 is the row twice; survey: weights of a survey, which are scaled to sum
+        to the effective sample size; auto: frequency if all are whole numbers, else survey.
     columns
         The columns to use, in this order; all of them without it.
     exclude
@@ -59,6 +64,7 @@ def read_table(
     >>> table.codes.tolist(), table.counts.tolist()
     ([[0, 1], [1, 0], [1, 1]], [2.0, 1.0, 1.0])
     """
+    how = understand_weights(weights_as)
     opened = open_source(source)
     wanted = None if columns is None else _listed(columns)
     names = _chosen(opened, weights, wanted, _listed(exclude), states)
@@ -68,13 +74,12 @@ def read_table(
         rows.add(batch, weight)
     codings = reading.codings()
     codes, weight, copies = rows.joined()
-    if not weight.any():
-        raise DataError(
-            f"weight column {weights!r} is zero in every row. Choose another column with --weights."
-        )
+    checks.check_some_weight(weight, weights)
     described = [Column(name, c.states) for name, c in zip(names, codings, strict=True)]
-    merged = merge(recoded(codes, codings), weight, copies)
-    return Table.from_merged(described, *merged, opened.name, weights, reading.notes(codings))
+    codes, weight, copies = merge(recoded(codes, codings), weight, copies)
+    cases, survey = as_cases(weight, copies, how)
+    found = reading.notes(codings)
+    return Table.from_merged(described, codes, cases, copies, opened.name, weights, found, survey)
 
 
 def read_rows(

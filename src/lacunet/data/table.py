@@ -12,9 +12,12 @@ from numpy.typing import ArrayLike
 from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.audit import audit_grid
 from lacunet.data.distinct import collapse, merge, smallest
+from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
 from lacunet.state import State, label
 from lacunet.tabular import Grid, Printable
+
+AS_COUNTS = "--weights-as frequency counts them as they are."
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Table(Printable):
     source: str  # where it came from, for messages
     weights: str | None = None  # name of the weight column, if any
     notes: tuple[str, ...] = ()  # what a person should be told
+    survey: SurveyWeights | None = None  # what the weights of a survey are worth
 
     @classmethod
     def from_codes(
@@ -100,6 +104,7 @@ class Table(Printable):
         source: str,
         weights: str | None = None,
         notes: Sequence[str] = (),
+        survey: SurveyWeights | None = None,
     ) -> Self:
         """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
         rows = int(copies.sum())
@@ -107,12 +112,18 @@ class Table(Printable):
         if empty:
             which = "1 row has" if empty == 1 else f"{empty:,} rows have"
             notes = [*notes, f"{which} every cell missing: kept and counted."]
+        if survey is not None:
+            notes = [*notes, f"weights are taken as {survey}. {AS_COUNTS}"]
         codes, counts = collapse(codes, weight, copies)
-        return cls(tuple(columns), codes, counts, rows, empty, source, weights, tuple(notes))
+        told = (source, weights, tuple(notes), survey)
+        return cls(tuple(columns), codes, counts, rows, empty, *told)
 
     @property
     def weight(self) -> float:
-        """The total weight: the number of rows, where there is no weight column."""
+        """The total weight, N: the number of rows, where there is no weight column.
+
+        Of survey weights it is the effective sample size.
+        """
         return float(self.counts.sum())
 
     @property

@@ -54,7 +54,8 @@ class HiddenStateEstimator(
         ----------
         **X; y
         sample_weight : array of shape (n_samples,), optional
-            Weight of each row: weight 2 is the row twice, weight 0 is no row.
+            Weight of each row: whole numbers say how often it occurs; others are survey weights,
+            which are scaled to sum to the effective sample size. Weight 0 is no row.
 
         Returns
         -------

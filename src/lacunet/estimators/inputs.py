@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Number
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ from lacunet.data import Column, Table
 from lacunet.data.coded_rows import Rows, Unseen, code_rows
 from lacunet.data.column_checks import looks_continuous, looks_like_identifier
 from lacunet.data.discover import shown
+from lacunet.data.survey import WeightsAs, as_cases
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State
@@ -46,7 +48,7 @@ def names_of(X: Any) -> list[str]:
 
 
 def check_weights(sample_weight: Any, rows: int) -> FloatArray:
-    """Give the weight of each row: weight 2 is the row twice, weight 0 is no row."""
+    """Give the weight of each row; weight 0 is no row."""
     if sample_weight is None:
         return np.ones(rows)
     if isinstance(sample_weight, Number):
@@ -88,7 +90,8 @@ def read_fit(
     for j, column in enumerate(rows.columns):
         if states[j] is None:
             _doubt(column, rows.codes[:, j], weighted=sample_weight is not None)
-    return Table.from_codes(rows.codes, rows.columns, weights[keep], source="X")
+    cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), WeightsAs.AUTO)
+    return replace(Table.from_codes(rows.codes, rows.columns, cases, source="X"), survey=survey)
 
 
 def read_codes(

@@ -5,20 +5,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+import numpy as np
+
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
 from lacunet.evidence.clock import Clock, Goal, Means
-from lacunet.evidence.estimate import LogMean, Verdict, combined
+from lacunet.evidence.estimate import RELIABLE_ERROR, LogMean, Verdict, combined
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.particle_run import SWEEPS
+from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.evidence.used_classes import fewer_classes
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import check_whole, touched
+from lacunet.inference.sampling.draws import touched
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.variational import at_hyperparameters
@@ -33,6 +36,7 @@ FIRST_PART = 1 / 3  # of the budget that the first particle runs may take
 FITS = 3  # independent fits whose places annealing may start from
 EACH_RUN = 4  # samples taken from each particle run
 SEEDS_APART = 1_000_003  # so that their starts have nothing in common
+LEAST_PART = 0.1  # of the budget that is always left for roundings of weights
 ERRORS = 3.0  # standard errors by which two methods may differ
 
 
@@ -93,11 +97,47 @@ def measure(
     """Compute the evidence of a problem.
 
     Latent class models of one table whose classes have the same prior may have `shared` parts.
+    Weights that are not whole numbers are rounded, in several ways.
     """
     clock = Clock(goal or Goal())
+    if not (problem.whole or problem.exact):
+        return _on_roundings(problem, method, clock, seed, executor)
     measurement = _Measuring(problem, seed, Means(executor, clock), shared).by(method)
     executor.say("evidence", 1.0)
     return replace(measurement, seconds=clock.spent)
+
+
+def _on_roundings(
+    problem: Problem, method: Method, clock: Clock, seed: int, executor: Executor
+) -> Measurement:
+    """Measure problems of whole cases near by; each gets its part of the time that is left."""
+    theta = learn(problem, Options(seed=seed), executor=executor.silent()).model.theta
+    near = roundings(problem, seed)
+    n = len(near)
+    parts = []
+    for i, whole in enumerate(near):
+        left = max(clock.goal.budget - clock.spent, LEAST_PART * clock.goal.budget) / (n - i)
+        part = executor.part(i / n, (i + 1) / n, f"rounding {i + 1}")
+        goal = Goal(clock.goal.target, left)
+        parts.append(measure(whole, method, goal, seed=seed, executor=part))
+    above = [[p.value - bound_near(w, theta)] for p, w in zip(parts, near, strict=True)]
+    mean, covariance = mean_of_roundings(np.array(above), np.array([[p.stderr] for p in parts]))
+    value, stderr = bound_near(problem, theta) + float(mean[0]), math.sqrt(covariance[0, 0])
+    sure = stderr <= RELIABLE_ERROR and all(p.verdict is not Verdict.LOWER_BOUND for p in parts)
+    note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": n, "cases": problem.cases})
+    numbers = {m for part in parts for m in part.used}
+    return replace(
+        parts[0],
+        value=value,
+        one_labelling=value - symmetries_of(problem).log_count,
+        stderr=stderr,
+        ess=min((p.ess for p in parts if p.ess is not None), default=None),
+        verdict=Verdict.RELIABLE if sure else Verdict.LOWER_BOUND,
+        seconds=clock.spent,
+        used={m: sum(p.used.get(m, 0.0) for p in parts) / n for m in sorted(numbers)},
+        details={"roundings of the weights": n, **parts[0].details},
+        notes=(note, *dict.fromkeys(flag for part in parts for flag in part.notes)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +150,6 @@ class _Measuring:
     def by(self, method: Method) -> Measurement:
         if self.problem.exact:  # nothing is hidden: BD
             return self._told(self.problem.log_seen, Method.EXACT, {"completion": 1})
-        check_whole(self.problem)
         match method:
             case Method.EXACT:
                 return self._exact()

@@ -36,6 +36,11 @@ class Problem:
         """N, the total weight of the rows."""
         return float(self.counts.sum())
 
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every row counts a whole number of times, so that its cases can be completed."""
+        return bool((self.counts == np.round(self.counts)).all())
+
     @property
     def exact(self) -> bool:
         """Whether nothing is hidden but barren variables: then the evidence has a closed form."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from lacunet.api import Assigned, Assignment, Scores
 from lacunet.data import Table
+from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measure import Measurement
 from lacunet.evidence.sandwich import Sandwich
 from lacunet.learn.fit import Fit
@@ -48,7 +49,12 @@ def table_document(table: Table) -> dict[str, Any]:
             for c, share in zip(table.columns, table.missing, strict=True)
         ],
         "notes": list(table.notes),
+        **({} if table.survey is None else {"survey": _survey(table.survey)}),
     }
+
+
+def _survey(weights: SurveyWeights) -> dict[str, Any]:
+    return taken(weights, "rows", "total", "effective", "design_effect")
 
 
 def evidence_document(evidence: Evidence) -> dict[str, Any]:

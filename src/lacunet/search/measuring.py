@@ -16,8 +16,8 @@ from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import measure
-from lacunet.evidence.partitions.cases import walkable
-from lacunet.evidence.partitions.walk import Walk, WalkGoal, walk_numbers, walk_work
+from lacunet.evidence.partitions.walk import Walk, WalkGoal
+from lacunet.evidence.partitions.weighted import can_walk, walk_weighted, work_of_walks
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
@@ -44,13 +44,11 @@ def measure_posterior(
     problems = [c.problem for c in selection.candidates if c.label in labels]
     if len(problems) < 2 or selection.trusted.only_exact:
         return approximated(selection, how=How.CLEAR)
-    if not all(problem.exact or _whole(problem) for problem in problems):
-        return approximated(selection, Flag(Kind.WEIGHTS_NOT_WHOLE))
     numbers = [label for label in labels if isinstance(label, int)]
-    if len(numbers) == len(labels) and walkable(problems):
+    if len(numbers) == len(labels) and can_walk(problems):
         rounds = _rounds(problems[-1], numbers)
         if rounds < FEWEST_ROUNDS:
-            work = walk_work(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
+            work = work_of_walks(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
             return approximated(selection, _too_large(work, MOST_WALKED))
         walk_goal = WalkGoal(OF_PROBABILITY * goal.target, rounds)
         return by_walk(selection, numbers, goal=walk_goal, executor=executor)
@@ -75,12 +73,8 @@ def quick(selection: Selection) -> Selection:
 
 def _rounds(problem: Problem, numbers: Sequence[int]) -> int:
     """Rounds of a walk that are worth their price; below the fewest, there is no walk."""
-    before, first = (walk_work(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
+    before, first = (work_of_walks(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
     return min(WalkGoal.rounds, int((MOST_WALKED - before) // (first - before)))
-
-
-def _whole(problem: Problem) -> bool:
-    return bool((problem.counts == np.round(problem.counts)).all())
 
 
 def _too_large(work: float, most: float) -> Flag:
@@ -147,7 +141,7 @@ def by_walk(
     """Measure numbers of classes all at once."""
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
     cheap = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
-    walk = walk_numbers(
+    walk = walk_weighted(
         known[max(numbers)].problem,
         numbers,
         fits={k: c.fit.model.theta for k, c in known.items()},

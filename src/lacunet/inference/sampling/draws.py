@@ -17,12 +17,11 @@ from lacunet.model import conjugacy
 
 def check_whole(problem: Problem) -> None:
     """Refuse fractional weights: hidden values are drawn for whole cases."""
-    fractional = np.flatnonzero(problem.counts != np.round(problem.counts))
-    if len(fractional):
-        weight = problem.counts[fractional[0]]
+    if not problem.whole:
+        weight = problem.counts[problem.counts != np.round(problem.counts)][0]
         raise DataError(
-            f"a row weighs {weight:g}: the evidence sums over the hidden values of whole cases, so "
-            "weights must be whole numbers here. Round the weights, or use scores (--scores)."
+            f"a row weighs {weight:g}: this is about the hidden values of whole cases, so weights "
+            "must be whole numbers here. Round the weights, or use scores (--scores)."
         )
 
 

@@ -1,0 +1,87 @@
+"""Weights of rows: counts of copies, or weights of a survey, and how many cases these are worth.
+
+A survey weight says how many people a row speaks for. It goes into a pseudo-likelihood
+Π p(row|θ)^w, whose maximum is that of the population. How sure it may be is another matter: the sum
+of the weights is the size of the population, which nobody asked. So weights are scaled to sum to
+the effective sample size, (Σw)²/Σw² (Kish 1965): as many rows of equal weight would say as much.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.errors import OptionError
+
+
+class WeightsAs(StrEnum):
+    """What weights are taken for."""
+
+    AUTO = "auto"  # frequency if all of them are whole numbers, else survey
+    FREQUENCY = "frequency"
+    SURVEY = "survey"
+
+
+def understand_weights(text: str) -> WeightsAs:
+    """Read what weights are to be taken for."""
+    if text not in list(WeightsAs):
+        raise OptionError(f"weights_as '{text}' is not known. Choose from {', '.join(WeightsAs)}.")
+    return WeightsAs(text)
+
+
+@dataclass(frozen=True)
+class SurveyWeights:
+    """What the weights of a survey are worth."""
+
+    rows: int  # with a weight above 0
+    total: float  # sum of the weights, as they were given
+    effective: float  # (Σw)²/Σw², at most `rows`: what they are scaled to sum to
+
+    @property
+    def design_effect(self) -> float:
+        """By how much unequal weights make variances larger: rows / effective.
+
+        >>> SurveyWeights(rows=742, total=1e6, effective=412.0).design_effect
+        1.800...
+        """
+        return self.rows / self.effective
+
+    def __str__(self) -> str:
+        return (
+            f"survey weights, scaled to the effective sample size: {self.effective:,.4g} of "
+            f"{self.rows:,} rows (design effect {self.design_effect:.2f})"
+        )
+
+
+def as_cases(
+    weight: FloatArray, copies: IntArray, how: WeightsAs
+) -> tuple[FloatArray, SurveyWeights | None]:
+    """Give the cases that each row counts for, and what survey weights are worth.
+
+    Parameters
+    ----------
+    weight
+        (rows,) weight of each row, not all of them 0.
+    copies
+        (rows,) rows that have it.
+
+    Examples
+    --------
+    >>> as_cases(np.array([2.0, 1.0]), np.array([1, 1]), WeightsAs.AUTO)
+    (array([2., 1.]), None)
+    >>> cases, survey = as_cases(np.array([0.3, 0.1]), np.array([1, 1]), WeightsAs.AUTO)
+    >>> cases.round(3).tolist(), round(survey.effective, 3), survey.rows
+    ([1.2, 0.4], 1.6, 2)
+    """
+    whole = bool((weight == np.round(weight)).all())
+    if how is WeightsAs.FREQUENCY or (how is WeightsAs.AUTO and whole):
+        return weight, None
+    # Relative weights: equal ones are 1 exactly. Exact sums: the order of the rows changes nothing.
+    largest = float(weight.max())
+    relative = weight / largest
+    total, squares = math.fsum(relative * copies), math.fsum(relative**2 * copies)
+    rows = int(copies[weight > 0].sum())
+    survey = SurveyWeights(rows, total * largest, total**2 / squares)
+    return relative * (total / squares), survey

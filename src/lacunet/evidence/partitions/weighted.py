@@ -1,0 +1,96 @@
+"""Walks for rows whose weights are not whole numbers: over roundings (`evidence.roundings`)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.partitions.cases import walkable
+from lacunet.evidence.partitions.flows import jackknife_error
+from lacunet.evidence.partitions.walk import Walk, WalkGoal, walk_numbers, walk_work
+from lacunet.evidence.roundings import (
+    ROUNDINGS,
+    bound_near,
+    mean_of_roundings,
+    nearest_whole,
+    roundings,
+)
+from lacunet.executor import SERIAL, Executor
+from lacunet.flags import Flag, Kind
+from lacunet.inference.classes import with_classes
+from lacunet.inference.problem import Problem
+
+
+def can_walk(problems: Sequence[Problem]) -> bool:
+    """Whether walks can measure all these problems, whatever the weights of rows."""
+    return walkable([nearest_whole(problem) for problem in problems])
+
+
+def work_of_walks(problem: Problem, numbers: Sequence[int], goal: WalkGoal) -> float:
+    """Numbers that the walks of a problem touch at most."""
+    return walk_work(nearest_whole(problem), numbers, goal) * (1 if problem.whole else ROUNDINGS)
+
+
+def walk_weighted(
+    problem: Problem,
+    numbers: Sequence[int],
+    *,
+    fits: Mapping[int, FloatArray],
+    guesses: Mapping[int, float],
+    seed: int = 0,
+    executor: Executor = SERIAL,
+    goal: WalkGoal | None = None,
+) -> Walk:
+    """Walk as `walk_numbers` does; with fractional weights, over each rounding of them."""
+    walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed)
+    if problem.whole:
+        return walk(problem, executor=executor, goal=goal)
+    near = roundings(problem, seed)
+    ends = np.linspace(0.0, 1.0, len(near) + 1)
+    each = goal or WalkGoal()
+    each = replace(each, target=each.target * math.sqrt(len(near)))  # their mean is so much surer
+    walks = [
+        walk(whole, executor=executor.part(ends[j], ends[j + 1], f"rounding {j + 1}"), goal=each)
+        for j, whole in enumerate(near)
+    ]
+    return _joined(problem, near, walks, fits)
+
+
+def _joined(
+    problem: Problem, near: Sequence[Problem], walks: Sequence[Walk], fits: Mapping[int, FloatArray]
+) -> Walk:
+    """Bring what walks found to the weights, by the variational bound of every number."""
+    first = walks[0]
+
+    def bounds(of: Problem) -> FloatArray:
+        return np.array([bound_near(with_classes(of, k), fits[k]) for k in first.numbers])
+
+    above = np.array([w.values - bounds(p) for w, p in zip(walks, near, strict=True)])
+    errors = np.array([jackknife_error(walk.replicates) for walk in walks])
+    mean, covariance = mean_of_roundings(above, errors)
+    values = bounds(problem) + mean
+    told = all(walk.verdict is not Verdict.LOWER_BOUND for walk in walks)
+    note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": len(walks), "cases": problem.cases})
+    used = sorted({m for walk in walks for m in walk.used})
+    return replace(
+        first,
+        values=values,
+        replicates=values + _spread(covariance),
+        anchored=all(walk.anchored for walk in walks),
+        verdict=first.verdict if told else Verdict.LOWER_BOUND,
+        used={m: sum(w.used.get(m, 0.0) for w in walks) / len(walks) for m in used},
+        details={"roundings of the weights": len(walks), **first.details},
+        notes=(note, *dict.fromkeys(flag for walk in walks for flag in walk.notes)),
+    )
+
+
+def _spread(covariance: FloatArray) -> FloatArray:
+    """Give deviations, (R, K), whose jackknife covariance is a given one, (K, K)."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))).T  # (K, K), rootᵀ root = covariance
+    R = 2 * len(root)
+    return np.asarray(np.concatenate([root, -root]) * np.sqrt(R / (2.0 * (R - 1))))
