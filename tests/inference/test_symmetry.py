@@ -116,7 +116,7 @@ def test_a_prior_may_tell_variables_apart(alpha, number):
     [
         ("G>a H>a G>b", {"G": 2, "H": 2}, 4),  # a child of one of them alone
         ("G>a H>a G>b H>b", {"G": 2, "H": 3}, 12),  # more states
-        ("G>a H>a G>b H>b G>H", {"G": 2, "H": 2}, 4),  # one is the parent of the other
+        ("G>a H>a G>b H>b G>H", {"G": 2, "H": 2}, 8),  # one is the context of the other
         ("G>a H>a b>G", {"G": 2, "H": 2}, 4),  # a parent of one of them alone
         ("G>a H>a b>G b>H", {"G": 2, "H": 2}, 8),
     ],

@@ -3,22 +3,26 @@
 Where the prior does not tell the states of a hidden variable apart, renumbering them changes
 nothing; nor does it when hidden variables at equal places of the graph, with equal priors, change
 places. So the posterior has as many equal copies of everything: Π k! orders of states, times the
-number of exchanges. All of them are found here, from the structure.
+number of exchanges. They are found here, from the structure.
 
 Any two variables of one *block* can change places, so a block of m has m! exchanges, and nothing
-need be listed. Other exchanges move several variables at once: a hidden parent with its own hidden
-child, say. They take blocks to blocks, and are tried one by one.
+need be listed. Variables that are parents of a block and of all its children are its *context*:
+given their states, each of which has parameters of its own, all of this can be done by itself, so
+that everything counts once for each state of the context (`contexts.py`). Other exchanges move
+several variables at once: a hidden parent with its own hidden child, say. They take blocks to
+blocks, and are tried one by one.
 """
 
 import itertools
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.inference.contexts import Context, contexts_of, kinds_of_states, more_than_found
 from lacunet.inference.problem import Problem
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling
@@ -34,23 +38,40 @@ def log_orders(things: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
+class Block:
+    """Hidden variables that can change places, in each state of their context by itself."""
+
+    variables: tuple[int, ...]
+    contexts: tuple[Context, ...]  # one that names nothing where there is no context
+    kinds: tuple[tuple[int, ...], ...]  # in each, of states: those of a kind can be renumbered
+
+    @property
+    def log_count(self) -> float:
+        """Log of the number of its relabellings."""
+        each = sum(
+            sum(log_orders(n) for n in Counter(kinds).values()) * len(self.variables)
+            for kinds in self.kinds
+        )
+        return each + len(self.contexts) * log_orders(len(self.variables))
+
+
+@dataclass(frozen=True, eq=False)
 class Symmetries:
     """The relabellings that change nothing, of hidden variables that the data tell something of."""
 
     layout: Layout
     hidden: frozenset[int]  # all hidden variables
-    free: tuple[int, ...]  # those whose states can be renumbered at will
-    blocks: tuple[tuple[int, ...], ...]  # all that anything moves; see above
+    blocks: tuple[Block, ...]  # all that anything moves; contexts before what they are contexts of
     exchanges: tuple[Relabelling, ...]  # of blocks, in the order of their variables; none first
+    whole: bool  # whether it is known that there are no others
 
     @property
     def log_count(self) -> float:
         """Log of the number of equal labellings."""
-        states = sum(log_orders(self.layout.cards[h]) for h in self.free)
-        return states + sum(log_orders(len(b)) for b in self.blocks) + math.log(len(self.exchanges))
+        return sum(block.log_count for block in self.blocks) + math.log(len(self.exchanges))
 
-    def features(self, h: int, x: FloatArray) -> list[FloatArray]:
-        """What tells the states of h apart, (k, …), family by family: its own first.
+    def features(self, h: int, x: FloatArray, within: Context) -> list[FloatArray]:
+        """What tells the states of h apart in a context, (k, …), family by family: its own first.
 
         Other hidden variables are summed out, so that relabelling them changes nothing; and the
         numbers of another variable of its block stand in the same order.
@@ -59,12 +80,15 @@ class Symmetries:
         found = []
         for i in sorted(around, key=lambda i: (i != h, i)):
             family = self.layout.families[i]
-            away = [v for v in family if v in self.hidden and v != h]
-            summed = self.layout.table(x, i).sum(axis=tuple(family.index(v) for v in away))
-            left = [v for v in family if v not in away]
+            where = tuple(within.get(v, slice(None)) for v in family)
+            open_ = [v for v in family if v not in within]
+            away = [v for v in open_ if v in self.hidden and v != h]
+            table = self.layout.table(x, i)[where]
+            summed = table.sum(axis=tuple(open_.index(v) for v in away))
+            left = [v for v in open_ if v not in away]
             axes = sorted(left, key=lambda v: (v != h, v))
-            table = np.transpose(summed, [left.index(v) for v in axes])
-            found.append(table.reshape(len(table), -1))
+            turned = np.transpose(summed, [left.index(v) for v in axes])
+            found.append(turned.reshape(len(turned), -1))
         return found
 
 
@@ -72,19 +96,26 @@ def symmetries_of(problem: Problem) -> Symmetries:
     """Find the symmetries of a problem."""
     # A variable that is barren in every row has no modes: the data say nothing of it.
     told = problem.components.members.intersection(problem.network.hidden)
-    free = {h for h in interchangeable(problem) if h in told}
     colours = _colours(problem)
-    blocks = _blocks(problem, colours)
+    groups = _blocks(problem, colours)
     exchanges: dict[tuple[int, ...], Mapping[int, int]] = {}
-    for places in _exchanges(problem, colours, blocks):  # barren ones only move along
+    tried, found = _exchanges(problem, colours, groups)
+    for places in found:  # barren ones only move along
         exchanges.setdefault(tuple(places[h] for h in sorted(told)), places)
-    moving = free.union(h for places in exchanges.values() for h in places if places[h] != h)
+    exchanged = {h for places in exchanges.values() for h in places if places[h] != h}
+    blocks = []
+    for variables in sorted(groups, key=lambda b: problem.network.order.index(b[0])):
+        contexts = contexts_of(problem, variables)
+        kinds = tuple(kinds_of_states(problem, variables[0], within) for within in contexts)
+        renumbered = any(max(Counter(k).values()) > 1 for k in kinds)
+        if variables[0] in told and (len(variables) > 1 or renumbered or variables[0] in exchanged):
+            blocks.append(Block(variables, contexts, kinds))
     return Symmetries(
         problem.layout,
         frozenset(problem.network.hidden),
-        tuple(sorted(free)),
-        tuple(b for b in blocks if b[0] in told and (len(b) > 1 or b[0] in moving)),
+        tuple(blocks),
         tuple(Relabelling(problem.layout, places) for places in exchanges.values()),
+        tried and not more_than_found(problem, told, exchanged),
     )
 
 
@@ -149,14 +180,21 @@ def _blocks(problem: Problem, colours: Mapping[int, Hashable]) -> list[tuple[int
 
 def _exchanges(
     problem: Problem, colours: Mapping[int, Hashable], blocks: Sequence[tuple[int, ...]]
-) -> Iterator[dict[int, int]]:
-    """Ways to put blocks into each other's places; that in which all stay comes first."""
+) -> tuple[bool, Iterator[dict[int, int]]]:
+    """Whether all are tried, and ways to put blocks into each other's places; first, all stay."""
     alike: dict[Hashable, list[tuple[int, ...]]] = defaultdict(list)
     for block in blocks:
         alike[colours[block[0]], len(block)].append(block)
     groups = list(alike.values())
     if math.prod(math.factorial(len(group)) for group in groups) > MOST_TRIED:
-        groups = [[block] for block in blocks]
+        return False, _kept(problem, [[block] for block in blocks])
+    return True, _kept(problem, groups)
+
+
+def _kept(
+    problem: Problem, groups: Sequence[Sequence[tuple[int, ...]]]
+) -> Iterator[dict[int, int]]:
+    """Orders of the blocks of each group that change nothing."""
     for orders in itertools.product(*(itertools.permutations(group) for group in groups)):
         places = {
             new: old

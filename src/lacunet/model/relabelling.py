@@ -17,6 +17,9 @@ class Relabelling:
     layout: Layout
     places: Mapping[int, int] = field(default_factory=dict)  # new variable v is the old places[v]
     orders: Mapping[int, Sequence[int]] = field(default_factory=dict)  # its state k is orders[v][k]
+    # Only where these variables have these states. None of them moves, and all stand in each family
+    # in which anything does.
+    within: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def trivial(self) -> bool:
@@ -28,19 +31,44 @@ class Relabelling:
     @cached_property
     def positions(self) -> IntArray:
         """(size,) where each number of a flat vector stood before."""
-        layout, places = self.layout, self.places
-        before = np.arange(layout.size, dtype=np.float64)
-        tables = []
-        for i, family in enumerate(layout.families):
-            old = places.get(i, i)
-            axes = [layout.families[old].index(places.get(v, v)) for v in family]
-            table = np.transpose(layout.table(before, old), axes)
-            for axis, v in enumerate(family):
-                if v in self.orders:
-                    table = np.take(table, self.orders[v], axis=axis)
-            tables.append(table)
-        return layout.flat(tables).astype(np.int64)
+        before = np.arange(self.layout.size, dtype=np.float64)
+        families = range(len(self.layout.families))
+        return self.layout.flat([self._moved(before, i) for i in families]).astype(np.int64)
+
+    def _moved(self, before: FloatArray, i: int) -> FloatArray:
+        """One family of a flat vector, relabelled."""
+        layout, places, family = self.layout, self.places, self.layout.families[i]
+        old = places.get(i, i)
+        axes = [layout.families[old].index(places.get(v, v)) for v in family]
+        table = np.transpose(layout.table(before, old), axes)
+        for axis, v in enumerate(family):
+            if v in self.orders:
+                table = np.take(table, self.orders[v], axis=axis)
+        if not self.within or not set(self.within) <= set(family):
+            return table
+        stays = layout.table(before, i).copy()
+        where = tuple(self.within.get(v, slice(None)) for v in family)
+        stays[where] = table[where]
+        return stays
 
     def apply(self, x: FloatArray) -> FloatArray:
         """Relabel flat vectors, (…, size)."""
         return x[..., self.positions]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Relabellings one after the other; no two of them undo each other."""
+
+    steps: tuple[Relabelling, ...]
+
+    @property
+    def trivial(self) -> bool:
+        """Whether everything stays as it is."""
+        return all(step.trivial for step in self.steps)
+
+    def apply(self, x: FloatArray) -> FloatArray:
+        """Relabel flat vectors, (…, size)."""
+        for step in self.steps:
+            x = x if step.trivial else step.apply(x)
+        return x

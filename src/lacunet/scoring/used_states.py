@@ -140,7 +140,7 @@ class UsedStates:
     def _places(self) -> list[list[int]]:
         """Where variables stand that can change places; those that cannot, by themselves."""
         told = list(self.own)
-        blocks = symmetries_of(self.problem).blocks
+        blocks = [block.variables for block in symmetries_of(self.problem).blocks]
         places = [[told.index(h) for h in block] for block in blocks if set(block) <= set(told)]
         alone = set(range(len(told))).difference(*places)
         return [*places, *([place] for place in alone)]
