@@ -85,6 +85,10 @@ class Kind(Enum):
     )
     STILL_RISING = "stopped after {steps} steps, still rising"
     MORE_CLASSES_FIT_WORSE = "{more} classes fit worse than {fewer}: more starts would find better"
+    MORE_LABELLINGS = (
+        "labellings: network and prior may have symmetries beyond those that are counted, so that "
+        "the value may be too low"
+    )
     ONE_VARIABLE_AT_A_TIME = (
         "unused states: {number:,} combinations are too many to fit, so that each hidden variable "
         "is taken by itself"

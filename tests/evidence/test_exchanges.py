@@ -9,7 +9,10 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.path import Reference
 from lacunet.evidence.sandwich import sandwich
+from lacunet.evidence.told_apart import told_apart
+from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.conjugacy import random_theta
@@ -64,6 +67,54 @@ def test_a_prior_that_tells_them_apart_leaves_their_states():
 
 def test_a_graph_that_tells_them_apart_leaves_their_states():
     agree(weighed(parents_of_all(2, apart=4), [9, 6]), 2 * 2)
+
+
+# Labels that are chosen by themselves for each state of a context.
+
+APART = np.array([[0] * 7, [0] + [1] * 6, [1, 0, 0, 0, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0]], np.int8)
+
+
+def seen_context():
+    """A hidden variable below a seen one, both of them parents of six leaves."""
+    variables = [Variable("o", (0, 1)), Variable("h", (0, 1), hidden=True)]
+    variables += [Variable(f"x{i}", (0, 1)) for i in range(6)]
+    return Network.build(variables, [(), (0,), *[(0, 1)] * 6])
+
+
+def test_a_context_has_labels_of_its_own():
+    """Two labels for each state of o: without them annealing would be log 2 too low."""
+    network = seen_context()
+    codes, weights = APART, np.array([7.0, 5.0, 4.0, 6.0])
+    agree(problem_of_codes(codes, weights, network, dirichlet(network, 1.0)), 2 * 2)
+
+
+def test_contexts_whose_labels_nobody_can_tell_are_left_to_the_chains():
+    network = seen_context()
+    alpha = dirichlet(network, 1.0)
+    problem = problem_of_codes(APART, np.array([7.0, 5.0, 1.0, 0.0]), network, alpha)
+    leaf = np.array([[[40.0, 1.0], [1.0, 40.0]]] * 2)
+    clear = problem.layout.flat([np.full(2, 20.0), np.full((2, 2), 10.0), *[leaf] * 6])
+    both = told_apart(problem, [Reference(clear, clear)], (0,))
+    assert math.exp(both.log_count) == pytest.approx(4)
+    half = clear.copy()
+    for i in range(2, 8):
+        problem.layout.table(half, i)[1] = 20.0  # where o = 1, both states are alike
+    left = told_apart(problem, [Reference(half, half)], (0,))
+    assert math.exp(left.log_count) == pytest.approx(2)
+    assert [dict(c) for c in left.blocks[0].contexts] == [{0: 0}]
+
+
+def test_symmetries_that_are_not_counted_make_a_lower_bound():
+    """With BDeu, h0 → h1 over the same leaves are one variable with four states."""
+    variables = [Variable(f"h{i}", (0, 1), hidden=True) for i in range(2)]
+    variables += [Variable(f"x{i}", (0, 1)) for i in range(3)]
+    network = Network.build(variables, [(), (0,), *[(0, 1)] * 3])
+    codes = ROWS[:2, :3]
+    problem = problem_of_codes(codes, np.array([4.0, 3.0]), network, dirichlet(network, "bdeu:8"))
+    found = measure(problem, Method.AIS, Goal(0.5, 2.0))
+    assert found.verdict is Verdict.LOWER_BOUND
+    assert Flag(Kind.MORE_LABELLINGS) in found.notes
+    assert measure(problem, Method.EXACT).verdict is Verdict.EXACT
 
 
 def test_bounds_from_both_sides_meet_around_the_exact_evidence():

@@ -168,6 +168,13 @@ SENTENCES = [
         "4 classes fit worse than 3: more starts would find better",
     ),
     (
+        Flag(Kind.MORE_LABELLINGS),
+        (
+            "labellings: network and prior may have symmetries beyond those that are counted, so "
+            "that the value may be too low"
+        ),
+    ),
+    (
         Flag(Kind.ONE_VARIABLE_AT_A_TIME, detail={"number": 1234}),
         (
             "unused states: 1,234 combinations are too many to fit, so that each hidden variable "

@@ -30,9 +30,7 @@ def every_renaming(problem):
     one parent configuration to those of one, and exponents must be the same.
     """
     layout, network = problem.layout, problem.network
-    cards, hidden = layout.cards, network.hidden
-    joint = list(itertools.product(*map(range, cards)))
-    place = {x: n for n, x in enumerate(joint)}
+    joint = list(itertools.product(*map(range, layout.cards)))
     by_seen = {}
     for n, x in enumerate(joint):
         by_seen.setdefault(tuple(x[v] for v in network.observed), []).append(n)
@@ -49,7 +47,6 @@ def every_renaming(problem):
     members = {c: frozenset(np.flatnonzero((cells == c).any(axis=1))) for c in numbers}
     cell_of = {m: c for c, m in members.items()}
     assert len(cell_of) == layout.size, "choose a network in which no two cells say the same"
-    assert place and hidden
     for orders in itertools.product(*(itertools.permutations(group) for group in by_seen.values())):
         image = np.empty(len(joint), dtype=int)
         for group, order in zip(by_seen.values(), orders, strict=True):

@@ -18,6 +18,7 @@ from lacunet.evidence.clock import Means
 from lacunet.evidence.estimate import LogMean, log_mean, log_sum
 from lacunet.evidence.modes import Found, ranked, widened
 from lacunet.evidence.path import Path, Reference
+from lacunet.evidence.told_apart import told_apart
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
@@ -143,6 +144,8 @@ class Term:
         first, *rest = self.unexplained
         seed = (*self.seed, len(self.legs))
         reference = widened(self.problem, first.N, self.allowed, seed, means)
+        if not self.legs:
+            self.symmetries = told_apart(self.problem, [reference], seed)
         leg = Leg(Annealing(Path(self.problem, reference), self.allowed), self.symmetries, seed)
         leg.improve(means)
         while leg.wide and means.clock.allows(leg.cost()):

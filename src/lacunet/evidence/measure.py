@@ -25,6 +25,7 @@ from lacunet.inference.sampling.draws import touched
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.variational import at_hyperparameters
+from lacunet.scoring.labellings import flags_of
 from lacunet.tabular import Grid, Printable
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
@@ -275,6 +276,7 @@ class _Measuring:
             note = (Flag(Kind.FEW_CHAINS, detail={"share": rounds.unsure}),)
         elif rounds.estimate.verdict is not rounds.sampled.verdict:
             note = (Flag(Kind.SEEN_ONCE, detail={"share": rounds.unseen}),)
+        note += flags_of(symmetries_of(self.problem))
         return self._judged(told, rounds.estimate, note, rounds.found)
 
     def _judged(

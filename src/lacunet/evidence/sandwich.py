@@ -21,11 +21,11 @@ from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.modes import at_parameters, ranked, widened
 from lacunet.evidence.path import Path
 from lacunet.evidence.smc import ParticleRounds
+from lacunet.evidence.told_apart import told_apart
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws, check_whole
-from lacunet.inference.symmetry import symmetries_of
 from lacunet.tabular import Grid, Printable
 
 VALID = (
@@ -92,7 +92,7 @@ def sandwich(
     particles = ParticleRounds(problem, seed, means)
     best = ranked(problem, particles.found(1), anything, (seed, STREAM), means)[0]
     reference = widened(problem, best.N, anything, (seed, STREAM), means)
-    symmetries = symmetries_of(problem)
+    symmetries = told_apart(problem, [reference], (seed, STREAM))
     regions = Regions(symmetries, [reference.exponents])
     annealing = Annealing(Path(problem, reference))
     start = _relabelled(annealing, regions, theta, seed)

@@ -2,9 +2,15 @@
 
 from dataclasses import dataclass
 
-from lacunet.inference.symmetry import symmetries_of
+from lacunet.flags import Flag, Kind
+from lacunet.inference.symmetry import Symmetries, symmetries_of
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
+
+
+def flags_of(symmetries: Symmetries) -> tuple[Flag, ...]:
+    """Say so where there may be more labellings than are counted."""
+    return () if symmetries.whole else (Flag(Kind.MORE_LABELLINGS),)
 
 
 @dataclass(frozen=True)
@@ -18,8 +24,9 @@ class AllLabellings:
         one, name = self.score.here(at), f"{self.score.name}-all"
         if not one.terms:
             return Evidence(name, {}, one.flags)
-        terms = {**one.terms, "log of equal labellings": symmetries_of(at.problem).log_count}
-        return Evidence(name, terms, one.flags, one.stderr)
+        symmetries = symmetries_of(at.problem)
+        terms = {**one.terms, "log of equal labellings": symmetries.log_count}
+        return Evidence(name, terms, (*one.flags, *flags_of(symmetries)), one.stderr)
 
 
 def with_all_labellings(score: Score) -> Score:

@@ -18,6 +18,7 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
 from lacunet.scoring.fitting import Fitting
+from lacunet.scoring.labellings import flags_of
 from lacunet.scoring.score import Fewer, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 from lacunet.scoring.used_states import (
@@ -112,15 +113,17 @@ class Occupied:
         if problem.exact:
             return self._closed(problem)
         one, weights = self.score.here(at), self.log_weights(at)
+        symmetries = symmetries_of(problem)
         terms = {
             f"{self.score.name}{_with_states(states_told(problem).values())}": one.value,
-            "log of equal labellings": symmetries_of(problem).log_count,
+            "log of equal labellings": symmetries.log_count,
             "log p(all states used)": log_all_used(problem, weights),
         }
         terms |= {name: x for name, x in self.less(at).items() if x < 0.0}
         # A bound of all that the model says has fewer used states in it, which are added later.
         flags = tuple(flag for flag in one.flags if flag.kind is not Kind.BELOW_BOUND)
         counts = hidden_counts(problem, weights).N + problem.seen
+        flags = (*flags, *flags_of(symmetries))
         return Evidence(self.name, terms, flags, cases=counted_cases(problem, counts))
 
     def _closed(self, problem: Problem) -> Evidence:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import JITTER, Regions
@@ -19,6 +19,7 @@ from lacunet.model import conjugacy
 from lacunet.scoring.expected_cases import ExpectedCases
 
 DRAWS = 400
+ENOUGH = 20  # draws at home, from which their share is known well enough
 
 
 def canonical_order(problem: Problem, mode: Point, coordinates: FreeCoordinates) -> IntArray:
@@ -44,8 +45,18 @@ def log_own_labels(problem: Problem, mode: Point, free: IntArray, L: FloatArray)
     phi[:, free] += moves.T
     samples = ExpectedCases(problem, mode.N)(_parameters(problem, phi))
     regions = Regions(symmetries, [mode.N + problem.alpha], noise)
-    own = int(regions.at_home(0, samples).sum())
-    return math.log(max(own, 0.5) / DRAWS)
+    return _log_share(regions.steps_at_home(samples))
+
+
+def _log_share(at_home: BoolArray) -> float:
+    """Log of the share of draws, (draws, steps), that are at home in every step.
+
+    Where next to none is, the steps are taken as if independent: each by itself can be counted.
+    """
+    together = int(at_home.all(axis=1).sum())
+    if together >= ENOUGH or at_home.shape[1] == 1:
+        return math.log(max(together, 0.5) / len(at_home))
+    return float(np.sum(np.log(np.maximum(at_home.sum(axis=0), 0.5) / len(at_home))))
 
 
 def _parameters(problem: Problem, phi: FloatArray) -> FloatArray:
