@@ -24,13 +24,13 @@ def held(A: FloatArray, prior: FloatArray) -> tuple[float, FloatArray]:
     except LinAlgError:  # the prior says next to nothing there
         return 0.0, A
     half = solve_triangular(L, A, lower=True)
-    values, vectors = eigh(solve_triangular(L, half.T, lower=True))
-    if values[0] <= 0.0:  # not a maximum, up to rounding
+    relative = solve_triangular(L, half.T, lower=True)
+    values, vectors = eigh(relative, subset_by_value=[-np.inf, 1.0 / WIDEST])
+    if (values <= 0.0).any():  # not a maximum, up to rounding
         return 0.0, A
-    wide = values < 1.0 / WIDEST
-    taken = 0.5 * float(np.sum(np.log(values[wide] * WIDEST)))
     back = L @ vectors
-    return taken, (back * np.maximum(values, 1.0 / WIDEST)) @ back.T
+    narrowed = A + (back * (1.0 / WIDEST - values)) @ back.T
+    return 0.5 * float(np.sum(np.log(values * WIDEST))), narrowed
 
 
 def prior_curvature(problem: Problem, theta: FloatArray, free: IntArray) -> FloatArray:
