@@ -120,6 +120,10 @@ class Kind(Enum):
         "{share:.0%} of it rests on a few chains, which may hide more: the states are weakly "
         "identified"
     )
+    CHAINS_STAY = (
+        "only {share:.0%} of the chains came to some number of used classes: how likely it is "
+        "cannot be told"
+    )
     # Of the posterior over candidates
     NOT_CALIBRATED = "this certainty is not calibrated: scores are surer than they should be"
     TOO_LARGE = (

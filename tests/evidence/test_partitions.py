@@ -7,13 +7,14 @@ import pytest
 from scipy.special import logsumexp
 
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.partitions.agreement import r_hat
+from lacunet.evidence.partitions.agreement import doubts, r_hat
 from lacunet.evidence.partitions.cases import leaves_of, walkable
 from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
 from lacunet.evidence.partitions.flows import jackknife_error, leave_one_out, log_ratios
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.executor import on_threads
+from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.splitting import log_block
@@ -173,13 +174,22 @@ def test_cases_that_show_nothing_are_left_out():
     assert len(leaves_of(problem).row) == problem.counts[told].sum()
 
 
+def energies(x):
+    """Notes of log weights, (chains, sweeps), all at one number of blocks."""
+    return np.stack([np.full(len(x), x.shape[1]), x.sum(1), (x**2).sum(1)], axis=1)[:, None]
+
+
 def test_chains_in_different_places_disagree():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(8, 100))
+    x = np.random.default_rng(0).normal(size=(8, 100))
+    assert doubts(energies(x)) == ()
+    apart = energies(x + np.arange(8)[:, None])
+    assert r_hat(apart) > 1.5
+    assert doubts(apart) == (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": r_hat(apart)}),)
 
-    def energy(x):
-        none = np.zeros((len(x), 3))
-        return np.stack([none, np.stack([np.full(len(x), 100.0), x.sum(1), (x**2).sum(1)], 1)], 1)
 
-    assert r_hat(energy(x)) < 1.05
-    assert r_hat(energy(x + np.arange(8)[:, None])) > 1.5
+def test_chains_that_stay_where_they_are():
+    x = np.random.default_rng(0).normal(size=(8, 100))
+    here = energies(x)
+    there = here * (np.arange(8) < 2)[:, None, None]  # two of eight came there
+    both = np.concatenate([here, there], axis=1)
+    assert doubts(both) == (Flag(Kind.CHAINS_STAY, detail={"share": 0.25}),)

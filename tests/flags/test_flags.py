@@ -235,6 +235,13 @@ SENTENCES = [
         "25% of it rests on a few chains, which may hide more: the states are weakly identified",
     ),
     (
+        Flag(Kind.CHAINS_STAY, detail={"share": 0.25}),
+        (
+            "only 25% of the chains came to some number of used classes: how likely it is cannot "
+            "be told"
+        ),
+    ),
+    (
         Flag(Kind.NOT_CALIBRATED),
         "this certainty is not calibrated: scores are surer than they should be",
     ),

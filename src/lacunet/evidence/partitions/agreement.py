@@ -3,8 +3,10 @@
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Flag, Kind
 
 AGREED = 1.1  # R̂ up to which chains agree
+TRAVELLED = 0.5  # part of the chains that must come to every number of blocks
 
 
 def r_hat(energy: FloatArray) -> float:
@@ -16,7 +18,7 @@ def r_hat(energy: FloatArray) -> float:
     Parameters
     ----------
     energy : (chains, numbers of blocks, 3)
-        Sweeps, sum and sum of squares; chains may be halves of chains.
+        Sweeps, sum and sum of squares; chains may be halves of chains. See `Notes`.
     """
     sweeps, total, squares = (energy[..., place] for place in range(3))
     seen = sweeps.sum(axis=0)
@@ -25,4 +27,19 @@ def r_hat(energy: FloatArray) -> float:
     own = (total - sweeps * mean).sum(axis=1) / length
     spread = (squares - 2 * mean * total + sweeps * mean**2).sum(axis=1) / length - own**2
     within = float(spread.mean())
+    # Nothing varies where chains have come to one partition only, and the same one.
     return float(np.sqrt((within + np.var(own, ddof=1)) / within)) if within > 0 else 1.0
+
+
+def travelled(energy: FloatArray) -> float:
+    """The part of chains that came to the number of blocks that fewest came to."""
+    return float((energy[..., 0] > 0).mean(axis=0).min())
+
+
+def doubts(energy: FloatArray) -> tuple[Flag, ...]:
+    """Say why chains cannot be trusted, if so; of the numbers of blocks that they were to visit."""
+    if (share := travelled(energy)) < TRAVELLED:
+        return (Flag(Kind.CHAINS_STAY, detail={"share": share}),)
+    if (apart := r_hat(energy)) > AGREED:
+        return (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": apart}),)
+    return ()

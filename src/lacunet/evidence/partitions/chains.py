@@ -31,15 +31,16 @@ class Stretch:
 
 def start_chain(leaves: Leaves, blocks: IntArray, most: int, rng: np.random.Generator) -> Chain:
     """Put the cases into blocks, numbered without gaps; there may be `most` in the walk."""
-    at = Partition(
-        blocks.copy(),
-        np.array([int(blocks.max()) + 1]),
-        _empty(leaves, most + 2),
-        _empty(leaves, 2),
-        np.zeros(most + 2),
-        np.zeros(most + 2),
-    )
+    at = _nowhere(leaves, most)
+    at.block[:], at.used[0] = blocks, blocks.max() + 1
     kernels.fill(leaves, at)
+    return Chain(leaves, at, rng)
+
+
+def deal_chain(leaves: Leaves, number: int, most: int, rng: np.random.Generator) -> Chain:
+    """Deal the cases out in random order, each where those before it say, into some blocks."""
+    at = _nowhere(leaves, most)
+    kernels.deal(leaves, at, rng.permutation(len(leaves.row)), number, rng)
     return Chain(leaves, at, rng)
 
 
@@ -49,6 +50,17 @@ def walk_on(stretch: Stretch, chain: Chain) -> tuple[Chain, Notes]:
     notes = Notes(np.zeros((KINDS, numbers, 3)), np.zeros((numbers, 3)))
     walk(chain.leaves, chain.at, stretch.levels, stretch.sweeps, notes, chain.rng)
     return chain, notes
+
+
+def _nowhere(leaves: Leaves, most: int) -> Partition:
+    return Partition(
+        np.zeros(len(leaves.row), dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        _empty(leaves, most + 2),
+        _empty(leaves, 2),
+        np.zeros(most + 2),
+        np.zeros(most + 2),
+    )
 
 
 def _empty(leaves: Leaves, number: int) -> Blocks:

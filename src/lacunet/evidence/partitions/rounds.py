@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,20 +20,33 @@ from lacunet.inference.kernels.walking import TRIED, Notes
 from lacunet.inference.problem import Problem
 
 CHAINS = 16
-LEARNING = 30  # sweeps of a round that learns the weights,
+FAR = 250.0  # nats: numbers of classes whose guess is this far below the best are not visited
+LEARNING = 20  # sweeps of a round that learns the weights,
 LEARNED = 2.0  # nats: no weight changes by more, so they are learnt;
 MOST_LEARNING = 8  # or after so many rounds
-SURVEY = 150  # sweeps of the round that looks at every number of blocks
-ROUND = 150  # sweeps of a round that measures
-WORTH = 1e-4  # posterior of a number of blocks that is worth more than the survey
+SURVEY = 100  # sweeps of the round that looks at every number of blocks
+ROUND = 100  # sweeps of a round that measures
+WORTH = 1e-3  # posterior of a number of blocks that is worth more than the survey
+BELOW = 20.0  # nats that one number of blocks less may cost, to be visited as a way between modes
 STEEPEST = 300.0  # nats: the largest step of weights between neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What rounds have found. M numbers of blocks, R chains."""
+
+    log_z: FloatArray  # (M,) log Z_m
+    without: FloatArray  # (R, M) the same without one chain each
+    linked: bool  # whether chains have been on both sides of every step, from one block up
+    energies: FloatArray  # (2R, numbers of blocks, 3) by half a chain; see `Notes`
+    visited: slice  # the numbers of blocks that chains were to visit
 
 
 class Rounds:
     """Chains, their weights, and what they have noted so far.
 
-    A survey visits every number of blocks. After it chains keep to those that matter, and one
-    below, which leads from mode to mode.
+    A survey visits every number of blocks. After it chains keep to those that matter, and maybe
+    one below, which leads from mode to mode.
     """
 
     def __init__(
@@ -48,7 +62,9 @@ class Rounds:
         cases = len(self.leaves.row)
         last = min(max(numbers), cases)
         self.levels = Occupancy(tuple(numbers), self.leaves.a, float(cases), 1, last)
-        self.first, self.last = 1, last  # of the numbers of blocks that chains visit now
+        best = max(guesses.values(), default=0.0)
+        near = [k for k in guesses if k <= last and guesses[k] >= best - FAR]
+        self.first, self.last = min(near, default=1), last  # numbers of blocks that chains visit
         self.log_z = guess_levels(self.levels, guesses)
         # Z_1, in closed form.
         self.bottom = with_classes(problem, 1).log_seen + float(
@@ -57,9 +73,11 @@ class Rounds:
         self.often = np.array([float(cases), float(TRIED)])
         starts = Starts(problem, self.leaves, fits, self.first, self.last, seed)
         self.chains: list[Chain] = [starts.chain(n) for n in range(CHAINS)]
+        self.visits: FloatArray = np.zeros(last)  # (M,) log of how often each shall be visited
         self.survey: FloatArray = np.zeros(0)  # (chains, kinds, numbers, 3) rates
         self.surveyed: FloatArray = np.zeros(0)  # their reference
-        self.rounds: list[tuple[FloatArray, FloatArray]] = []  # rates, energies; by chain
+        self._rates: list[FloatArray] = []  # the same of each round that measured,
+        self._energies: list[FloatArray] = []  # and (chains, numbers, 3), log weights
 
     def learn(self) -> None:
         """Find weights with which chains visit every number of blocks about equally."""
@@ -72,28 +90,44 @@ class Rounds:
         self.surveyed = self.reference
         self.survey, _ = self._walk(SURVEY)
         self._learn_from(log_ratios(self.survey.sum(axis=0), self.surveyed, self.often))
-        worth = np.flatnonzero(self.levels.shares(self.log_z) >= WORTH)
-        self.first, self.last = max(1, int(worth[0])), 1 + int(worth[-1])
+        self._keep_to_what_matters()
+        self._walk(LEARNING)  # so that chains come from where they stay
+
+    def _keep_to_what_matters(self) -> None:
+        shares = self.levels.shares(self.log_z)
+        worth = np.flatnonzero(shares >= WORTH)
+        fewest = int(worth[0])
+        if fewest >= self.first and shares[fewest - 1] > math.exp(-BELOW):
+            fewest -= 1
+        self.first, self.last = 1 + fewest, 1 + int(worth[-1])
+        # Errors come from steps between numbers that matter: these are visited more often.
+        self.visits = 0.5 * np.log(np.maximum(shares, WORTH))
 
     def measure(self) -> None:
         """One more round over the numbers of blocks that matter."""
-        self.rounds.append(self._walk(ROUND))
+        rates, energies = self._walk(ROUND)
+        self._rates.append(rates)
+        self._energies.append(energies)
 
     @property
-    def replicates(self) -> tuple[FloatArray, FloatArray]:
-        """Log Z_m, (M,), and without one chain each, (chains, M)."""
-        rates = self._rates
-        whole = self._log_z(rates.sum(axis=0), self.survey.sum(axis=0))
+    def number(self) -> int:
+        """How many rounds have measured."""
+        return len(self._rates)
+
+    def after(self, left_out: int) -> "Measured":
+        """What rounds after the first few have measured."""
+        rates = np.sum(self._rates[left_out:], axis=0)
+        halves = np.array_split(np.array(self._energies[left_out:]), 2)
+        steps = self._steps(rates.sum(axis=0), self.survey.sum(axis=0))
         each = zip(leave_one_out(rates), leave_one_out(self.survey), strict=True)
-        return whole, np.array([self._log_z(*one) for one in each])
-
-    @property
-    def energies(self) -> FloatArray:
-        """Log weights of partitions, by half a chain: (2 chains, numbers of blocks, 3)."""
-        each = [energy for _, energy in self.rounds]
-        half = len(each) // 2
-        parts = [np.sum(part, axis=0) for part in (each[:half], each[half:]) if part]
-        return np.concatenate(parts)
+        without = np.array([self._steps(*one) for one in each])
+        return Measured(
+            self._log_z(steps),
+            self._log_z(without),
+            bool(np.isfinite(steps).all()),
+            np.concatenate([half.sum(axis=0) for half in halves]),
+            slice(self.first, self.last + 1),
+        )
 
     @property
     def reference(self) -> FloatArray:
@@ -107,17 +141,6 @@ class Rounds:
         steps = np.where(np.isnan(known), np.diff(self.log_z), known)
         self.log_z = self.log_z[0] + np.concatenate([[0.0], np.cumsum(steps)])
 
-    @property
-    def linked(self) -> bool:
-        """Whether chains have been on both sides of every step, down to one block."""
-        return bool(
-            np.isfinite(self._steps(self._rates.sum(axis=0), self.survey.sum(axis=0))).all()
-        )
-
-    @property
-    def _rates(self) -> FloatArray:
-        return np.asarray(np.sum([rates for rates, _ in self.rounds], axis=0))
-
     def _steps(self, rates: FloatArray, survey: FloatArray) -> FloatArray:
         """Log Z_{m+1}/Z_m, (M − 1,); NaN: not known."""
         steps = log_ratios(survey, self.surveyed, self.often)
@@ -125,13 +148,15 @@ class Rounds:
         steps[self.first : self.last] = measured[self.first : self.last]
         return steps[1 : self.levels.last]
 
-    def _log_z(self, rates: FloatArray, survey: FloatArray) -> FloatArray:
-        steps = self._steps(rates, survey)
+    def _log_z(self, steps: FloatArray) -> FloatArray:
+        """Log Z_m from Z_1 up; a step that is not known is as learnt: (..., M − 1) → (..., M)."""
         known = np.where(np.isnan(steps), np.diff(self.log_z), steps)
-        return self.bottom + np.concatenate([[0.0], np.cumsum(known)])
+        rise = np.cumsum(known, axis=-1)
+        return self.bottom + np.concatenate([np.zeros((*rise.shape[:-1], 1)), rise], axis=-1)
 
     def _walk(self, sweeps: int) -> tuple[FloatArray, FloatArray]:
         rise = np.exp(self.reference)
+        rise[1 : self.levels.last] *= np.exp(np.diff(self.visits))
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
         stretch = Stretch(Levels(rise, np.exp(self.reference)), sweeps)

@@ -1,4 +1,4 @@
-"""Where chains over partitions start: at one block, at fits, and anywhere."""
+"""Where chains over partitions start: at fits, and where cases fall by themselves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.evidence.partitions.cases import draw_blocks, log_class_weights, renumbered
-from lacunet.evidence.partitions.chains import Chain, start_chain
+from lacunet.evidence.partitions.cases import draw_blocks, log_class_weights
+from lacunet.evidence.partitions.chains import Chain, deal_chain, start_chain
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Leaves
 from lacunet.inference.problem import Problem
@@ -27,19 +27,14 @@ class Starts:
     seed: int
 
     def chain(self, number: int) -> Chain:
-        """Start a chain: every fourth at the fewest blocks, or at many; the others at fits."""
+        """Start a chain: of four, one deals cases into few blocks, one into many, two at fits."""
         rng = np.random.default_rng([self.seed, STREAM, number])
         known = [k for k in sorted(self.fits) if self.first <= k <= self.last]
-        if number % 4 == 0 or (number % 2 == 0 and not known):
-            blocks = self._anywhere(self.first, rng)
-        elif number % 4 == 2 or not known:
-            blocks = self._anywhere(self.last, rng)
-        else:
-            blocks = self._at_fit(known[(number // 2) % len(known)], rng)
+        if number % 2 == 0 or not known:
+            most = self.last if number % 4 else self.first
+            return deal_chain(self.leaves, most, self.last, rng)
+        blocks = self._at_fit(known[number // 2 % len(known)], rng)
         return start_chain(self.leaves, blocks, self.last, rng)
-
-    def _anywhere(self, number: int, rng: np.random.Generator) -> IntArray:
-        return renumbered(rng.integers(0, number, size=len(self.leaves.row)))
 
     def _at_fit(self, k: int, rng: np.random.Generator) -> IntArray:
         problem = with_classes(self.problem, k)

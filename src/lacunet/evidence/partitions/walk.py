@@ -7,7 +7,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.estimate import Verdict
-from lacunet.evidence.partitions.agreement import AGREED, r_hat
+from lacunet.evidence.partitions.agreement import doubts
 from lacunet.evidence.partitions.cases import leaves_of
 from lacunet.evidence.partitions.flows import jackknife_error
 from lacunet.evidence.partitions.levels import with_uniform_prior
@@ -20,12 +20,13 @@ from lacunet.evidence.partitions.rounds import (
     Rounds,
 )
 from lacunet.executor import SERIAL, Executor
-from lacunet.flags import Flag, Kind
+from lacunet.flags import Flag
 from lacunet.inference.kernels.splitting import SCANS
 from lacunet.inference.kernels.walking import TRIED
 from lacunet.inference.problem import Problem
 
 FEWEST_ROUNDS = 2  # so that halves of chains can be compared
+MOST_DOUBTED = 12  # rounds after which chains that still disagree are given up
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Walk:
     numbers: tuple[int, ...]  # (K,)
     values: FloatArray  # (K,) log p(D|k)
     replicates: FloatArray  # (R, K) the same without one chain each: every error comes from these
-    anchored: bool  # whether values are absolute; else only their differences mean anything
+    anchored: bool  # whether values are absolute; else the best is as guessed, and only their
+    # differences mean anything
     verdict: Verdict
     used: dict[int, float]  # posterior of the number of used classes, all k being as likely
     details: dict[str, int] = field(default_factory=dict)  # what was run
@@ -104,27 +106,38 @@ def walk_numbers(
     for done in range(1, goal.rounds + 1):
         rounds.measure()
         executor.say("partitions", done / goal.rounds)
-        if done >= FEWEST_ROUNDS:
-            walk = _told(rounds)
-            if walk.posterior_errors.max() <= goal.target:
+        if done >= min(FEWEST_ROUNDS, goal.rounds):
+            walk = _told(rounds, guesses)
+            reached = walk.posterior_errors.max() <= goal.target
+            if (reached and not walk.notes) or (walk.notes and done >= MOST_DOUBTED):
                 break
     executor.say("partitions", 1.0)
     return walk
 
 
-def _told(rounds: Rounds) -> Walk:
-    log_z, without = rounds.replicates
-    shares = rounds.levels.shares(log_z)
-    notes = []
-    if (apart := r_hat(rounds.energies)) > AGREED:
-        notes.append(Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": apart}))
+def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
+    levels, left_out = rounds.levels, 0
+    found = rounds.after(left_out)
+    notes = doubts(found.energies[:, found.visited])
+    if notes and rounds.number >= 2 * FEWEST_ROUNDS:  # chains may have come from far
+        left_out = rounds.number // 2
+        found = rounds.after(left_out)
+        notes = doubts(found.energies[:, found.visited])
+    values, replicates = levels.log_evidence(found.log_z), levels.log_evidence(found.without)
+    if not found.linked:
+        known = [
+            (v, guesses[k] - v) for k, v in zip(levels.numbers, values, strict=True) if k in guesses
+        ]
+        shift = max(known, default=(0.0, 0.0))[1]
+        values, replicates = values + shift, replicates + shift
+    shares = levels.shares(found.log_z)
     return Walk(
-        rounds.levels.numbers,
-        rounds.levels.log_evidence(log_z),
-        rounds.levels.log_evidence(without),
-        anchored=rounds.linked,
+        levels.numbers,
+        values,
+        replicates,
+        anchored=found.linked,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
-        used={int(m): float(s) for m, s in zip(rounds.levels.blocks, shares, strict=True)},
-        details={"chains": CHAINS, "sweeps each": ROUND * len(rounds.rounds)},
-        notes=tuple(notes),
+        used={int(m): float(s) for m, s in zip(levels.blocks, shares, strict=True)},
+        details={"chains": CHAINS, "sweeps each": ROUND * (rounds.number - left_out)},
+        notes=notes,
     )

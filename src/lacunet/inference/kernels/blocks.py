@@ -97,10 +97,55 @@ def clear_block(leaves: Leaves, blocks: Blocks, b: int) -> None:
 
 
 @kernel
+def weigh_row(leaves: Leaves, at: Partition, row: int) -> None:
+    """Weights of a row in all blocks and an empty one: `x` as they are, `less` without itself.
+
+    They have a common factor. `less` means something only for blocks that hold such a row.
+    """
+    number, sizes, x, less = at.used[0] + 1, at.blocks.size, at.x, at.less
+    mean, mean_less, cells = at.blocks.mean, at.blocks.less, leaves.cells
+    for b in range(number):
+        x[b], less[b] = leaves.a + sizes[b], leaves.a + sizes[b] - 1.0
+    first, last = leaves.starts[row], leaves.starts[row + 1]
+    while first < last:
+        stop = min(first + RESCALED, last)
+        top = 0.0
+        for b in range(number):
+            weight, without = x[b], less[b]
+            for n in range(first, stop):
+                weight *= mean[b, cells[n]]
+                without *= mean_less[b, cells[n]]
+            x[b], less[b] = weight, without
+            top = max(top, weight)
+        if top < SMALL:
+            for b in range(number):
+                x[b] *= LARGE
+                less[b] *= LARGE
+        first = stop
+
+
+@kernel
 def fill(leaves: Leaves, at: Partition) -> None:
     """Put every case into the block that it is said to be in."""
     for case in range(at.block.shape[0]):
         put(leaves, at.blocks, leaves.row[case], at.block[case], 1.0)
+
+
+@kernel
+def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) -> None:
+    """Put cases into blocks one by one, each where those before it say; open `most` at most."""
+    for n in range(len(order)):
+        case, used = order[n], at.used[0]
+        weigh_row(leaves, at, leaves.row[case])
+        number = min(used + 1, most)
+        u = rng.random() * at.x[:number].sum()
+        b = 0
+        while b < number - 1 and u >= at.x[b]:
+            u -= at.x[b]
+            b += 1
+        at.block[case] = b
+        at.used[0] = max(used, b + 1)
+        put(leaves, at.blocks, leaves.row[case], b, 1.0)
 
 
 @kernel
@@ -128,34 +173,6 @@ def move_to(leaves: Leaves, at: Partition, case: int, b: int) -> None:
         clear_block(leaves, at.blocks, used + 1)
     if at.blocks.size[own] == 0.0:
         close_block(leaves, at, own)
-
-
-@kernel
-def weigh_row(leaves: Leaves, at: Partition, row: int) -> None:
-    """Weights of a row in all blocks and an empty one: `x` as they are, `less` without itself.
-
-    They have a common factor. `less` means something only for blocks that hold such a row.
-    """
-    number, sizes, x, less = at.used[0] + 1, at.blocks.size, at.x, at.less
-    mean, mean_less, cells = at.blocks.mean, at.blocks.less, leaves.cells
-    for b in range(number):
-        x[b], less[b] = leaves.a + sizes[b], leaves.a + sizes[b] - 1.0
-    first, last = leaves.starts[row], leaves.starts[row + 1]
-    while first < last:
-        stop = min(first + RESCALED, last)
-        top = 0.0
-        for b in range(number):
-            weight, without = x[b], less[b]
-            for n in range(first, stop):
-                weight *= mean[b, cells[n]]
-                without *= mean_less[b, cells[n]]
-            x[b], less[b] = weight, without
-            top = max(top, weight)
-        if top < SMALL:
-            for b in range(number):
-                x[b] *= LARGE
-                less[b] *= LARGE
-        first = stop
 
 
 @kernel

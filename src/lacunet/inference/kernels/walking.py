@@ -7,7 +7,7 @@ from lacunet.inference.kernels.blocks import CASES, SPLITS, Leaves, Levels, Part
 from lacunet.inference.kernels.splitting import log_block, split_or_merge
 from lacunet.jit import kernel
 
-TRIED = 5  # splits or merges tried in each sweep
+TRIED = 2  # splits or merges tried in each sweep: about as much work as the sweep
 
 
 class Notes(NamedTuple):

@@ -123,7 +123,7 @@ MEANINGS = (
         "and these differ.",
     ),
     Meaning(
-        (Kind.CHAINS_DISAGREE,),
+        (Kind.CHAINS_DISAGREE, Kind.CHAINS_STAY),
         "Sampling has not settled",
         "Chains from different starts see different parts of the posterior.",
         serious=True,
