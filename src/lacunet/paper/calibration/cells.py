@@ -69,7 +69,7 @@ class CalibrationDesign:
 
 CALIBRATION = CalibrationDesign(
     posteriors=(
-        PosteriorCell("reference", 10, 6, 300, 0.0, datasets=300, measured=100, slow=20),
+        PosteriorCell("reference", 10, 6, 300, 0.0, datasets=300, measured=100, slow=10),
         PosteriorCell("leaves-4", 4, 6, 300, 0.0, datasets=100, measured=30),
         PosteriorCell("leaves-16", 16, 6, 300, 0.0, datasets=100, measured=30),
         PosteriorCell("leaves-64", 64, 6, 300, 0.0, datasets=40, measured=10),
