@@ -23,9 +23,15 @@ from lacunet.model.network import Model
 ALPHAS = (1.0, 0.5, 0.25)  # uniform, Jeffreys for two states, and sparser: all with the same prior
 GROUPS = (tuple(range(1, 9)), (10, 12, 14, 16), (20, 24, 28, 32), (40, 48, 56, 64))
 OCCUPIED = 16  # classes up to which empty ones are accounted for: it takes a fit for each number
+DISTINCT = 3.0  # nats that empty and equal classes may make there, for more to be tried
 BEHIND = 20.0  # nats below the best: an exponent that is not worth following
 STARTS = 16
-SETTINGS = {"alphas": ALPHAS, "groups": GROUPS, "occupied": OCCUPIED, "starts": STARTS}
+SETTINGS = {
+    "alphas": ALPHAS,
+    "groups": GROUPS,
+    "limits": {"occupied": OCCUPIED, "distinct": DISTINCT, "behind": BEHIND},
+    "starts": STARTS,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +41,7 @@ class Weighed:
     classes: int
     alpha: float
     log_evidence: float  # all labellings
+    overlap: float  # nats that it would have gained if every class counted as distinct and used
     model: Model
 
 
@@ -45,37 +52,36 @@ def weigh(table: Table, *, threads: int | None = None, seed: int = 0) -> list[We
     for group in GROUPS:
         how = {"starts": STARTS, "threads": threads, "seed": seed}
         found += [w for a in alphas for w in _group(table, group, a, how)]
-        alphas = [a for a in alphas if _rises(found, a)]
+        alphas = [a for a in alphas if _may_rise(found, a)]
         if not alphas:
             break
     return found
 
 
-def _rises(found: Sequence[Weighed], alpha: float) -> bool:
-    """Whether more classes may be better still, with this exponent."""
-    own = max((w for w in found if w.alpha == alpha), key=lambda w: w.log_evidence)
+def _may_rise(found: Sequence[Weighed], alpha: float) -> bool:
+    """Whether more classes may be better still, with this exponent, and could be weighed."""
+    own = [w for w in found if w.alpha == alpha]
+    last = max(own, key=lambda w: w.classes)
     best = max(w.log_evidence for w in found)
-    most = max(w.classes for w in found if w.alpha == alpha)
-    return own.classes == most and best - own.log_evidence < BEHIND
+    highest = last.log_evidence == max(w.log_evidence for w in own)
+    known = last.classes < OCCUPIED or last.overlap < DISTINCT
+    return highest and known and best - last.log_evidence < BEHIND
 
 
 def _group(
     table: Table, numbers: Sequence[int], alpha: float, how: Mapping[str, Any]
 ) -> list[Weighed]:
-    occupied = max(numbers) <= OCCUPIED
-    score = "csl-occupied" if occupied else "csl"
-    selection = lacunet.select(table, numbers, alpha=alpha, scores=score, quick=True, **how)
-    values = selection.values(score)
-    return [
-        Weighed(
-            int(c.label),
-            alpha,
-            values[c.label] + (0.0 if occupied else c.log_labellings),
-            c.fit.model,
-        )
-        for c in selection.candidates
-        if np.isfinite(values[c.label])
-    ]
+    score = "csl-occupied" if max(numbers) <= OCCUPIED else "csl"
+    names = list(dict.fromkeys(("csl", score)))
+    selection = lacunet.select(table, numbers, alpha=alpha, scores=names, quick=True, **how)
+    values, plain = selection.values(score), selection.values("csl")
+    found = []
+    for c in selection.candidates:
+        distinct = plain[c.label] + c.log_labellings
+        value = values[c.label] if score != "csl" else distinct
+        if np.isfinite(value):
+            found.append(Weighed(int(c.label), alpha, value, distinct - value, c.fit.model))
+    return found
 
 
 @dataclass(frozen=True)
