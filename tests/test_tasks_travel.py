@@ -26,7 +26,7 @@ from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scoring.evaluation import score_at
 from lacunet.search.candidates import Proposal, evaluate
 from lacunet.search.hole_readings import compare_readings
-from lacunet.search.measuring import measure_each
+from lacunet.search.one_by_one import measure_each
 from lacunet.search.proposals import latent_classes
 from problems import build, make, make_case, problem_for
 

@@ -124,6 +124,10 @@ class Kind(Enum):
         "only {share:.0%} of the chains came to some number of used classes: how likely it is "
         "cannot be told"
     )
+    LEVEL_NOT_MEASURED = (
+        "its level is that of {score}: differences between candidates are measured, the level is "
+        "not"
+    )
     # Of the posterior over candidates
     NOT_CALIBRATED = "this certainty is not calibrated: scores are surer than they should be"
     TOO_LARGE = (

@@ -242,6 +242,10 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(Kind.LEVEL_NOT_MEASURED, detail={"score": "CSL"}),
+        ("its level is that of CSL: differences between candidates are measured, the level is not"),
+    ),
+    (
         Flag(Kind.NOT_CALIBRATED),
         "this certainty is not calibrated: scores are surer than they should be",
     ),

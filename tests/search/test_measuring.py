@@ -13,10 +13,11 @@ from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.partitions.walk import Walk
 from lacunet.flags import Flag, Kind
 from lacunet.model.sampling import sample_codes
 from lacunet.report.documents import selection_document
-from lacunet.search import measuring, screening
+from lacunet.search import all_at_once, measuring, one_by_one, screening
 from lacunet.search.average import posterior
 from lacunet.search.certainty import How
 from lacunet.tabular import chance
@@ -101,6 +102,28 @@ def test_quick_says_so(small):
         lacunet.Settings(quick=True, evidence=True)
 
 
+def test_a_walk_that_measures_differences_only(small):
+    """Values then stand beside the score that is surest, and errors in common are nobody's."""
+    found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
+    rng = np.random.default_rng(1)
+    common, own = rng.normal(size=(16, 1)), 0.1 * rng.normal(size=(16, 2))
+    values = np.array([-7.0, -8.5])
+    walk = Walk((2, 3), values, values + (common + own) / 15, False, Verdict.RELIABLE, {})
+    told = all_at_once.told_by(walk, found)
+    scores = screening.guesses(found)
+    assert told.values("evidence")[2] == pytest.approx(scores[2])
+    assert told.values("evidence")[3] == pytest.approx(scores[2] - 1.5)
+    assert math.isnan(told.values("evidence")[1])
+    assert told.certainty.values[1] == scores[1]
+    factor = told.bayes_factor(2, 3)
+    assert factor.log == pytest.approx(1.5)
+    apart = own[:, 0] - own[:, 1]
+    assert factor.stderr == pytest.approx(apart.std(ddof=1) / math.sqrt(16), rel=1e-9)
+    (level,) = told.candidates[1].scores["evidence"].flags
+    assert level.kind is Kind.LEVEL_NOT_MEASURED
+    assert told.candidates[2].scores["evidence"].flags == ()
+
+
 def test_large_data_are_not_sampled(small, monkeypatch):
     monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
     found = lacunet.select(small, [1, 2, 3], **FEW)
@@ -144,13 +167,13 @@ def test_other_networks_are_measured_one_by_one(small):
 
 
 def test_a_bound_is_no_measurement(small, monkeypatch):
-    whole = measuring.measure
+    whole = one_by_one.measure
 
     def poor(problem, **how):
         found = whole(problem, **how)
         return replace(found, verdict=Verdict.LOWER_BOUND, stderr=0.4)
 
-    monkeypatch.setattr(measuring, "measure", poor)
+    monkeypatch.setattr(one_by_one, "measure", poor)
     found = lacunet.select(small, [1, 2], evidence=True, **FEW)
     assert not found.certainty.reliable
     assert [note.kind for note in found.certainty.notes] == [Kind.BOUNDS_ONLY]

@@ -23,7 +23,6 @@ from lacunet.api.options import SelectOptions, divide, with_options
 from lacunet.api.structure import whole_numbers
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
-from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import Executor, on_threads
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model, Network
@@ -32,7 +31,8 @@ from lacunet.scores import not_defined
 from lacunet.search.average import Label
 from lacunet.search.calibration import best_few
 from lacunet.search.candidates import Proposal, Selection, evaluate
-from lacunet.search.measuring import by_measurements, measure_each, measure_posterior, quick
+from lacunet.search.measuring import measure_posterior, quick
+from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
 from lacunet.settings import DEFAULTS, Settings
 
@@ -178,9 +178,6 @@ def _evaluate(
 
 def _measured(found: Selection, settings: Settings, executor: Executor) -> Selection:
     """Say how sure the choice is: as far as that is asked for, measured."""
-    sampling = settings.evidence or settings.calibrate or not settings.quick
-    if sampling and not all(c.problem.exact for c in found.candidates):
-        prepare_sampling(executor, *(c.fit.model.network for c in found.candidates))
     labels = [c.label for c in found.candidates]
     goal = settings.goal
     if settings.evidence:

@@ -3,10 +3,10 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -80,6 +80,10 @@ class Candidate:
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the fit."""
         return self.fit.flags
+
+    def with_evidence(self, evidence: Evidence) -> Self:
+        """Give it the measured evidence as one more score."""
+        return replace(self, scores={**self.scores, TRUTH.name: evidence})
 
     @property
     def seconds(self) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """How probable each candidate is, and how sure that is itself: the one place that says so."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -10,7 +10,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
-from lacunet.flags import Flag
+from lacunet.flags import Flag, Kind
 from lacunet.search.average import Label, choose, posterior
 
 ERRORS = 2.0  # standard errors that an interval reaches out to, on either side
@@ -126,6 +126,13 @@ class Certainty:
         if label not in labels:
             raise OptionError(f"{label!r} is no candidate. There are {labels}.")
         return labels.index(label)
+
+
+def about(kind: Kind, labels: Sequence[Label]) -> list[Flag]:
+    """Make a flag about some candidates, if there are any."""
+    named = ", ".join(map(str, labels))
+    number = f"{named} states" if all(isinstance(k, int) for k in labels) else named
+    return [Flag(kind, detail={"candidates": number})] if labels else []
 
 
 def _exp(x: float) -> float:

@@ -1,0 +1,111 @@
+"""All numbers of classes measured at once, by a walk over partitions."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.partitions.walk import Walk, WalkGoal
+from lacunet.evidence.partitions.weighted import walk_weighted
+from lacunet.executor import SERIAL, Executor
+from lacunet.flags import Flag, Kind
+from lacunet.scoring.score_input import Evidence
+from lacunet.search.average import Label
+from lacunet.search.candidates import Selection
+from lacunet.search.certainty import Certainty, How
+from lacunet.search.screening import generous_error, guesses
+from lacunet.search.truth import TRUTH
+
+
+def by_walk(
+    selection: Selection, numbers: Sequence[int], *, goal: WalkGoal, executor: Executor = SERIAL
+) -> Selection:
+    """Measure numbers of classes all at once."""
+    known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
+    cheap = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
+    walk = walk_weighted(
+        known[max(numbers)].problem,
+        numbers,
+        fits={k: c.fit.model.theta for k, c in known.items()},
+        guesses={k: cheap[k] for k in known if k in cheap},
+        seed=selection.options.seed,
+        executor=executor,
+        goal=goal,
+    )
+    return told_by(walk, selection)
+
+
+def told_by(walk: Walk, selection: Selection) -> Selection:
+    """Write down what a walk found: in the answer, and as the evidence of each candidate."""
+    labels = [c.label for c in selection.candidates]
+    places = [labels.index(k) for k in walk.numbers]
+    level = _Level.of(walk, selection)
+    covariance = np.zeros((len(labels), len(labels)))
+    covariance[np.ix_(places, places)] = _covariance(level.without(walk.replicates))
+    sure = walk.verdict is not Verdict.LOWER_BOUND
+    values = dict(zip(walk.numbers, walk.values.tolist(), strict=True))
+    terms = {k: level.terms(value) for k, value in values.items()}
+    errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True)) if sure else {}
+    evidence: dict[Label, Evidence] = {
+        k: Evidence(TRUTH.name, terms[k], level.flags(k), errors.get(k)) for k in walk.numbers
+    }
+    found = Certainty(
+        TRUTH.name,
+        guesses(selection) | {k: e.value for k, e in evidence.items()},
+        selection.prior,
+        How.MEASURED,
+        covariance if sure else None,
+        frozenset(walk.numbers),
+        walk.notes,
+    )
+    candidates = tuple(
+        c.with_evidence(evidence[c.label]) if c.label in evidence else c
+        for c in selection.candidates
+    )
+    return replace(selection, candidates=candidates, found=found)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Where values of a walk stand: by themselves, or beside the score that is surest."""
+
+    anchor: int | None  # the number of classes whose score gives the level; None: it is measured
+    place: int  # of the anchor in the walk
+    walked: float  # the anchor's value in the walk
+    guess: float  # its score
+    title: str  # what that score is called
+
+    @classmethod
+    def of(cls, walk: Walk, selection: Selection) -> Self:
+        """A walk that did not come down to one class measures differences only."""
+        score, known = selection.trusted, guesses(selection)
+        each = {c.label: generous_error(c, known[c.label]) for c in selection.candidates}
+        surest = min(walk.numbers, key=lambda k: each[k])
+        place = walk.numbers.index(surest)
+        anchor = None if walk.anchored else surest
+        return cls(anchor, place, float(walk.values[place]), known[surest], score.title)
+
+    def without(self, replicates: FloatArray) -> FloatArray:
+        """Take from values, (R, K), what they have in common, where the level is not measured."""
+        return replicates if self.anchor is None else replicates - replicates[:, [self.place]]
+
+    def terms(self, value: float) -> dict[str, float]:
+        """Write a value of the walk as addends."""
+        if self.anchor is None:
+            return {"log p(D|k)": value}
+        return {f"{self.title} of {self.anchor}": self.guess, "walk": value - self.walked}
+
+    def flags(self, number: int) -> tuple[Flag, ...]:
+        """Say once, of the anchor, that the level is not measured."""
+        level = Flag(Kind.LEVEL_NOT_MEASURED, detail={"score": self.title})
+        return (level,) if number == self.anchor else ()
+
+
+def _covariance(replicates: FloatArray) -> FloatArray:
+    """Covariance of values whose leave-one-out versions are given, (R, K) → (K, K)."""
+    apart = replicates - replicates.mean(axis=0)
+    return np.asarray((len(apart) - 1) / len(apart) * apart.T @ apart)

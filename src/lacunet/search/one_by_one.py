@@ -1,0 +1,62 @@
+"""The evidence of candidates measured one by one, and what follows for all of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from lacunet.evidence.ais import UsedClasses
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.measure import measure
+from lacunet.evidence.prepare_sampling import prepare_sampling
+from lacunet.executor import SERIAL, Executor
+from lacunet.flags import Kind
+from lacunet.model.prior import understand_alpha
+from lacunet.search.average import Label
+from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.certainty import Certainty, How, about
+from lacunet.search.screening import guesses
+from lacunet.search.truth import TRUTH, as_evidence
+
+
+def measure_each(
+    selection: Selection, labels: Sequence[Label], *, goal: Goal, executor: Executor = SERIAL
+) -> Selection:
+    """Measure the evidence of some candidates by itself; each has the whole of the budget."""
+    prepare_sampling(executor, *(c.problem.network for c in selection.candidates))
+    shared = UsedClasses() if _shares(selection) else None
+    done: dict[Label, Candidate] = {}
+    for n, label in enumerate(labels):
+        candidate = next(c for c in selection.candidates if c.label == label)
+        part = executor.part(n / len(labels), (n + 1) / len(labels), candidate.title)
+        seed = selection.options.seed
+        measured = measure(candidate.problem, goal=goal, seed=seed, executor=part, shared=shared)
+        done[label] = replace(candidate, measured=measured).with_evidence(as_evidence(measured))
+    candidates = tuple(done.get(c.label, c) for c in selection.candidates)
+    return replace(selection, candidates=candidates)
+
+
+def _shares(selection: Selection) -> bool:
+    """Whether classes have the same prior in all candidates, so that parts can be shared."""
+    alpha = selection.alpha
+    return not isinstance(alpha, Mapping) and not understand_alpha(alpha)[1]
+
+
+def by_measurements(selection: Selection) -> Selection:
+    """Let the candidates that were measured one by one decide; the others stay at their score."""
+    measured = {c.label: c.measured for c in selection.candidates if c.measured is not None}
+    values = guesses(selection) | {k: m.value for k, m in measured.items()}
+    bounds = [k for k, m in measured.items() if m.verdict is Verdict.LOWER_BOUND]
+    exact = all(k in measured and measured[k].verdict is Verdict.EXACT for k in values)
+    errors = [measured[k].stderr or 0.0 if k in measured else 0.0 for k in values]
+    found = Certainty(
+        TRUTH.name,
+        values,
+        selection.prior,
+        How.EXACT if exact else How.MEASURED,
+        None if bounds else np.diag(np.square(errors)),
+        frozenset(measured),
+        tuple(about(Kind.BOUNDS_ONLY, bounds)),
+    )
+    return replace(selection, found=found)
