@@ -55,7 +55,7 @@ def filled(text: str, folder: Path) -> str:
         if not (folder / file).exists():
             return mark.group(0)
         grid = shown(json.loads((folder / file).read_text(encoding="utf-8")))
-        return f"{first}{grid.markdown()}{last}"
+        return f"{first}\n{grid.markdown()}\n{last}"
 
     return MARKED.sub(put, text)
 
