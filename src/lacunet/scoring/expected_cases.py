@@ -5,6 +5,7 @@ and the parents that they have, are followed from parents to children; everythin
 has the shares that it has in the data.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +14,8 @@ import numpy as np
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+
+MOST_FOLLOWED = 40  # variables in one sum of products
 
 
 class ExpectedCases:
@@ -74,25 +77,32 @@ class ExpectedCases:
                 shares[v] = (seen + 1.0) / (seen + 1.0).sum()
         return shares
 
-    def _joint(self, theta: FloatArray, variables: list[int]) -> FloatArray:
+    def _joint(self, theta: FloatArray, variables: Sequence[int]) -> FloatArray:
         """Their joint distribution, (draws, states of each)."""
         if not variables:
             return np.ones((len(theta), 1))
-        above: set[int] = set()
-        for v in reversed(self._followed):
-            if v in variables or any(v in self._followed[c] for c in above):
-                above.add(v)
-        label = {v: n + 1 for n, v in enumerate(sorted(above))}  # 0: the draws
+        above = self._above(variables)
+        label = {v: n + 1 for n, v in enumerate(above)}  # 0: the draws
         factors: list[Any] = [np.ones(len(theta)), [0]]
-        for v in sorted(above):
+        for v in above:
             if v in self._shares:
                 factors += [self._shares[v], [label[v]]]
-            else:
-                own = theta[:, self._positions(v)]
-                factors += [own, [0, *(label[u] for u in self.problem.layout.families[v])]]
+                continue
+            family = self.problem.layout.families[v]
+            away = tuple(n + 1 for n, u in enumerate(family) if u not in label)
+            own = theta[:, self._positions(v)].mean(axis=away)
+            factors += [own, [0, *(label[u] for u in family if u in label)]]
         kept = [0, *(label[v] for v in variables)]
         joint: FloatArray = np.einsum(*factors, kept, optimize=True)
         return joint
+
+    def _above(self, variables: Sequence[int]) -> list[int]:
+        """Them and their ancestors, nearest first; those too far away have any state as often."""
+        found = list(variables)
+        for v in found:
+            more = [u for u in self._followed[v] if u not in found]
+            found += more[: MOST_FOLLOWED - len(found)] if len(found) < MOST_FOLLOWED else []
+        return found
 
     def _positions(self, i: int) -> IntArray:
         """Where the numbers of a family stand: parents in their order, then the child."""

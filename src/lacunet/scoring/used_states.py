@@ -29,7 +29,8 @@ from lacunet.inference.sizes import prior_of_states, states_told
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.families.categorical import log_rising
 
-MOST_FITS = 32  # of models with fewer states that one score asks for
+MOST_FITS = 32  # of models with fewer states, if all combinations are summed
+MOST_ALONE = 12  # if each variable is taken by itself
 
 States: TypeAlias = tuple[int, ...]  # used states of each variable that may have unused ones
 Cases: TypeAlias = Mapping[int, FloatArray]  # of hidden variables, (configurations of the parents,)
@@ -89,11 +90,14 @@ class UsedStates:
         """Those combinations that are looked at, without the whole."""
         if self.jointly:
             return [sizes for sizes in self.combinations if sizes != self.whole]
-        full = list(self.whole)
-        each = (
-            (*full[:n], m, *full[n + 1 :]) for n, k in enumerate(self.whole) for m in range(1, k)
-        )
-        return list(dict.fromkeys(map(self._sorted, each)))
+        alone = [sizes for n in range(len(self.whole)) for sizes in self._alone(n)]
+        nearest = sorted(dict.fromkeys(alone), key=lambda sizes: -sum(sizes))
+        return nearest[:MOST_ALONE]
+
+    def _alone(self, n: int) -> list[States]:
+        """Fewer used states of one variable."""
+        full = self.whole
+        return [self._sorted((*full[:n], m, *full[n + 1 :])) for m in range(1, full[n])]
 
     def exact(self, sizes: States) -> bool:
         """Whether nothing is left to sum over with so many states."""
@@ -130,9 +134,9 @@ class UsedStates:
             weights = [self.combinations[sizes] for sizes in [*self.fewer, self.whole]]
             return float(np.logaddexp.reduce(parts + np.log(weights)))
         total = whole = float(parts[-1])
-        for n, k in enumerate(self.whole):
-            alone = [self._sorted((*self.whole[:n], m, *self.whole[n + 1 :])) for m in range(1, k)]
-            terms = [parts[self.fewer.index(sizes)] for sizes in alone]
+        found = dict(zip(self.fewer, parts, strict=False))
+        for n in range(len(self.whole)):
+            terms = [found[sizes] for sizes in self._alone(n) if sizes in found]
             total += float(np.logaddexp.reduce([whole, *terms])) - whole
         return total
 

@@ -134,6 +134,12 @@ MEANINGS = (
         "That cannot be, so EM missed a better fit: use more starts, or --schedule thorough.",
     ),
     Meaning(
+        (Kind.MORE_LABELLINGS, Kind.ONE_VARIABLE_AT_A_TIME),
+        "Not every way to label, or to leave unused, what is hidden is counted",
+        "The network has so many of them, or of such a kind, that some are left out or taken one "
+        "by one: the value may be somewhat too low.",
+    ),
+    Meaning(
         (Kind.LOWER_BOUND, Kind.MISSED_MODE, Kind.FEW_CHAINS, Kind.SEEN_ONCE),
         "The measured evidence is a lower bound",
         "Sampling was too short, or too few chains carry it, for its error bar to be believed. "
