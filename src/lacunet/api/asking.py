@@ -39,6 +39,9 @@ def assign(
 ) -> Assignment:
     """Give every row, in the order of the input, the posterior of what it does not show.
 
+    A fitted model is asked at the posterior means of its parameters; with `plug_in`, or if it was
+    not fitted, at the parameters that it has.
+
     Parameters
     ----------
     data
@@ -105,7 +108,9 @@ def query(
 ) -> FloatArray:
     """Give p(variables | evidence): their joint distribution, one axis each in the order given.
 
-    Where the evidence has probability 0 under the model, the answer is NaN.
+    A fitted model is asked at the posterior means of its parameters; with `plug_in`, or if it was
+    not fitted, at the parameters that it has. If the evidence has probability 0 there, the answer is
+    NaN.
 
     Parameters
     ----------

@@ -29,6 +29,8 @@ def simulate(
 ) -> Any:
     """Draw rows from a model, as a Polars dataframe of labels; holes completely at random.
 
+    Of a fitted model, rows are drawn at the posterior means of its parameters, unless `plug_in`.
+
     Parameters
     ----------
     model

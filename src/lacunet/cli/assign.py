@@ -24,7 +24,8 @@ def assign(
     """Give each row its class: the most probable state of what is hidden, and all probabilities.
 
     All columns and the order of the rows are kept; the new columns come last. With --impute, also
-    the most probable value, and the probabilities, of every column that has missing cells.
+    the most probable value, and the probabilities, of every column that has missing cells. A fitted
+    model is asked at the posterior means of its parameters.
     """
     check_table_file(output)
     given = api.as_model(model, parse_hidden(hidden))

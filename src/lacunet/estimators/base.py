@@ -73,7 +73,7 @@ class HiddenStateEstimator(
         -------
         labels : ndarray of shape (n_samples,)
             Numbers of the states, from 0; where several variables are hidden, (n_samples, hidden
-            variables). -1 where a row is impossible under the model.
+            variables). -1 where a row is impossible: only the estimate (`plug_in`) may say so.
         """
         found = [_most_probable(p) for p in self._hidden(self._read(X))]
         return found[0] if len(found) == 1 else np.column_stack(found)
@@ -87,7 +87,7 @@ class HiddenStateEstimator(
         -------
         probabilities : ndarray of shape (n_samples, hidden states)
             One column for each state, as `get_feature_names_out` names them; of several hidden
-            variables one beside the other. NaN where a row is impossible under the model.
+            variables one beside the other. NaN where `predict` gives -1.
         """
         return np.column_stack([_or_nan(p) for p in self._hidden(self._read(X))])
 
@@ -120,14 +120,14 @@ class HiddenStateEstimator(
         return self.fit(X, y, sample_weight).predict(X)
 
     def score_samples(self, X: Any) -> FloatArray:
-        """Give log p(row), in nats: of what the row shows, whatever that is.
+        """Give log p(row | D), in nats: of what the row shows, whatever that is.
 
         **rows
 
         Returns
         -------
         log_likelihood : ndarray of shape (n_samples,)
-            -inf where a row is impossible under the model.
+            -inf where `predict` gives -1.
         """
         return self._log_lik(self._read(X))
 
@@ -205,7 +205,7 @@ class HiddenStateEstimator(
         Returns
         -------
         filled : ndarray of shape (n_samples, n_features)
-            X as an array, its holes filled. A row that is impossible under the model keeps them.
+            X as an array, its holes filled. A row to which `predict` gives -1 keeps them.
         """
         checked, codes = self._read_both(X)
         network = self.model_.network
