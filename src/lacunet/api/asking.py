@@ -109,8 +109,7 @@ def query(
     """Give p(variables | evidence): their joint distribution, one axis each in the order given.
 
     A fitted model is asked at the posterior means of its parameters; with `plug_in`, or if it was
-    not fitted, at the parameters that it has. If the evidence has probability 0 there, the answer is
-    NaN.
+    not fitted, at the parameters that it has. Where the evidence is impossible, the answer is NaN.
 
     Parameters
     ----------
