@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as arrays
 from scipy.special import logsumexp
 
 import lacunet
+from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import Method, measure
@@ -114,6 +115,16 @@ def test_nothing_hidden_is_exact_with_any_weights():
     assert found.value == pytest.approx(bound_near(case.problem, theta))
 
 
+@pytest.mark.slow
+def test_a_rounding_that_is_a_lower_bound_makes_all_one():
+    case = make_case([3] * 6, 3, 60, seed=2, alpha=1.0)
+    heavy = replace(case, counts=case.counts * 1.3)
+    found = measure(heavy.problem, Method.AIS, Goal(target=1e-9, budget=0.01))
+    assert found.verdict is Verdict.LOWER_BOUND
+    assert found.stderr is None
+    assert math.isfinite(found.value)
+
+
 def test_weights_of_almost_nothing():
     """No rounding may have a case in it; the prior is an answer too."""
     case = make_case([2, 2], 2, 2, seed=1, alpha=1.0)
@@ -152,6 +163,15 @@ def test_a_survey_finds_the_classes_of_the_population():
         assert one_class(rows, weights, weights_as="frequency", quick=True) < 0.001
         assert one_class(rows, weights, quick=True) > 0.7
     assert one_class(*sample(0)) > 0.5  # measured
+
+
+def test_the_answer_says_what_weights_were_taken_for():
+    rows, weights = sample(5, people=60)
+    data = pl.DataFrame({**{f"q{i}": rows[:, i] for i in range(5)}, "w": weights})
+    found = lacunet.select(data, [1, 2], weights="w", starts=2, threads=1, quick=True)
+    effective = weights.sum() ** 2 / (weights**2).sum()
+    said = f"effective sample size: {effective:.4g} of 60 rows (design effect {60 / effective:.2f})"
+    assert said in " ".join(str(found).split())
 
 
 @pytest.mark.slow

@@ -122,7 +122,8 @@ def _on_roundings(
         goal = Goal(clock.goal.target, left)
         parts.append(measure(whole, method, goal, seed=seed, executor=part))
     above = [[p.value - bound_near(w, theta)] for p, w in zip(parts, near, strict=True)]
-    mean, covariance = mean_of_roundings(np.array(above), np.array([[p.stderr] for p in parts]))
+    errors = np.array([[p.stderr or 0.0] for p in parts])  # a lower bound has none
+    mean, covariance = mean_of_roundings(np.array(above), errors)
     value, stderr = bound_near(problem, theta) + float(mean[0]), math.sqrt(covariance[0, 0])
     sure = stderr <= RELIABLE_ERROR and all(p.verdict is not Verdict.LOWER_BOUND for p in parts)
     note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": n, "cases": problem.cases})
@@ -131,7 +132,7 @@ def _on_roundings(
         parts[0],
         value=value,
         one_labelling=value - symmetries_of(problem).log_count,
-        stderr=stderr,
+        stderr=stderr if sure else None,
         ess=min((p.ess for p in parts if p.ess is not None), default=None),
         verdict=Verdict.RELIABLE if sure else Verdict.LOWER_BOUND,
         seconds=clock.spent,

@@ -35,7 +35,9 @@ def answer(selection: Selection) -> str:
 
 def limits(selection: Selection) -> list[str]:
     """Say in sentences what limits the certainty of the answer."""
-    sentences = map(str, selection.certainty.notes)
+    survey = selection.table.survey
+    weighed = [] if survey is None else [f"rows have {survey}"]
+    sentences = [*map(str, selection.certainty.notes), *weighed]
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
 
 
