@@ -7,6 +7,7 @@ from lacunet.flags import Flag, Kind
 
 AGREED = 1.1  # R̂ up to which chains agree
 TRAVELLED = 0.5  # part of the chains that must come to every number of blocks
+MATTERS = 0.01  # that is at least so probable
 
 
 def r_hat(energy: FloatArray) -> float:
@@ -36,9 +37,9 @@ def travelled(energy: FloatArray) -> float:
     return float((energy[..., 0] > 0).mean(axis=0).min())
 
 
-def doubts(energy: FloatArray) -> tuple[Flag, ...]:
-    """Say why chains cannot be trusted, if so; of the numbers of blocks that they were to visit."""
-    if (share := travelled(energy)) < TRAVELLED:
+def doubts(energy: FloatArray, shares: FloatArray) -> tuple[Flag, ...]:
+    """Say why chains cannot be trusted, if so; `shares` are posteriors of the numbers of blocks."""
+    if (share := travelled(energy[:, shares >= MATTERS])) < TRAVELLED:
         return (Flag(Kind.CHAINS_STAY, detail={"share": share}),)
     if (apart := r_hat(energy)) > AGREED:
         return (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": apart}),)

@@ -70,6 +70,5 @@ def _empty(leaves: Leaves, number: int) -> Blocks:
         np.zeros(number),
         np.zeros((number, cells)),
         np.zeros((number, variables)),
-        np.tile(mean, (number, 1)),
-        np.zeros((number, cells)),
+        np.tile(mean, (number, 2, 1)),
     )

@@ -38,8 +38,8 @@ class Measured:
     log_z: FloatArray  # (M,) log Z_m
     without: FloatArray  # (R, M) the same without one chain each
     linked: bool  # whether chains have been on both sides of every step, from one block up
-    energies: FloatArray  # (2R, numbers of blocks, 3) by half a chain; see `Notes`
-    visited: slice  # the numbers of blocks that chains were to visit
+    shares: FloatArray  # (M,) posterior of the number of blocks
+    energies: FloatArray  # (2R, M, 3) by half a chain; see `Notes`
 
 
 class Rounds:
@@ -114,19 +114,21 @@ class Rounds:
         """How many rounds have measured."""
         return len(self._rates)
 
-    def after(self, left_out: int) -> "Measured":
+    def after(self, left_out: int) -> Measured:
         """What rounds after the first few have measured."""
         rates = np.sum(self._rates[left_out:], axis=0)
         halves = np.array_split(np.array(self._energies[left_out:]), 2)
         steps = self._steps(rates.sum(axis=0), self.survey.sum(axis=0))
         each = zip(leave_one_out(rates), leave_one_out(self.survey), strict=True)
         without = np.array([self._steps(*one) for one in each])
+        energies = np.concatenate([half.sum(axis=0) for half in halves])
+        log_z = self._log_z(steps)
         return Measured(
-            self._log_z(steps),
+            log_z,
             self._log_z(without),
             bool(np.isfinite(steps).all()),
-            np.concatenate([half.sum(axis=0) for half in halves]),
-            slice(self.first, self.last + 1),
+            self.levels.shares(log_z),
+            energies[:, 1 : self.levels.last + 1],
         )
 
     @property

@@ -118,11 +118,11 @@ def walk_numbers(
 def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
     levels, left_out = rounds.levels, 0
     found = rounds.after(left_out)
-    notes = doubts(found.energies[:, found.visited])
+    notes = doubts(found.energies, found.shares)
     if notes and rounds.number >= 2 * FEWEST_ROUNDS:  # chains may have come from far
         left_out = rounds.number // 2
         found = rounds.after(left_out)
-        notes = doubts(found.energies[:, found.visited])
+        notes = doubts(found.energies, found.shares)
     values, replicates = levels.log_evidence(found.log_z), levels.log_evidence(found.without)
     if not found.linked:
         known = [
@@ -130,14 +130,13 @@ def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
         ]
         shift = max(known, default=(0.0, 0.0))[1]
         values, replicates = values + shift, replicates + shift
-    shares = levels.shares(found.log_z)
     return Walk(
         levels.numbers,
         values,
         replicates,
         anchored=found.linked,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
-        used={int(m): float(s) for m, s in zip(levels.blocks, shares, strict=True)},
+        used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
         details={"chains": CHAINS, "sweeps each": ROUND * (rounds.number - left_out)},
         notes=notes,
     )

@@ -37,8 +37,8 @@ class Blocks(NamedTuple):
     size: FloatArray  # (B,) cases
     N: FloatArray  # (B, S) of them, those that show a cell
     seen: FloatArray  # (B, L) those that show a leaf
-    mean: FloatArray  # (B, S) predictive probability of a cell,
-    less: FloatArray  # and what it would be without a case that shows it
+    # (B, 2, S) predictive probability of a cell, and what it would be without a case that shows it
+    mean: FloatArray
 
 
 class Partition(NamedTuple):
@@ -72,8 +72,8 @@ def put(leaves: Leaves, blocks: Blocks, row: int, b: int, sign: float) -> None:
         scale, scale_less = 1.0 / total, 1.0 / (total - 1.0)
         for s in range(leaves.first[leaf], leaves.first[leaf + 1]):
             hits = leaves.alpha[s] + blocks.N[b, s]
-            blocks.mean[b, s] = hits * scale
-            blocks.less[b, s] = (hits - 1.0) * scale_less
+            blocks.mean[b, 0, s] = hits * scale
+            blocks.mean[b, 1, s] = (hits - 1.0) * scale_less
 
 
 @kernel
@@ -83,7 +83,6 @@ def copy_block(source: Blocks, b: int, target: Blocks, c: int) -> None:
     target.N[c] = source.N[b]
     target.seen[c] = source.seen[b]
     target.mean[c] = source.mean[b]
-    target.less[c] = source.less[b]
 
 
 @kernel
@@ -93,30 +92,38 @@ def clear_block(leaves: Leaves, blocks: Blocks, b: int) -> None:
     blocks.N[b] = 0.0
     blocks.seen[b] = 0.0
     for s in range(leaves.alpha.shape[0]):
-        blocks.mean[b, s] = leaves.alpha[s] / leaves.total[leaves.leaf[s]]
+        blocks.mean[b, 0, s] = leaves.alpha[s] / leaves.total[leaves.leaf[s]]
 
 
 @kernel
-def weigh_row(leaves: Leaves, at: Partition, row: int) -> None:
-    """Weights of a row in all blocks and an empty one: `x` as they are, `less` without itself.
+def weigh_row(leaves: Leaves, at: Partition, case: int) -> None:
+    """Weights of a case in all blocks and an empty one: `x` as they are, `less` without itself.
 
-    They have a common factor. `less` means something only for blocks that hold such a row.
+    They have a common factor. `less` is made for blocks that hold cases of its row from it on.
     """
     number, sizes, x, less = at.used[0] + 1, at.blocks.size, at.x, at.less
-    mean, mean_less, cells = at.blocks.mean, at.blocks.less, leaves.cells
+    mean, cells = at.blocks.mean, leaves.cells
+    row = leaves.row[case]
     for b in range(number):
-        x[b], less[b] = leaves.a + sizes[b], leaves.a + sizes[b] - 1.0
+        x[b], less[b] = leaves.a + sizes[b], 0.0
+    while case < len(at.block) and leaves.row[case] == row:
+        less[at.block[case]] = x[at.block[case]] - 1.0
+        case += 1
     first, last = leaves.starts[row], leaves.starts[row + 1]
     while first < last:
         stop = min(first + RESCALED, last)
         top = 0.0
         for b in range(number):
-            weight, without = x[b], less[b]
+            weight = x[b]
             for n in range(first, stop):
-                weight *= mean[b, cells[n]]
-                without *= mean_less[b, cells[n]]
-            x[b], less[b] = weight, without
+                weight *= mean[b, 0, cells[n]]
+            x[b] = weight
             top = max(top, weight)
+            if less[b] > 0.0:
+                without = less[b]
+                for n in range(first, stop):
+                    without *= mean[b, 1, cells[n]]
+                less[b] = without
         if top < SMALL:
             for b in range(number):
                 x[b] *= LARGE
@@ -136,7 +143,7 @@ def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) ->
     """Put cases into blocks one by one, each where those before it say; open `most` at most."""
     for n in range(len(order)):
         case, used = order[n], at.used[0]
-        weigh_row(leaves, at, leaves.row[case])
+        weigh_row(leaves, at, case)
         number = min(used + 1, most)
         u = rng.random() * at.x[:number].sum()
         b = 0
@@ -187,7 +194,7 @@ def sweep_cases(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray,
     for case in range(len(block)):
         if leaves.row[case] != weighed:
             weighed = leaves.row[case]
-            weigh_row(leaves, at, weighed)
+            weigh_row(leaves, at, case)
         own, used = block[case], at.used[0]
         # Alone, its own block is an empty one without it, as is the one after the last.
         alone = sizes[own] == 1.0

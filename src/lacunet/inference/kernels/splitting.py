@@ -79,18 +79,17 @@ def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
 @kernel
 def odds_of_side(leaves: Leaves, halves: Blocks, row: int, side: int) -> float:
     """Odds of the second half for a case that is in the given one, or in none (−1)."""
-    zero = halves.less if side == 0 else halves.mean
-    one = halves.less if side == 1 else halves.mean
-    below = leaves.a + halves.size[0] - (1.0 if side == 0 else 0.0)
-    above = leaves.a + halves.size[1] - (1.0 if side == 1 else 0.0)
+    mean, cells = halves.mean, leaves.cells
+    out_of_zero, out_of_one = int(side == 0), int(side == 1)
+    below = leaves.a + halves.size[0] - out_of_zero
+    above = leaves.a + halves.size[1] - out_of_one
     odds = 1.0
     first, last = leaves.starts[row], leaves.starts[row + 1]
     while first < last:
         stop = min(first + RESCALED, last)
         for n in range(first, stop):
-            cell = leaves.cells[n]
-            below *= zero[0, cell]
-            above *= one[1, cell]
+            below *= mean[0, out_of_zero, cells[n]]
+            above *= mean[1, out_of_one, cells[n]]
         odds *= above / below
         below, above, first = 1.0, 1.0, stop
     return min(max(odds, 1.0 / LONGEST), LONGEST)
