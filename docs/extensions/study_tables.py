@@ -26,22 +26,33 @@ from lacunet.paper.page import findings_grid
 from lacunet.paper.paper_grids import reality_grid, table1_grid, table2_grid
 from lacunet.tabular import Grid
 
+
+def _cells(rows: list[Any]) -> Grid | None:
+    return overview_grid(rows) if rows else None
+
+
+def _reference(rows: list[Any]) -> Grid | None:
+    row = next((r for r in rows if r["cell"] == "reference"), None)
+    return reliability_grid(row) if row else None
+
+
+def _coverage(rows: list[Any]) -> Grid | None:
+    return coverage_grid(rows) if rows else None
+
+
 MARKED = re.compile(r"(<!-- study: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 # By the name of the table: the file of the study, and how its content is shown.
-TABLES: Mapping[str, tuple[str, Callable[[Any], Grid]]] = {
+TABLES: Mapping[str, tuple[str, Callable[[Any], Grid | None]]] = {
     "table1": ("table1.json", table1_grid),
     "table2": ("table2.json", table2_grid),
     "reality": ("reality_check.json", lambda x: reality_grid(x["comparisons"])),
     "ascents": ("alternatives.json", lambda x: ascents_grid(x["ascents"])),
     "hessians": ("alternatives.json", lambda x: hessians_grid(x["hessians"])),
     "alternatives": ("alternatives.json", lambda x: findings_grid(x["findings"])),
-    "cells": ("calibration.json", lambda x: overview_grid(x["reliability"])),
-    "reference": (
-        "calibration.json",
-        lambda x: reliability_grid(next(r for r in x["reliability"] if r["cell"] == "reference")),
-    ),
-    "coverage": ("calibration.json", lambda x: coverage_grid(x["coverage"])),
+    "cells": ("calibration.json", lambda x: _cells(x["reliability"])),
+    "reference": ("calibration.json", lambda x: _reference(x["reliability"])),
+    "coverage": ("calibration.json", lambda x: _coverage(x["coverage"])),
     "calibration": ("calibration.json", lambda x: findings_grid(x["findings"])),
 }
 
@@ -55,6 +66,8 @@ def filled(text: str, folder: Path) -> str:
         if not (folder / file).exists():
             return mark.group(0)
         grid = shown(json.loads((folder / file).read_text(encoding="utf-8")))
+        if grid is None:
+            return mark.group(0)
         return f"{first}\n{grid.markdown()}\n{last}"
 
     return MARKED.sub(put, text)

@@ -19,9 +19,15 @@ class Cell(Protocol):
     """A point of the design: data sets of one kind."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """What it is called by, and its part of every seed."""
+        ...
+
     @property
-    def datasets(self) -> int: ...  # noqa: D102
+    def datasets(self) -> int:
+        """How many there are to draw."""
+        ...
+
     @property
     def weight(self) -> float:
         """How long a data set takes, roughly."""

@@ -48,12 +48,12 @@ class VerdictCell:
         own, judges = (int(x) for x in rng.integers(2**31, size=2))  # seeds: they share no luck
         truth = best_known(problem, theta, how.goal, judges)
         known = {name: finite(x) for name, x in asdict(truth).items()}
-        between_both = time.thread_time()
+        meanwhile = time.thread_time()
         measured = [
             {"asked": asked.value, **_told(m)}
             for asked, m in _measured(problem, how.goal, own, exact=truth.by == "exact")
         ]
-        cpu = {"truth": between_both - began, "evidence": time.thread_time() - between_both}
+        cpu = {"truth": meanwhile - began, "evidence": time.thread_time() - meanwhile}
         return {**told, "truth": known, "measured": measured, "cpu": cpu}
 
 
