@@ -54,6 +54,7 @@ class Fit(Printable):
     finalists: int  # starts that were run to the end
     reached: int  # how many of them reached the best optimum; none: it was found from a neighbour
     doubt: float  # nats: how far the best maximum is above the next, if only one start reached it
+    others: tuple[Point, ...]  # a few other maxima, the best first; their states as they came
     gradient: float  # largest component of the scaled gradient at the end, in cases
     flags: tuple[Flag, ...]
     seconds: float
@@ -124,6 +125,7 @@ def fit_of(
         finalists=search.finalists,
         reached=search.reached,
         doubt=search.doubt,
+        others=search.others,
         gradient=float(np.abs(objective.gradient(point)).max()),
         flags=(
             *_stand_in(objective, options),

@@ -21,7 +21,7 @@ from lacunet.learn.fit import Fit, fit_of
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.ranks import Rank
 from lacunet.learn.regroup import Places, ways_to_free
-from lacunet.learn.schedules import Schedule, Search, agree, climb_from, rank_for
+from lacunet.learn.schedules import Schedule, Search, agree, climb_from, distinct, rank_for
 from lacunet.learn.splitting import Halver, find_splits
 from lacunet.learn.starts import em
 from lacunet.model.network import Network
@@ -197,7 +197,8 @@ def _taken(objective: Objective, fit: Fit, start: Point, began: float) -> Fit:
     climb, curvature = climb_from(objective, start)
     rank = _rank(fit)
     doubt = max(rank(objective, climb.point) - rank(objective, fit.point), 0.0)
-    search = Search(climb, fit.finalists, 0, curvature, doubt)
+    others = distinct(climb.point, [fit.point, *fit.others])
+    search = Search(climb, fit.finalists, 0, curvature, doubt, others)
     return fit_of(objective, search, fit.options, began - fit.seconds)
 
 

@@ -28,6 +28,7 @@ ROUNDS = 12  # most rounds,
 PATIENCE = 3  # rounds in a row without a better maximum, before the search ends
 LEFT_BEHIND = 20.0  # nats of mass below the best, where EM slows down, to be given up;
 TAIL = 100  # and what so many iterations might bring that pass the paper's test
+KEPT = 3  # maxima besides the best that a search remembers
 SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
 ESCAPES = 20  # saddles to leave before giving up
 TASK = "EM"  # as progress calls it
@@ -63,6 +64,7 @@ class Search:
     reached: int  # how many of them reached the best optimum
     curvature: Curvature | None  # at the end; None where the schedule does not look
     doubt: float = 0.0  # value of the best optimum less that of the next, if reached only once
+    others: tuple[Point, ...] = ()  # other maxima, the best first; no two are the same
 
 
 Searcher = Callable[[Objective, int, int], Search]  # of an objective, a number of starts, a seed
@@ -186,11 +188,22 @@ def finish(objective: Objective, climbs: Sequence[Climb], winner: Climb, rank: R
     climb, curvature = leave_saddles(objective, winner)
     others = [c for c in climbs if c is not winner]
     reached = _reached(others, climb) + 1
+    values = objective.executor.map(partial(_value, objective, rank), others)
     doubt = 0.0
     if others and reached == 1:
-        next_best = max(objective.executor.map(partial(_value, objective, rank), others))
-        doubt = max(rank(objective, climb.point) - next_best, 0.0)
-    return Search(climb, len(others) + 1, reached, curvature, doubt)
+        doubt = max(rank(objective, climb.point) - max(values), 0.0)
+    ranked = sorted(zip(values, others, strict=True), key=lambda v: -v[0])
+    maxima = [c.point for _, c in ranked if c.outcome is Outcome.CONVERGED]
+    return Search(climb, len(others) + 1, reached, curvature, doubt, distinct(climb.point, maxima))
+
+
+def distinct(best: Point, others: Sequence[Point]) -> tuple[Point, ...]:
+    """Give a few maxima besides the best; a relabelling of one has the same g, and is the same."""
+    kept = [best]
+    for point in others:
+        if all(abs(point.g - known.g) > SAME_OPTIMUM for known in kept):
+            kept.append(point)
+    return tuple(kept[1 : 1 + KEPT])
 
 
 def agree(reached: int, finalists: int) -> bool:

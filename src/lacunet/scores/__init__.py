@@ -19,6 +19,7 @@ from lacunet.scores.sequential import SEQUENTIAL
 from lacunet.scores.vb import VB
 from lacunet.scores.wbic import WBIC
 from lacunet.scoring.labellings import with_all_labellings
+from lacunet.scoring.modes import over_modes
 from lacunet.scoring.occupancy import at_softmax_mode, occupied, of_gaussian, variational_weights
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
@@ -40,6 +41,7 @@ SCORES: tuple[Score, ...] = (
     SEQUENTIAL,
     with_all_labellings(VB),
     CSL_OCCUPIED,
+    over_modes(CSL_OCCUPIED, "csl-modes"),
     occupied(VB, variational_weights),
     occupied(CS),
     occupied(LAPLACE),

@@ -52,4 +52,5 @@ class Fitting:
     def input_at(self, fit: Fit, executor: Executor) -> ScoreInput:
         """Give what scores take."""
         d = effective_dimension(fit.problem.network, self.options.seed) if self.rank else None
-        return ScoreInput(fit.problem, fit.model.theta, d, self.options, executor)
+        others = tuple(point.theta for point in fit.others)
+        return ScoreInput(fit.problem, fit.model.theta, d, self.options, executor, others)

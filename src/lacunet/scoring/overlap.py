@@ -5,6 +5,7 @@ all of them counts the same parameters again and again.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -27,15 +28,23 @@ def canonical_order(problem: Problem, mode: Point, coordinates: FreeCoordinates)
     return np.argsort(_places(problem, mode)[coordinates.free])
 
 
-def log_own_labels(problem: Problem, mode: Point, free: IntArray, L: FloatArray) -> float:
+def log_own_labels(
+    problem: Problem,
+    mode: Point,
+    free: IntArray,
+    L: FloatArray,
+    beside: Sequence[FloatArray] = (),
+) -> float:
     """Log of the part of N(mode, A⁻¹), in φ, that no relabelling of what is hidden fits better.
+
+    Nor any labelling of the modes that are `beside` it, given by their exponents.
 
     Estimated by a fixed set of draws: the same for the same model, in whatever order its columns,
     states and classes stand. L is the Cholesky factor of A, with the free positions in canonical
     order.
     """
     symmetries = symmetries_of(problem)
-    if not symmetries.blocks:
+    if not symmetries.blocks:  # without symmetries there are no regions to tell modes apart
         return 0.0
     place = _places(problem, mode)
     rng = np.random.default_rng(0)
@@ -44,8 +53,11 @@ def log_own_labels(problem: Problem, mode: Point, free: IntArray, L: FloatArray)
     phi = np.tile(np.log(mode.theta), (DRAWS, 1))
     phi[:, free] += moves.T
     samples = ExpectedCases(problem, mode.N)(_parameters(problem, phi))
-    regions = Regions(symmetries, [mode.N + problem.alpha], noise)
-    return _log_share(regions.steps_at_home(samples))
+    regions = Regions(symmetries, [mode.N + problem.alpha, *beside], noise)
+    at_home = regions.steps_at_home(samples)
+    if beside:
+        at_home = np.column_stack([at_home, regions.nearest_to_first(samples)])
+    return _log_share(at_home)
 
 
 def _log_share(at_home: BoolArray) -> float:

@@ -89,7 +89,7 @@ class Score:
             return own
         began = time.perf_counter()
         whole = self.fewer.together(problem, parts)
-        return replace(whole, seconds=own.seconds + time.perf_counter() - began)
+        return replace(whole, name=self.name, seconds=own.seconds + time.perf_counter() - began)
 
     def _timed(self, at: ScoreInput) -> Evidence:
         began = time.perf_counter()

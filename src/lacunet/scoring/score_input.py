@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb
 from lacunet.learn.fit import Options
 from lacunet.learn.predictive import softmax_climb
+from lacunet.learn.schedules import distinct
 from lacunet.learn.variational import Variational, at_theta, vary
 from lacunet.model.conjugacy import log_density, log_prior
 from lacunet.scoring.softmax import SoftmaxMode, softmax_mode
@@ -47,6 +48,8 @@ class ScoreInput:
     effective_dimension: int | None = None  # rank of the Jacobian, if it is to count instead of d′
     options: Options = field(default_factory=Options)  # of fits with fewer classes; seeds sampling
     executor: Executor = SERIAL
+    others: tuple[FloatArray, ...] = ()  # other maxima, each (size,)
+    beside: tuple[FloatArray, ...] = ()  # statistics of other modes, of which this is one
     taken: dict[str, Evidence] = field(default_factory=dict, init=False, repr=False)  # by score
 
     @property
@@ -97,7 +100,25 @@ class ScoreInput:
     @cached_property
     def softmax(self) -> SoftmaxMode:
         """That mode, and how sharp it is."""
-        return softmax_mode(self.problem, self.softmax_climb)
+        return softmax_mode(self.problem, self.softmax_climb, self.beside)
+
+    @cached_property
+    def modes(self) -> "tuple[ScoreInput, ...]":
+        """Where scores that sum over modes are taken: uphill in φ from every maximum, each once."""
+        climbs = [softmax_climb(self.problem, x, self.executor) for x in self.others]
+        points = [self.softmax_climb.point]
+        points += distinct(points[0], [climb.point for climb in climbs])
+        if len(points) == 1:
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                theta=point.theta,
+                others=(),
+                beside=tuple(p.N + self.problem.alpha for p in points if p is not point),
+            )
+            for point in points
+        )
 
     @cached_property
     def variational(self) -> Variational:

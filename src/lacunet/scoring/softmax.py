@@ -4,6 +4,7 @@ Two scores are defined at this mode and nowhere else. θ = (E N + α)/Σ holds t
 every prior, and no probability is 0.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,12 +30,12 @@ class SoftmaxMode:
     log_det: float | None  # log |A|; None where A is not positive definite
     log_det_complete: float  # log |A′|, as if the expected counts had been seen
     log_held: float  # log of what is left of the Gaussian if the prior holds its width
-    log_own: float  # log of the part of that in which the states have their own labels
+    log_own: float  # log of the part of that which is nearest to this mode, with its own labels
     flags: tuple[Flag, ...]
 
 
-def softmax_mode(problem: Problem, climb: Climb) -> SoftmaxMode:
-    """Look around where a climb in φ ended."""
+def softmax_mode(problem: Problem, climb: Climb, beside: Sequence[FloatArray] = ()) -> SoftmaxMode:
+    """Look around where a climb in φ ended; `beside` it may be other modes, by their exponents."""
     point = climb.point
     coordinates = free_coordinates(problem.layout, point.theta)
     A = softmax_hessian(problem, point.theta, point.N, coordinates)
@@ -45,7 +46,9 @@ def softmax_mode(problem: Problem, climb: Climb) -> SoftmaxMode:
     flags = factor.flags if factor else (saddle,)
     if climb.outcome is Outcome.MAX_STEPS:
         flags = (Flag(Kind.NOT_CONVERGED, detail={"outcome": climb.outcome}), *flags)
-    log_held, log_own = _labelled(problem, point, coordinates.free[order], A) if factor else (0, 0)
+    log_held, log_own = 0.0, 0.0
+    if factor:
+        log_held, log_own = _labelled(problem, point, coordinates.free[order], A, beside)
     return SoftmaxMode(
         point,
         factor.log_det if factor else None,
@@ -56,8 +59,11 @@ def softmax_mode(problem: Problem, climb: Climb) -> SoftmaxMode:
     )
 
 
-def _labelled(problem: Problem, point: Point, free: IntArray, A: FloatArray) -> tuple[float, float]:
+def _labelled(
+    problem: Problem, point: Point, free: IntArray, A: FloatArray, beside: Sequence[FloatArray]
+) -> tuple[float, float]:
     """Log of what the prior leaves of a Gaussian, and of the part of that with its own labels."""
     log_held, narrowed = held(A, prior_curvature(problem, point.theta, free))
     factor = factorise(np.array(narrowed, order="F"))
-    return log_held, log_own_labels(problem, point, free, factor.L) if factor else 0.0
+    own = log_own_labels(problem, point, free, factor.L, beside) if factor else 0.0
+    return log_held, own
