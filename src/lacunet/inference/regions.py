@@ -73,7 +73,7 @@ class Regions:
     def nearest_to_first(self, samples: FloatArray) -> BoolArray:
         """Which samples, (chains,), fit the first reference best, whatever their labels."""
         fits = [[self._best(x, profiles)[0] for profiles in self.profiles] for x in samples]
-        return np.argmax(fits, axis=1) == 0
+        return np.asarray(np.argmax(fits, axis=1) == 0)
 
     def _profiles(self, x: FloatArray) -> Profiles:
         return [

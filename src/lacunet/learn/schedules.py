@@ -96,7 +96,8 @@ def search_default(objective: Objective, starts: int, seed: int) -> Search:
     rank = rank_for(objective.estimate, Schedule.DEFAULT)
     climbs = climb_from_starts(objective, starts, seed, merged=1, rank=rank)
     _, winner = best_of(objective, climbs, rank)
-    return exchanged(objective, climbs, winner, rank, seed)
+    winner = exchanged(objective, climbs, winner, rank, seed)
+    return finish(objective, climbs, winner, rank)
 
 
 def search_further(objective: Objective, starts: int, seed: int, *, schedule: Schedule) -> Search:
@@ -104,8 +105,8 @@ def search_further(objective: Objective, starts: int, seed: int, *, schedule: Sc
     rank = rank_for(objective.estimate, schedule)
     merged = max(1, starts // MERGED)
     climbs = climb_from_starts(objective, starts, seed, merged=merged, rank=rank)
-    value, winner = best_of(objective, climbs, rank)
-    in_vain = 0
+    winner = exchanged(objective, climbs, best_of(objective, climbs, rank)[1], rank, seed)
+    value, in_vain = rank(objective, winner.point), 0
     for turn in range(ROUNDS):
         walk = partial(wander, objective, winner.point, seed)
         ends = objective.executor.map(walk, range(turn * WALKERS, (turn + 1) * WALKERS))
@@ -117,20 +118,20 @@ def search_further(objective: Objective, starts: int, seed: int, *, schedule: Sc
         objective.executor.say(TASK, 0.5 + 0.3 * (turn + 1) / ROUNDS)
         if in_vain == PATIENCE:
             break
-    return exchanged(objective, climbs, winner, rank, seed)
+    winner = exchanged(objective, climbs, winner, rank, seed)
+    return finish(objective, climbs, winner, rank)
 
 
 def exchanged(
     objective: Objective, climbs: Sequence[Climb], winner: Climb, rank: Rank, seed: int
-) -> Search:
+) -> Climb:
     """Exchange states of the winner, unless most starts agree on it, and climb to the end."""
     if agree(_reached(climbs, winner), len(climbs)):
-        return finish(objective, climbs, winner, rank)
-    objective.executor.say(TASK, 0.8)
+        return winner
     found = exchange(objective, winner.point, rank, seed)
-    if found.made:
-        winner = ascend(objective, em_while_fast(objective, found.point))
-    return finish(objective, climbs, winner, rank)
+    if not found.made:
+        return winner
+    return ascend(objective, em_while_fast(objective, found.point))
 
 
 def climb_from_starts(
