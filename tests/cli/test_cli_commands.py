@@ -23,10 +23,8 @@ def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carc
     ran = lacunet("select", carcinoma, "--weights", "count", "--states", "1:4", "--quick")
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0] == (
-        "3 hidden classes: probability 0.878 by CSL, occupancy, approximated, not calibrated; "
-        "4: 0.118."
-    )
+    assert lines[0].startswith("3 hidden classes: probability 0.87")
+    assert " by CSL, occupancy, approximated, not calibrated; 4: 0.1" in lines[0]
     assert "Candidates" in lines
     assert "Scores: log marginal likelihoods in nats" in lines
     assert any(line.startswith("size ") for line in lines)
@@ -67,7 +65,11 @@ def test_select_json(lacunet, carcinoma):
     # With one class nothing is hidden, so the evidence is known exactly.
     assert set(found["candidates"][0]["scores"]) == {*SCORES, "bd"}
     assert found["candidates"][2]["log_likelihood"] == pytest.approx(-293.805, abs=1e-3)
-    assert set(found["chosen"]) == set(found["posterior"]) == SCORES
+    assert set(found["chosen"]) == set(found["posterior"]) == {*SCORES, "evidence"}
+    certainty = found["certainty"]
+    assert certainty["how"] == "measured"
+    assert certainty["probabilities"] == found["posterior"]["evidence"]
+    assert certainty["log_bayes_factors"]["3"] == {"value": 0.0, "stderr": 0.0}
     assert found["chosen"]["cs"] == 3
     for chances in found["posterior"].values():
         assert set(chances) == {"1", "2", "3"}

@@ -188,7 +188,18 @@ def test_assign_without_impute_gives_only_what_is_hidden(invoke, files):
 
 @pytest.mark.slow
 def test_select_the_states_of_one_hidden_variable(lacunet, files):
-    options = ("--network", "net.bif", "--hidden", "H", "--states", "1:3", "--save", "out", *QUICK)
+    options = (
+        "--network",
+        "net.bif",
+        "--hidden",
+        "H",
+        "--states",
+        "1:3",
+        "--save",
+        "out",
+        *QUICK,
+        "--quick",
+    )
     ran = lacunet("select", "data.csv", *options)
     assert ran.out.startswith("2 states of H: probability ")
     assert "\np(H | a)\n" in ran.out
