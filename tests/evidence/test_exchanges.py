@@ -74,9 +74,9 @@ def test_a_graph_that_tells_them_apart_leaves_their_states():
 APART = np.array([[0] * 7, [0] + [1] * 6, [1, 0, 0, 0, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0]], np.int8)
 
 
-def seen_context():
+def seen_context(states=2):
     """A hidden variable below a seen one, both of them parents of six leaves."""
-    variables = [Variable("o", (0, 1)), Variable("h", (0, 1), hidden=True)]
+    variables = [Variable("o", (0, 1)), Variable("h", tuple(range(states)), hidden=True)]
     variables += [Variable(f"x{i}", (0, 1)) for i in range(6)]
     return Network.build(variables, [(), (0,), *[(0, 1)] * 6])
 
@@ -102,6 +102,17 @@ def test_contexts_whose_labels_nobody_can_tell_are_left_to_the_chains():
     left = told_apart(problem, [Reference(half, half)], (0,))
     assert math.exp(left.log_count) == pytest.approx(2)
     assert [dict(c) for c in left.blocks[0].contexts] == [{0: 0}]
+
+
+def test_contexts_in_which_one_label_stands_out_are_kept():
+    """Chains change the two labels that are alike, but would not find the third by themselves."""
+    network = seen_context(states=3)
+    alpha = dirichlet(network, 1.0)
+    problem = problem_of_codes(APART, np.array([7.0, 5.0, 4.0, 6.0]), network, alpha)
+    leaf = np.array([[[40.0, 1.0], [20.0, 20.0], [20.0, 20.0]]] * 2)
+    x = problem.layout.flat([np.full(2, 20.0), np.full((2, 3), 10.0), *[leaf] * 6])
+    kept = told_apart(problem, [Reference(x, x)], (0,))
+    assert math.exp(kept.log_count) == pytest.approx(36)
 
 
 def test_symmetries_that_are_not_counted_make_a_lower_bound():
