@@ -76,6 +76,8 @@ def starts(candidate: Candidate, chosen: Label | None) -> Starts:
         words = "every one found the same optimum"
     elif reached == 1:
         words = "only one found the best optimum: look further"
+    elif reached == 0:
+        words = "none found it: it came from a neighbouring candidate"
     else:
         words = "several found the best optimum, the others ended lower"
     return Starts(
@@ -84,5 +86,5 @@ def starts(candidate: Candidate, chosen: Label | None) -> Starts:
         tuple(i < reached for i in range(finalists)) if finalists <= DOTS else (),
         f"{reached} of {finalists}",
         words,
-        finalists > 1 and reached == 1,
+        finalists > 1 and not candidate.fit.stable,
     )
