@@ -108,6 +108,7 @@ class Kind(Enum):
     LOWER_BOUND = "lower bound only"
     MISSED_MODE = "particle runs gave about {value:.1f}: annealing missed a mode"
     OUT_OF_TIME = "the time did not suffice for every place with mass: raise the budget"
+    STARTS_DISAGREE = "chains from different starts lead to different places: raise the budget"
     SEEN_ONCE = (
         "{share:.0%} of it lies where only one of several searches went: there may be more that "
         "none found"

@@ -217,6 +217,10 @@ SENTENCES = [
         "the time did not suffice for every place with mass: raise the budget",
     ),
     (
+        Flag(Kind.STARTS_DISAGREE),
+        "chains from different starts lead to different places: raise the budget",
+    ),
+    (
         Flag(Kind.SEEN_ONCE, detail={"share": 0.4}),
         (
             "40% of it lies where only one of several searches went: there may be more that none "

@@ -11,6 +11,7 @@ from lacunet.describe import intervals
 from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.evidence import measure as measuring
 from lacunet.evidence.ais import AnnealingRounds
+from lacunet.evidence.anchored import AnchoredWalk
 from lacunet.evidence.clock import Goal, OutOfTimeError
 from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.legs import Term
@@ -126,6 +127,15 @@ def test_annealing_where_only_one_search_went(monkeypatch):
     assert (found.stderr, found.verdict) == (None, Verdict.LOWER_BOUND)
 
 
+def test_a_walk_whose_starts_disagree(monkeypatch):
+    monkeypatch.setattr(AnchoredWalk, "estimate", LogMean(-520.0, 0.9, 50.0, 0.1, 64))
+    monkeypatch.setattr(AnchoredWalk, "until_done", lambda walk: walk.estimate)
+    found = measure(values_problem(), Method.WALK, SOON)
+    assert found.notes == (Flag(Kind.STARTS_DISAGREE),)
+    assert (found.stderr, found.verdict) == (None, Verdict.LOWER_BOUND)
+    assert found.value != -520.0  # what forward chains alone reach
+
+
 def test_annealing_without_enough_time(monkeypatch):
     monkeypatch.setattr(Term, "explore", out_of_time)
     found = measure(values_problem(), Method.AIS, SOON)
@@ -144,6 +154,7 @@ def test_annealing_that_rests_on_a_few_chains(monkeypatch):
 
 def test_annealing_that_missed_a_mode(monkeypatch):
     monkeypatch.setattr(measuring, "QUICK_STEPS", 1)
+    monkeypatch.setattr(measuring, "walkable", lambda problems: False)
     monkeypatch.setattr(AnnealingRounds, "estimate", LogMean(-600.0, 0.1, 50.0, 0.1, 64))
     monkeypatch.setattr(AnnealingRounds, "sampled", LogMean(-600.0, 0.1, 50.0, 0.1, 64))
     monkeypatch.setattr(AnnealingRounds, "unsure", 0.0)

@@ -57,6 +57,9 @@ class LogMean:
         return replace(self, value=self.value + constant)
 
 
+NOTHING = LogMean(-math.inf, math.inf, 0.0, 1.0, 0)  # no chain ended where it counts
+
+
 def known(value: float) -> LogMean:
     """Give a value without an error."""
     return LogMean(value, 0.0, math.inf, 0.0, 0)
@@ -74,7 +77,7 @@ def log_mean(log_weights: FloatArray) -> LogMean:
     chains = len(log_weights)
     top = float(log_weights.max(initial=-math.inf))
     if not top > -math.inf:
-        return LogMean(-math.inf, math.inf, 0.0, 1.0, chains)
+        return replace(NOTHING, chains=chains)
     w = np.exp(log_weights - top)
     mean = float(w.mean())
     value = top + math.log(mean)

@@ -7,13 +7,16 @@ from enum import StrEnum
 
 import numpy as np
 
-from lacunet.errors import LacunetError
+from lacunet.arrays import FloatArray
+from lacunet.errors import LacunetError, OptionError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
-from lacunet.evidence.clock import Clock, Goal, Means
-from lacunet.evidence.estimate import RELIABLE_ERROR, LogMean, Verdict, combined
+from lacunet.evidence.anchored import AnchoredWalk, walk_cost
+from lacunet.evidence.clock import Clock, Goal, Means, OutOfTimeError
+from lacunet.evidence.estimate import NOTHING, RELIABLE_ERROR, LogMean, Verdict, combined
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.particle_run import SWEEPS
+from lacunet.evidence.partitions.cases import walkable
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.evidence.used_classes import fewer_classes
@@ -34,7 +37,10 @@ TOUCHED_PER_SECOND = 5e8  # numbers that a particle touches, case by case, in a 
 SWEEP_GAIN = 8.0  # how much faster a sweep over distinct components is
 MOST_RENEWALS = 50  # of particles in one run, as far as seen
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take
+SHORT_PART = 1 / 30  # the same, where a walk may do
+WALKED_PER_SECOND = 2e8  # numbers that a walk over partitions touches in a second, about
 FITS = 3  # independent fits whose places annealing may start from
+STARTS = 8  # the same, of a walk
 EACH_RUN = 4  # samples taken from each particle run
 SEEDS_APART = 1_000_003  # so that their starts have nothing in common
 LEAST_PART = 0.1  # of the budget that is always left for roundings of weights
@@ -48,6 +54,7 @@ class Method(StrEnum):
     EXACT = "exact"
     AIS = "ais"
     SMC = "smc"
+    WALK = "walk"
 
 
 @dataclass(frozen=True)
@@ -159,6 +166,8 @@ class _Measuring:
                 return self._smc()
             case Method.AIS:
                 return self._ais()
+            case Method.WALK:
+                return self._walk()
             case Method.AUTO:
                 return self._auto()
 
@@ -184,18 +193,28 @@ class _Measuring:
         return self._of_annealing(rounds)
 
     def _auto(self) -> Measurement:
-        """Exact if it is short work; else particles; else annealing, where that is cheaper."""
+        """Exact if it is short work; else particles; else a walk, or annealing."""
         try:
             return self._exact(largest=QUICK_STEPS)
         except LacunetError:
             pass
-        particles = self._first_particles()
-        if particles is None:
-            return self._ais()
-        clock = self.means.clock
-        if particles.estimate.stderr <= clock.goal.target or not clock.allows():
+        walk = walkable([self.problem]) and self._walk_is_short()
+        particles = self._first_particles(SHORT_PART if walk else FIRST_PART)
+        if walk and particles is not None and not particles.wide:
+            particles.until_done()
+        if particles is not None and self._enough(particles):
             return self._of_particles(particles)
-        return self._by_both(particles)
+        if walk:
+            walked = self._walk()
+            if walked.verdict is Verdict.RELIABLE or not self.means.clock.allows():
+                return walked
+            particles = particles or self._first_particles()
+        return self._ais() if particles is None else self._by_both(particles)
+
+    def _enough(self, particles: ParticleRounds) -> bool:
+        clock, e = self.means.clock, particles.estimate
+        good = e.stderr <= clock.goal.target and e.verdict is Verdict.RELIABLE
+        return good or not clock.allows()
 
     def _by_both(self, particles: ParticleRounds) -> Measurement:
         """Go on with the cheaper of the two, and hold them against each other."""
@@ -226,8 +245,37 @@ class _Measuring:
             return replace(a, verdict=Verdict.LOWER_BOUND, stderr=None, notes=(*a.notes, note))
         return a
 
-    def _first_particles(self) -> ParticleRounds | None:
-        """Run the first particles, unless they would eat the whole budget."""
+    def _walk_is_short(self) -> bool:
+        likely = walk_cost(self.problem, STARTS)
+        return likely < FIRST_PART * self.means.clock.goal.budget * WALKED_PER_SECOND
+
+    def _walk(self) -> Measurement:
+        if not walkable([self.problem]):
+            raise OptionError(
+                "a walk over partitions needs a latent class model of categories whose prior does "
+                "not tell the classes apart. Use --method auto."
+            )
+        self._say("walk over partitions")
+        fits = self._fits(self.problem, STARTS)
+        try:
+            walk = AnchoredWalk(self.problem, fits, self.seed, self.means)
+            walk.until_done()
+        except OutOfTimeError:
+            found = self._samples(self.problem, fits)
+            return self._judged(self._told(0.0, Method.WALK, {"starts": len(fits)}), NOTHING, found)
+        return self._of_walk(walk)
+
+    def _of_walk(self, walk: AnchoredWalk) -> Measurement:
+        ran = {"samples": len(walk.walk.kept), "starts": walk.starts, "steps": walk.steps}
+        told = replace(self._told(0.0, Method.WALK, ran), used=walk.shares)
+        found = self._judged(told, walk.estimate)
+        if found.verdict is Verdict.RELIABLE:
+            return found
+        bound = replace(walk.estimate, value=walk.bound)  # forward chains alone: surely too low
+        return self._judged(told, bound, against=(Flag(Kind.STARTS_DISAGREE),))
+
+    def _first_particles(self, part: float = FIRST_PART) -> ParticleRounds | None:
+        """Run the first particles, unless they would take more than a part of the budget."""
         self._say("particles")
         if self.problem.cases > MOST_CASES:
             return None
@@ -235,7 +283,7 @@ class _Measuring:
         sweep, cases = touched(self.problem)
         renewals = min(self.problem.network.dimension / 4, MOST_RENEWALS) + math.log2(cases + 1)
         likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep / SWEEP_GAIN + cases)
-        if likely > FIRST_PART * self.means.clock.goal.budget * TOUCHED_PER_SECOND:
+        if likely > part * self.means.clock.goal.budget * TOUCHED_PER_SECOND:
             return None
         rounds = ParticleRounds(self.problem, self.seed, self.means)
         return rounds if rounds.runs else None
@@ -249,22 +297,28 @@ class _Measuring:
         return AnnealingRounds(self.problem, [*fits, *found], self.seed, self.means, self.shared)
 
     def _by_fits(self, problem: Problem) -> list[Found]:
-        """Samples at the parameters that EM finds, from starts of its own each time."""
-        executor, found = self.means.executor.silent(), list[Found]()
-        for n in range(FITS):
+        return self._samples(problem, self._fits(problem, FITS))
+
+    def _fits(self, problem: Problem, number: int) -> list[FloatArray]:
+        """Parameters that EM finds, from starts of its own each time."""
+        executor, found = self.means.executor.silent(), list[FloatArray]()
+        for n in range(number):
             if found and not self.means.clock.allows():
                 break
-            seed = self.seed + n * SEEDS_APART
-            theta = learn(problem, Options(seed=seed), executor=executor)
-            N = at_parameters(problem, theta.model.theta, (self.seed, n))
-            found.append(Found(N, -1 - n))
+            options = Options(seed=self.seed + n * SEEDS_APART)
+            found.append(learn(problem, options, executor=executor).model.theta)
         return found
+
+    def _samples(self, problem: Problem, fits: Sequence[FloatArray]) -> list[Found]:
+        """A sample at each."""
+        each = enumerate(fits)
+        return [Found(at_parameters(problem, x, (self.seed, n)), -1 - n) for n, x in each]
 
     def _of_particles(self, rounds: ParticleRounds) -> Measurement:
         ran = {"runs": len(rounds.runs), "particles each": rounds.particles}
         told = replace(self._told(0.0, Method.SMC, ran), used=rounds.shares)
         note = () if rounds.runs else (Flag(Kind.OUT_OF_TIME),)
-        return self._judged(told, rounds.estimate, note, rounds.found(1))
+        return self._judged(told, rounds.estimate, rounds.found(1), note)
 
     def _of_annealing(self, rounds: AnnealingRounds) -> Measurement:
         ran = {"chains": rounds.chains, "steps at most": rounds.steps}
@@ -278,14 +332,14 @@ class _Measuring:
         elif rounds.estimate.verdict is not rounds.sampled.verdict:
             note = (Flag(Kind.SEEN_ONCE, detail={"share": rounds.unseen}),)
         note += flags_of(symmetries_of(self.problem))
-        return self._judged(told, rounds.estimate, note, rounds.found)
+        return self._judged(told, rounds.estimate, rounds.found, note)
 
     def _judged(
         self,
         told: Measurement,
         e: LogMean,
-        against: tuple[Flag, ...] = (),
         found: Sequence[Found] = (),
+        against: tuple[Flag, ...] = (),
     ) -> Measurement:
         """Put a value and its verdict: a lower bound where something speaks against it."""
         value = e.value

@@ -77,7 +77,7 @@ class ParticleRounds:
     @property
     def shares(self) -> dict[int, float]:
         """Posterior of the number of used classes; empty where that has no meaning."""
-        if not exchangeable(self.problem):
+        if not (self.runs and exchangeable(self.problem)):
             return {}
         weights = np.exp(self._logs - self._logs.max())
         weights /= weights.sum() * self.particles

@@ -1,0 +1,211 @@
+"""Latent classes: how often a walk is at one place, and how much mass that place has.
+
+A walk over partitions visits numbers of used classes, and modes, in proportion to their mass. So
+the evidence is the mass of one of them over the share of samples that are there. The mass of
+partitions into m classes, m being the most frequent number, is measured by a bridge: chains in both
+directions between a reference and the walk's own samples. Samples that the reference does not lead
+to are divided out with the rest, so that one mode is enough.
+
+Errors come from leaving out one start of the walk (with its chains and samples), or one forward
+chain: where starts lead to different places, the bar shows it.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.evidence.annealing import GROUP, Annealing, expected
+from lacunet.evidence.bridge import jackknife, log_bridge
+from lacunet.evidence.clock import Means, OutOfTimeError
+from lacunet.evidence.estimate import LogMean, Verdict, log_mean
+from lacunet.evidence.modes import Found, ranked, widened
+from lacunet.evidence.partitions.posterior import PosteriorWalk, Snapshot
+from lacunet.evidence.path import Path
+from lacunet.evidence.used_classes import AllUsed
+from lacunet.inference.classes import with_classes
+from lacunet.inference.problem import Problem
+from lacunet.inference.regions import Regions
+from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.symmetry import symmetries_of
+from lacunet.scoring.occupancy import log_factors
+
+CHAINS = 2  # of the walk, for each start
+BURNED = 100  # sweeps that are forgotten
+APART = 5  # sweeps from one sample to the next
+SAMPLES = 8  # of each chain, in the first round
+STEPS, GROUPS = 64, 4  # of forward chains, in the first round
+WIDE = 1.5  # nats: where forward chains differ by more, longer ones help better than more of them
+STREAM = 13  # of random numbers
+
+
+def walk_cost(problem: Problem, starts: int) -> float:
+    """Numbers that the first round of the walk touches."""
+    shown = float((problem.codes >= 0).sum(axis=1) @ problem.counts)
+    classes = problem.layout.cards[problem.network.hidden[0]]
+    return starts * CHAINS * (BURNED + SAMPLES * APART) * shown * classes
+
+
+class AnchoredWalk:
+    """Rounds of the walk, and of chains between its samples and the reference."""
+
+    def __init__(
+        self, problem: Problem, fits: Sequence[FloatArray], seed: int, means: Means
+    ) -> None:
+        """Start at fits that have nothing in common but the data."""
+        self.problem, self.seed, self.means = problem, (seed, STREAM), means
+        self.starts = len(fits)
+        self.walk = PosteriorWalk(problem, fits, CHAINS * len(fits), seed)
+        self.seconds = {"walk": 0.0, "chains": 0.0}
+        self.walk.go_on(BURNED, means, keep=False)
+        self._walk_on(SAMPLES)
+        self.m = int(np.argmax(self.walk.shares()))
+        self.fewer = with_classes(problem, self.m)
+        self.symmetries = symmetries_of(self.fewer)
+        self.constant = float(log_factors(problem)[self.m - 1]) + self.symmetries.log_count
+        self.steps, self.groups, self.sent = STEPS, 0, 0
+        self.up: FloatArray = np.empty(0)
+        self.down: FloatArray = np.empty(0)
+        self.start_of: IntArray = np.empty(0, dtype=np.int64)  # of each chain down
+        if not self.fewer.exact:
+            self._set_anchor()
+            self._send_up(GROUPS)
+            self._send_down()
+
+    @property
+    def _there(self) -> list[Snapshot]:
+        return [s for s in self.walk.kept if s.used == self.m]
+
+    def _walk_on(self, samples: int) -> None:
+        began = time.perf_counter()
+        for _ in range(samples):
+            self.walk.go_on(APART, self.means)
+        self.seconds["walk"] = time.perf_counter() - began
+
+    def _set_anchor(self) -> None:
+        """Put the reference at the heaviest mode that chains with m classes were in."""
+        allowed = AllUsed.of(self.fewer)
+        latest = {s.chain: Found(s.N, s.chain) for s in self._there}
+        best = ranked(self.fewer, list(latest.values()), allowed, self.seed, self.means)[0]
+        reference = widened(self.fewer, best.N, allowed, self.seed, self.means)
+        self.annealing = Annealing(Path(self.fewer, reference), allowed)
+        self.regions = Regions(self.symmetries, [reference.exponents])
+
+    def _send_up(self, groups: int) -> None:
+        """Run more chains from the reference."""
+        began = time.perf_counter()
+        more = range(self.groups, self.groups + groups)
+        ended = self.annealing.forwards(self.steps, more, self.seed, self.means)
+        home = self.regions.at_home(0, ended.ends)
+        self.up = np.concatenate([self.up, np.where(home, ended.log_weights, -np.inf)])
+        self.groups = more.stop
+        self.seconds["chains"] = time.perf_counter() - began
+
+    def _send_down(self) -> None:
+        """Run chains from the samples that are new."""
+        there = self._there
+        chosen = there[self.sent :]
+        if not chosen:
+            return
+        draws = Draws(self.fewer, np.random.default_rng([*self.seed, self.sent]))
+        drawn = expected(self.annealing.path, np.stack([s.N for s in chosen]), draws)
+        starts = [self.regions.bring_home(x).apply(s.N) for x, s in zip(drawn, chosen, strict=True)]
+        seed = (*self.seed, self.sent)
+        new = self.annealing.backwards(np.stack(starts), self.steps, seed, self.means)
+        from_start = np.array([s.chain % self.starts for s in chosen])
+        known = self.start_of if len(self.down) else self.start_of[:0]
+        self.start_of = np.concatenate([known, from_start])
+        self.down = np.concatenate([self.down, new])
+        self.sent = len(there)
+
+    def _value(self, up: FloatArray, down: FloatArray, shares: FloatArray) -> float:
+        share = float(shares[self.m])
+        if share == 0.0:
+            return math.nan
+        if self.fewer.exact:  # one class
+            return self.fewer.log_seen + self.constant - math.log(share)
+        return log_bridge(up, down) + self.constant - math.log(share) if len(down) else math.nan
+
+    def _errors(self) -> tuple[float, float]:
+        """Standard errors that come from the walk, and from forward chains."""
+        shares, parts = self.walk.shares(), range(GROUP * GROUPS)
+        without = [
+            self._value(self.up, self.down[self.start_of != n], self.walk.shares(n, self.starts))
+            for n in range(self.starts)
+        ]
+        groups = np.arange(len(self.up)) % (GROUP * GROUPS)
+        fewer = [self._value(self.up[groups != n], self.down, shares) for n in parts]
+        # A place that no sample was at may still have as much as one would have told.
+        walked = math.hypot(jackknife(np.array(without)), 1.0 / len(self.walk.kept))
+        return walked, jackknife(np.array(fewer))
+
+    @property
+    def estimate(self) -> LogMean:
+        """The evidence, all labellings."""
+        value = self._value(self.up, self.down, self.walk.shares())
+        stderr = math.hypot(*self._errors())
+        if self.fewer.exact:
+            return LogMean(value, stderr, float(self.starts * CHAINS), 0.0, len(self.walk.kept))
+        mass = log_bridge(self.up, self.down)
+        both = [expit(self.up - mass), expit(mass - self.down)]  # what counts, of either direction
+        size = min(float(w.sum() ** 2 / (w**2).sum()) for w in both)
+        share = max(float(w.max() / w.sum()) for w in both)
+        return LogMean(value, stderr, size, share, len(self.down))
+
+    @property
+    def bound(self) -> float:
+        """What forward chains alone reach: a bound from below."""
+        reached = self.fewer.log_seen if self.fewer.exact else log_mean(self.up).value
+        return reached + self.constant
+
+    @property
+    def shares(self) -> dict[int, float]:
+        """Posterior of the number of used classes."""
+        return {m: float(s) for m, s in enumerate(self.walk.shares()) if s > 0}
+
+    def until_done(self) -> LogMean:
+        """Improve what the error is due to, until the goal is reached or the time is up."""
+        clock = self.means.clock
+        try:
+            while self._wanting() and clock.allows(2 * sum(self.seconds.values())):
+                self._improve()
+        except OutOfTimeError:
+            pass
+        return self.estimate
+
+    def _wanting(self) -> bool:
+        estimate = self.estimate
+        far = estimate.stderr > self.means.clock.goal.target
+        return far or estimate.verdict is not Verdict.RELIABLE
+
+    def _improve(self) -> None:
+        walked, forwards = self._errors()
+        if forwards > walked and self._wide:
+            before = self.steps, self.up, self.down, self.start_of, self.groups, self.sent
+            try:
+                self._send_longer()
+            except OutOfTimeError:
+                self.steps, self.up, self.down, self.start_of, self.groups, self.sent = before
+                raise
+        elif walked > forwards or not math.isfinite(walked):
+            self._walk_on(len(self.walk.kept) // len(self.walk.chains))
+            self._send_down()
+        else:
+            self._send_up(self.groups)
+
+    @property
+    def _wide(self) -> bool:
+        """Whether forward chains are so far apart that longer ones help better than more."""
+        home = self.up[self.up > -np.inf]
+        return len(home) < 2 or float(home.std(ddof=1)) > WIDE
+
+    def _send_longer(self) -> None:
+        """Begin again with twice the steps: an average of chains that differ much means little."""
+        groups, self.steps = self.groups, 2 * self.steps
+        self.groups, self.sent = 0, 0
+        self.up, self.down = np.empty(0), np.empty(0)
+        self._send_up(groups)
+        self._send_down()

@@ -1,0 +1,87 @@
+"""Samples of the posterior of one latent class model: chains over partitions, as long as needed.
+
+The weights are those of the model itself: a partition into m blocks stands for k!/(k − m)! ways to
+label them. Splits and merges leave modes that no Gibbs sweep leaves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.evidence.clock import Means
+from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights
+from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk_on
+from lacunet.inference.classes import with_classes
+from lacunet.inference.kernels.blocks import Leaves, Levels
+from lacunet.inference.problem import Problem
+from lacunet.model.latent_class import classes_of
+
+STREAM = 11  # of random numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """One sample."""
+
+    used: int  # m, classes with a case
+    N: FloatArray  # hidden counts in the layout of the model that has m classes
+    chain: int  # which of the independent chains
+
+
+class PosteriorWalk:
+    """Chains from several fits, and the samples that they left."""
+
+    def __init__(
+        self, problem: Problem, fits: Sequence[FloatArray], chains: int, seed: int
+    ) -> None:
+        """Start chains at fits, in turn; each draws its own partition there."""
+        self.problem, self.leaves = problem, leaves_of(problem)
+        self.most = min(classes_of(problem.network).number, len(self.leaves.row))
+        weights = [log_class_weights(problem, self.leaves, theta) for theta in fits]
+        self.chains: list[Chain] = []
+        for n in range(chains):
+            rng = np.random.default_rng([seed, STREAM, n])
+            blocks = draw_blocks(weights[n % len(fits)][self.leaves.row], rng)
+            self.chains.append(start_chain(self.leaves, blocks, self.most, rng))
+        self.kept: list[Snapshot] = []
+
+    @property
+    def _levels(self) -> Levels:
+        rise = np.maximum(self.most - np.arange(self.most + 2.0), 0.0)
+        return Levels(rise, np.ones(len(rise)))
+
+    def go_on(self, sweeps: int, means: Means, *, keep: bool = True) -> None:
+        """Walk on with every chain, and keep a sample of each at the end."""
+        means.clock.check()
+        walked = means.executor.map(partial(walk_on, Stretch(self._levels, sweeps)), self.chains)
+        self.chains = [chain for chain, _ in walked]
+        if keep:
+            self.kept += [self._seen(n, chain) for n, chain in enumerate(self.chains)]
+
+    def _seen(self, number: int, chain: Chain) -> Snapshot:
+        used = int(chain.at.used[0])
+        return Snapshot(used, counts_of(self.problem, self.leaves, chain), number)
+
+    def shares(self, without: int = -1, starts: int = 1) -> FloatArray:
+        """How often each number of classes was in use, (k + 1,), maybe without one start's."""
+        used = [s.used for s in self.kept if s.chain % starts != without]
+        return np.bincount(used, minlength=self.most + 1) / max(1, len(used))
+
+
+def counts_of(problem: Problem, leaves: Leaves, chain: Chain) -> FloatArray:
+    """Hidden counts of a partition, blocks in its order, in the layout with as many classes."""
+    used, block = int(chain.at.used[0]), chain.at.block
+    fewer = with_classes(problem, used)
+    classes = classes_of(fewer.network)
+    shown = np.diff(leaves.starts)[leaves.row]
+    ends = np.cumsum(shown)
+    places = np.repeat(leaves.starts[leaves.row] - ends + shown, shown) + np.arange(ends[-1])
+    cells = np.zeros((used, len(leaves.alpha)))
+    np.add.at(cells, (np.repeat(block, shown), leaves.cells[places]), 1.0)
+    tables: dict[int, FloatArray] = {classes.root: np.bincount(block, minlength=used).astype(float)}
+    for n, leaf in enumerate(classes.leaves):
+        tables[leaf] = cells[:, leaves.first[n] : leaves.first[n + 1]]
+    return fewer.layout.flat([tables[i] for i in range(len(tables))])
