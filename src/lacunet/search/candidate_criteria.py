@@ -61,10 +61,12 @@ class Criteria(Printable):
         first, words = first_column(self.selection)
         of = [f" of {name}" if len(hidden) > 1 else "" for name in hidden]
         notes = ["* the lowest of each. They count d parameters, whatever --dimension says."]
-        if (estimate := self.candidates[0].candidate.fit.estimate) is not Estimate.ML:
+        estimates = dict.fromkeys(c.candidate.fit.estimate for c in self.candidates)
+        if Estimate.ML not in estimates:
+            taken = " or ".join(estimate.words for estimate in estimates)
             notes.append(
-                f"log L is taken at the {estimate.words} parameters; other programs take its "
-                "maximum: --estimate ml."
+                f"log L is taken at the {taken} parameters; other programs take its maximum: "
+                "--estimate ml."
             )
         apart = [text for o in of for text in (f"entropy R²{o}", f"error{o}")]
         header = (first, "d", "log L", *FORMULAS, *apart)

@@ -18,9 +18,8 @@ def walkable(problems: Sequence[Problem]) -> bool:
     rows whole numbers, and some row must show something.
     """
     first = problems[0]
-    whole = bool((first.counts == np.round(first.counts)).all())
     return (
-        whole
+        first.whole
         and first.layout.tabular
         and bool((first.codes >= 0).any())
         and all(exchangeable(problem) for problem in problems)

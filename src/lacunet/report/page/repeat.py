@@ -34,7 +34,7 @@ def facts(selection: Selection) -> list[tuple[str, str]]:
     return [
         ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
         ("Candidates", listed([c.title for c in selection.candidates], 20)),
-        ("Parameters", PARAMETERS[selection.candidates[0].fit.estimate.value]),
+        ("Parameters", _parameters(selection)),
         ("Prior of the parameters", _alpha(selection)),
         ("Prior of the candidates", _prior(selection)),
         ("Search", f"{starts}, schedule {options.schedule.value}, seed {options.seed}"),
@@ -42,6 +42,12 @@ def facts(selection: Selection) -> list[tuple[str, str]]:
         ("Program", f"Lacunet {version()}"),
         ("With", ", ".join([f"Python {platform.python_version()}", *packages])),
     ]
+
+
+def _parameters(selection: Selection) -> str:
+    """What was estimated; a prior that depends on the number of states may have a MAP or not."""
+    estimates = dict.fromkeys(c.fit.estimate for c in selection.candidates)
+    return "; ".join(PARAMETERS[estimate.value] for estimate in estimates)
 
 
 def _alpha(selection: Selection) -> str:
