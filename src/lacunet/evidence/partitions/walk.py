@@ -44,8 +44,9 @@ class Walk:
     numbers: tuple[int, ...]  # (K,)
     values: FloatArray  # (K,) log p(D|k)
     replicates: FloatArray  # (R, K) the same without one chain each: every error comes from these
-    anchored: bool  # whether values are absolute; else the best is as guessed, and only their
-    # differences mean anything
+    # Whether values are absolute; else the best is as guessed. Even so their differences are known
+    # better: the way down to one block is walked in the survey only.
+    anchored: bool
     verdict: Verdict
     used: dict[int, float]  # posterior of the number of used classes, all k being as likely
     details: dict[str, int] = field(default_factory=dict)  # what was run
