@@ -20,7 +20,7 @@ from lacunet.paper.design import PAPER, Task
 from lacunet.paper.experiments import Experimenter
 
 # leaves, classes, standard error in nats, seconds
-WANTED = ((16, 4, 0.1, 10.0), (64, 16, 0.5, 120.0))
+WANTED = ((16, 4, 0.05, 2.0), (64, 16, 0.3, 30.0), (64, 32, 0.5, 120.0))
 ROWS = 400
 CHAINS = 16
 SWEEPS_AT_LEAST = 0.5  # of the rate of E steps
@@ -78,9 +78,9 @@ def _measured(leaves: int, classes: int, error: float, seconds: float) -> Line:
         f"evidence: n = {leaves}, {classes} classes, N = {ROWS}, by {found.method}",
         f"{found.seconds:.1f} s",
         "",
-        f"± {found.stderr:.2g} nats, {found.verdict}",
-        f"± {error:g} in {seconds:g} s, absolute",
-        found.seconds <= seconds and found.stderr <= error,
+        f"{found.error} nats, {found.verdict}".strip(),
+        f"± {error:g} in {seconds:g} s, or a lower bound that says so",
+        found.seconds <= 1.2 * seconds and (found.stderr is None or found.stderr <= error),
         {
             "seconds": found.seconds,
             "value": found.value,

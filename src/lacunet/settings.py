@@ -130,7 +130,8 @@ class Settings:
     method: str = _option(
         Method.AUTO,
         "exact: sum over all completions; smc: particles that take in case after case; ais: "
-        "annealing from modes; auto: the cheapest that does.",
+        "annealing from modes; walk: chains over partitions of the cases, of latent classes; auto: "
+        "the cheapest that does.",
     )
     target: float = _option(
         Goal.target,
