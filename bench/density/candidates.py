@@ -20,7 +20,8 @@ from lacunet.data import Table
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.model.network import Model
 
-ALPHAS = (1.0, 0.5, 0.25)  # uniform, Jeffreys for two states, and sparser: all with the same prior
+UNIFORM = 1.0
+ALPHAS = (UNIFORM, 0.5, 0.25)  # the uniform prior, Jeffreys for two states, and a sparser one
 GROUPS = (tuple(range(1, 9)), (10, 12, 14, 16), (20, 24, 28, 32), (40, 48, 56, 64))
 OCCUPIED = 16  # classes up to which empty ones are accounted for: it takes a fit for each number
 DISTINCT = 3.0  # nats that empty and equal classes may make there, for more to be tried
@@ -65,7 +66,8 @@ def _may_rise(found: Sequence[Weighed], alpha: float) -> bool:
     best = max(w.log_evidence for w in found)
     highest = last.log_evidence == max(w.log_evidence for w in own)
     known = last.classes < OCCUPIED or last.overlap < DISTINCT
-    return highest and known and best - last.log_evidence < BEHIND
+    close = alpha == UNIFORM or best - last.log_evidence < BEHIND
+    return highest and known and close
 
 
 def _group(
@@ -89,6 +91,7 @@ class HeldOut:
     """Log p(test rows) in several ways, in nats."""
 
     average: float  # of all models, each by its probability
+    uniform: float  # of those with the uniform prior, in the same way
     chosen: float  # of the most probable one
     plug_in: float  # of its estimate
     classes: int  # of the most probable one
@@ -97,14 +100,19 @@ class HeldOut:
 
 def held_out(weighed: Sequence[Weighed], rows: CodeArray) -> HeldOut:
     """Ask the models about rows."""
-    each = np.stack([row_log_lik(w.model.predictive, rows) for w in weighed])
-    log_evidence = np.array([w.log_evidence for w in weighed])
-    log_weights = log_evidence - logsumexp(log_evidence)
-    best = weighed[int(log_evidence.argmax())]
+    best = max(weighed, key=lambda w: w.log_evidence)
     return HeldOut(
-        average=float(logsumexp(each + log_weights[:, None], axis=0).sum()),
-        chosen=float(each[log_evidence.argmax()].sum()),
+        average=_averaged(weighed, rows),
+        uniform=_averaged([w for w in weighed if w.alpha == UNIFORM], rows),
+        chosen=_averaged([best], rows),
         plug_in=float(row_log_lik(best.model, rows).sum()),
         classes=best.classes,
         alpha=best.alpha,
     )
+
+
+def _averaged(weighed: Sequence[Weighed], rows: CodeArray) -> float:
+    each = np.stack([row_log_lik(w.model.predictive, rows) for w in weighed])
+    log_evidence = np.array([w.log_evidence for w in weighed])
+    log_weights = log_evidence - logsumexp(log_evidence)
+    return float(logsumexp(each + log_weights[:, None], axis=0).sum())

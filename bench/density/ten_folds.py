@@ -40,11 +40,12 @@ def _line(folder: Path, one: DataSet, quick: bool) -> Line:
     for row in fold_by_fold(LEDGER, one.name, folds, most=QUICK if quick else None):
         rows.append(row)
         print(f"  {one.name}, fold {row['fold']}: {row['average']:.1f}", file=sys.stderr)
-    mean = {way: float(np.mean([r[way] for r in rows])) for way in ("average", "chosen", "plug_in")}
+    ways = ("average", "uniform", "chosen", "plug_in")
+    mean = {way: float(np.mean([r[way] for r in rows])) for way in ways}
     best = mean["average"]
     return Line(
         "q",
-        f"{title} (chosen alone {mean['chosen']:.1f}, its estimate {mean['plug_in']:.1f})",
+        f"{title} (α = 1: {mean['uniform']:.1f}, chosen, plugged in: {mean['plug_in']:.1f})",
         f"{best:.1f}",
         f"{one.published:.1f}",
         f"{best - one.published:+.1f} nats",
