@@ -293,7 +293,10 @@ def test_two_methods_agree_on_a_network_with_two_hidden_variables():
     problem = make(network, 60, missing=0.1, seed=8, alpha=1.0).problem
     a = measure(problem, Method.AIS, Goal(0.1, 20.0))
     p = measure(problem, Method.SMC, Goal(0.1, 20.0))
-    assert abs(a.value - p.value) < 4 * math.hypot(a.stderr, p.stderr)
+    assert p.verdict is Verdict.RELIABLE
+    assert a.value - p.value < 4 * math.hypot(a.stderr or 0.1, p.stderr)
+    if a.verdict is Verdict.RELIABLE:  # else it knows that something is missing
+        assert a.value - p.value > -4 * math.hypot(a.stderr, p.stderr)
 
 
 def test_rows_without_any_value_change_nothing():
