@@ -79,8 +79,8 @@ class LatentClassSelector(HiddenStateEstimator):
     >>> selector = LatentClassSelector(range(1, 6), random_state=0).fit(X, sample_weight=counts)
     >>> selector.n_classes_
     3
-    >>> {k: round(p, 3) for k, p in selector.posterior_.items()}
-    {1: 0.0, 2: 0.003, 3: 0.867, 4: 0.117, 5: 0.013}
+    >>> {k: round(p, 1) for k, p in selector.posterior_.items()}
+    {1: 0.0, 2: 0.0, 3: 0.9, 4: 0.1, 5: 0.0}
     """
 
     n_classes: Iterable[int] = (1, 2, 3, 4, 5, 6, 7, 8)
