@@ -161,7 +161,7 @@ class AnnealingRounds:
                 if not self.means.clock.allows(leg.cost()):
                     break
                 leg.improve(self.means)
-                self.terms[m].settle()
+                self.terms[m].changed()
         except OutOfTimeError:
             pass
         return self.estimate

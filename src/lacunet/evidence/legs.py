@@ -94,7 +94,7 @@ class Leg:
         placed = [self.alone.bring_home(x) for x in expected(path, N, draws)]
         starts = np.stack([place.apply(n) for place, n in zip(placed, N, strict=True)])
         back = self.annealing.backwards(starts, self.steps, stream, means)
-        there = log_mean(np.where(self.home, self.log_weights, -np.inf))
+        there = log_mean(self.log_weights)  # wherever they ended: backward chains leave home, too
         spread = max(self._spread, LEAST_SPREAD)
         return np.asarray(back - there.value <= spread**2 / 2 + ERRORS * spread)
 
@@ -116,7 +116,7 @@ class Term:
         self.unexplained = ranked(problem, found[:PLACES], allowed, seed, means)
         self.searches = len({each.search for each in found[:PLACES]})
         self.bound = self.unexplained[0].bound
-        self._homes: list[BoolArray] = []
+        self._homes: list[BoolArray] | None = None  # of each leg's chains; None: to be found out
 
     @property
     def explored(self) -> bool:
@@ -158,17 +158,19 @@ class Term:
             rest = [each for each, yes in both if not yes]
         self.legs.append(leg)
         self.unexplained = rest
-        self.settle()
+        self.changed()
 
-    def settle(self) -> None:
-        """See again which chains are at home, now that there are other regions or other chains."""
-        references: list[Reference] = [leg.annealing.path.reference for leg in self.legs]
-        regions = Regions(self.symmetries, [r.exponents for r in references])
-        self._homes = [regions.at_home(n, leg.ends) for n, leg in enumerate(self.legs)]
+    def changed(self) -> None:
+        """Forget which chains are at home: there are other regions, or other chains."""
+        self._homes = None
 
     @property
     def parts(self) -> list[tuple[Leg, LogMean]]:
         """Every region's mass."""
+        if self._homes is None:  # once, however many places were looked at since
+            references: list[Reference] = [leg.annealing.path.reference for leg in self.legs]
+            regions = Regions(self.symmetries, [r.exponents for r in references])
+            self._homes = [regions.at_home(n, leg.ends) for n, leg in enumerate(self.legs)]
         return [(leg, leg.mass(home)) for leg, home in zip(self.legs, self._homes, strict=True)]
 
     @property
