@@ -64,7 +64,7 @@ def test_tables_fit_the_terminal(tmp_path, columns):
     assert max(map(width, lines)) <= columns
     assert "…" not in "".join(lines)
     text = " ".join(" ".join(lines).split())
-    assert text.startswith("3 hidden classes: probability 0.991 by CSL, occupancy, approximated")
+    assert text.startswith("3 hidden classes: probability 0.988 by CSL, occupancy, approximated")
     headers = [line.split() for line in lines if line.startswith("states ")]
     assert " ".join(headers[0]) == "states d log p(D|θ) p(k) log BF starts seconds"
     scores = ["Laplace", "CSL", "VB", "CS", "MLED", "Draper", "BIC/MDL", "CSL", "occ."]
