@@ -150,6 +150,8 @@ class AnchoredWalk:
         if self.fewer.exact:
             return LogMean(value, stderr, float(self.starts * CHAINS), 0.0, len(self.walk.kept))
         mass = log_bridge(self.up, self.down)
+        if not math.isfinite(mass):  # no forward chain ended at home
+            return LogMean(value, math.inf, 0.0, 1.0, len(self.down))
         both = [expit(self.up - mass), expit(mass - self.down)]  # what counts, of either direction
         size = min(float(w.sum() ** 2 / (w**2).sum()) for w in both)
         share = max(float(w.max() / w.sum()) for w in both)
@@ -190,11 +192,16 @@ class AnchoredWalk:
             except OutOfTimeError:
                 self.steps, self.up, self.down, self.start_of, self.groups, self.sent = before
                 raise
-        elif walked > forwards or not math.isfinite(walked):
+        elif walked > forwards or not math.isfinite(walked) and not self._nobody_home:
             self._walk_on(len(self.walk.kept) // len(self.walk.chains))
             self._send_down()
         else:
             self._send_up(self.groups)
+
+    @property
+    def _nobody_home(self) -> bool:
+        """Whether no forward chain ended in its own region: there is no mass to speak of yet."""
+        return not (self.up > -np.inf).any()
 
     @property
     def _wide(self) -> bool:

@@ -113,8 +113,9 @@ class Term:
         self.problem, self.allowed, self.seed = problem, allowed, seed
         self.symmetries = symmetries_of(problem)
         self.legs: list[Leg] = []
-        self.unexplained = ranked(problem, found[:PLACES], allowed, seed, means)
-        self.searches = len({each.search for each in found[:PLACES]})
+        self.places = ranked(problem, found[:PLACES], allowed, seed, means)
+        self.unexplained = self.places
+        self.searches = len({each.search for each in self.places})
         self.bound = self.unexplained[0].bound
         self._homes: list[BoolArray] | None = None  # of each leg's chains; None: to be found out
 
@@ -171,6 +172,10 @@ class Term:
             references: list[Reference] = [leg.annealing.path.reference for leg in self.legs]
             regions = Regions(self.symmetries, [r.exponents for r in references])
             self._homes = [regions.at_home(n, leg.ends) for n, leg in enumerate(self.legs)]
+            # A search counts for the region in which it ended, whoever explained it first.
+            ended = np.stack([self.problem.prior + each.N for each in self.places])
+            for each, n in zip(self.places, regions.nearest(ended), strict=True):
+                self.legs[n].searches.add(each.search)
         return [(leg, leg.mass(home)) for leg, home in zip(self.legs, self._homes, strict=True)]
 
     @property

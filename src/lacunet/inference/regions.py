@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from lacunet.arrays import BoolArray, FloatArray
+from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.contexts import Context
 from lacunet.inference.symmetry import Block, Symmetries
 from lacunet.model.relabelling import Chain, Relabelling
@@ -70,10 +70,10 @@ class Regions:
         """
         return np.array([[step.trivial for step in self.bring_home(x).steps] for x in samples])
 
-    def nearest_to_first(self, samples: FloatArray) -> BoolArray:
-        """Which samples, (chains,), fit the first reference best, whatever their labels."""
+    def nearest(self, samples: FloatArray) -> IntArray:
+        """The reference, (chains,), that each sample fits best, whatever its labels."""
         fits = [[self._best(x, profiles)[0] for profiles in self.profiles] for x in samples]
-        return np.asarray(np.argmax(fits, axis=1) == 0)
+        return np.asarray(np.argmax(fits, axis=1))
 
     def _profiles(self, x: FloatArray) -> Profiles:
         return [

@@ -56,7 +56,7 @@ def log_own_labels(
     regions = Regions(symmetries, [mode.N + problem.alpha, *beside], noise)
     at_home = regions.steps_at_home(samples)
     if beside:
-        at_home = np.column_stack([at_home, regions.nearest_to_first(samples)])
+        at_home = np.column_stack([at_home, regions.nearest(samples) == 0])
     return _log_share(at_home)
 
 
