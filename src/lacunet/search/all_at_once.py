@@ -17,7 +17,7 @@ from lacunet.scoring.score_input import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty, How
-from lacunet.search.screening import generous_error, guesses
+from lacunet.search.screening import generous_error, guesses, known_exactly
 from lacunet.search.truth import TRUTH
 
 
@@ -59,7 +59,7 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
         selection.prior,
         How.MEASURED,
         covariance if sure else None,
-        frozenset(walk.numbers),
+        frozenset(walk.numbers) | (known_exactly(selection) if level.anchor is None else set()),
         walk.notes,
     )
     candidates = tuple(

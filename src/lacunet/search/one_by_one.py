@@ -16,7 +16,7 @@ from lacunet.model.prior import understand_alpha
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty, How, about
-from lacunet.search.screening import guesses
+from lacunet.search.screening import guesses, known_exactly
 from lacunet.search.truth import TRUTH, as_evidence
 
 
@@ -56,7 +56,7 @@ def by_measurements(selection: Selection) -> Selection:
         selection.prior,
         How.EXACT if exact else How.MEASURED,
         None if bounds else np.diag(np.square(errors)),
-        frozenset(measured),
+        frozenset(measured) | known_exactly(selection),
         tuple(about(Kind.BOUNDS_ONLY, bounds)),
     )
     return replace(selection, found=found)

@@ -27,6 +27,11 @@ def guesses(selection: Selection) -> dict[Label, float]:
     }
 
 
+def known_exactly(selection: Selection) -> frozenset[Label]:
+    """The candidates under which nothing is hidden: their scores need no measuring."""
+    return frozenset(c.label for c in selection.candidates if c.problem.exact)
+
+
 def generous_error(candidate: Candidate, guess: float) -> float:
     """Nats by which a guess may be too low; infinite where nothing tells."""
     bound = candidate.scores.get(VB.name)
