@@ -4,18 +4,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test quick quick-lower quick-upper recorded check lint types layers format docs links bench clean
+.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded check lint types layers format docs links bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
 
-# Everything: about seven minutes.
-test: $(VENV)/.dev
-	$(BIN)/python -m pytest src/lacunet tests
-
-# While you work, within a minute: no slow tests, few random examples; the lower layers
-# beside all the rest.
+# Everything: the lower layers beside all the rest.
 LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/search
+HALF := $(LOWER) tests/evidence  # of the time that everything takes, about
+
+test: $(VENV)/.dev
+	$(MAKE) --no-print-directory -j2 test-lower test-upper
+
+test-lower:
+	$(BIN)/python -m pytest $(HALF)
+
+test-upper:
+	$(BIN)/python -m pytest src/lacunet tests $(HALF:%=--ignore=%)
+
+# While you work, within a minute: no slow tests, few random examples.
 QUICK := -q -m "not slow" --hypothesis-profile=quick
 
 quick: $(VENV)/.dev

@@ -181,7 +181,10 @@ def test_reading_options_belong_to_reading(carcinoma):
         ({"scores": "bd"}, "bd is exact, so defined only where nothing is hidden"),
         ({"scores": "best"}, "'best' is not a score"),
         ({"estimate": "mode"}, "estimate 'mode' is not known. Choose from map, ml"),
-        ({"schedule": "fast"}, "schedule 'fast' is not known. Choose from default, thorough, highest, paper"),
+        (
+            {"schedule": "fast"},
+            "schedule 'fast' is not known. Choose from default, thorough, highest, paper",
+        ),
         ({"dimension": "full"}, "dimension 'full' is not known. Choose from parameters, rank"),
         ({"alpha": 0.0}, "alpha 0 is not allowed"),
         ({"alpha": float("nan")}, "alpha nan is not allowed"),

@@ -38,7 +38,10 @@ WITH_OPTIONS = {
         ({"seed": -1}, "seed -1 is not allowed: give a whole number from 0 up."),
         ({"threads": 0}, "0 threads: there must be at least 1."),
         ({"dimension": "both"}, "dimension 'both' is not known. Choose from parameters, rank."),
-        ({"method": "guess"}, "method 'guess' is not known. Choose from auto, exact, ais, smc, walk."),
+        (
+            {"method": "guess"},
+            "method 'guess' is not known. Choose from auto, exact, ais, smc, walk.",
+        ),
         ({"target": 0}, "a target of 0 nats: it must be above 0."),
         ({"target": float("nan")}, "a target of nan nats: it must be above 0."),
         ({"budget": -1}, "a budget of -1 seconds: it must be above 0."),

@@ -192,7 +192,7 @@ class AnchoredWalk:
             except OutOfTimeError:
                 self.steps, self.up, self.down, self.start_of, self.groups, self.sent = before
                 raise
-        elif walked > forwards or not math.isfinite(walked) and not self._nobody_home:
+        elif walked > forwards or (not math.isfinite(walked) and not self._nobody_home):
             self._walk_on(len(self.walk.kept) // len(self.walk.chains))
             self._send_down()
         else:
