@@ -168,6 +168,8 @@ class Term:
     @property
     def parts(self) -> list[tuple[Leg, LogMean]]:
         """Every region's mass."""
+        if not self.legs:
+            return []
         if self._homes is None:  # once, however many places were looked at since
             references: list[Reference] = [leg.annealing.path.reference for leg in self.legs]
             regions = Regions(self.symmetries, [r.exponents for r in references])

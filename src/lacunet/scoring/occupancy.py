@@ -120,6 +120,7 @@ class Occupied:
             "log p(all states used)": log_all_used(problem, weights),
         }
         terms |= {name: x for name, x in self.less(at).items() if x < 0.0}
+        terms = terms if one.terms else {}  # where the score knows nothing, nothing is known
         # A bound of all that the model says has fewer used states in it, which are added later.
         flags = tuple(flag for flag in one.flags if flag.kind is not Kind.BELOW_BOUND)
         counts = hidden_counts(problem, weights).N + problem.seen
