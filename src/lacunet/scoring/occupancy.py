@@ -120,7 +120,6 @@ class Occupied:
             "log p(all states used)": log_all_used(problem, weights),
         }
         terms |= {name: x for name, x in self.less(at).items() if x < 0.0}
-        terms = terms if one.terms else {}  # where the score knows nothing, nothing is known
         # A bound of all that the model says has fewer used states in it, which are added later.
         flags = tuple(flag for flag in one.flags if flag.kind is not Kind.BELOW_BOUND)
         counts = hidden_counts(problem, weights).N + problem.seen
@@ -136,7 +135,8 @@ class Occupied:
         """Sum over the numbers of used states, given log E_m where there was a fit."""
         used = UsedStates(problem)
         if not used.own:  # nothing has states that might be unused
-            return parts[-1]
+            own = parts[-1]
+            return own if np.isfinite(own.value) else replace(own, terms={})
         sizes, fitted = [*used.fewer, used.whole], iter(parts)
         each = [
             self._closed(with_sizes(problem, dict(used.of_variables(s))))
