@@ -7,10 +7,11 @@ import pytest
 from scipy.special import logsumexp
 
 from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.jackknife import jackknife_error, leave_one_out
 from lacunet.evidence.partitions.agreement import doubts, r_hat
 from lacunet.evidence.partitions.cases import leaves_of, walkable
 from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
-from lacunet.evidence.partitions.flows import jackknife_error, leave_one_out, log_ratios
+from lacunet.evidence.partitions.flows import log_ratios
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.executor import on_threads

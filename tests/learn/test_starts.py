@@ -10,9 +10,10 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.learn import agglomerate, schedules
 from lacunet.learn.agglomerate import Rows, agglomerated, count_families, merged, take_rows
 from lacunet.learn.ascent import Outcome, ascend, em_while_fast
+from lacunet.learn.diagnose import EMPTY, state_sizes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
-from lacunet.learn.ranks import HEAVIEST, HIGHEST, is_better, states_in_use
+from lacunet.learn.ranks import HEAVIEST, HIGHEST, is_better
 from lacunet.learn.schedules import Schedule, climb_from_starts, rank_for
 from lacunet.learn.wander import wander
 from lacunet.model.conjugacy import log_marginal as log_bd
@@ -40,6 +41,13 @@ TREE = build(
     "RGH",
 )
 HOLES = build("a>b b>c a>c", {"a": 2, "b": 3, "c": 2})  # nothing hidden but scattered cells
+
+
+def states_in_use(objective, point):
+    """Count the states of hidden variables that hold some cases."""
+    problem = objective.problem
+    sizes = (state_sizes(problem.layout, point.N, h) for h in problem.network.hidden)
+    return sum(int((cases >= EMPTY).sum()) for cases in sizes)
 
 
 def uneven_prior(network, rng):

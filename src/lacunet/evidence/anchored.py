@@ -19,10 +19,12 @@ from scipy.special import expit
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.evidence.annealing import GROUP, Annealing, expected
-from lacunet.evidence.bridge import jackknife, log_bridge
+from lacunet.evidence.bridge import log_bridge
 from lacunet.evidence.clock import Means, OutOfTimeError
 from lacunet.evidence.estimate import LogMean, Verdict, log_mean
+from lacunet.evidence.jackknife import at_most
 from lacunet.evidence.modes import Found, ranked, widened
+from lacunet.evidence.partitions.cases import shown_cells
 from lacunet.evidence.partitions.posterior import PosteriorWalk, Snapshot
 from lacunet.evidence.path import Path
 from lacunet.evidence.used_classes import AllUsed
@@ -44,9 +46,8 @@ STREAM = 13  # of random numbers
 
 def walk_cost(problem: Problem, starts: int) -> float:
     """Numbers that the first round of the walk touches."""
-    shown = float((problem.codes >= 0).sum(axis=1) @ problem.counts)
     classes = problem.layout.cards[problem.network.hidden[0]]
-    return starts * CHAINS * (BURNED + SAMPLES * APART) * shown * classes
+    return starts * CHAINS * (BURNED + SAMPLES * APART) * shown_cells(problem) * classes
 
 
 class AnchoredWalk:
@@ -139,8 +140,8 @@ class AnchoredWalk:
         groups = np.arange(len(self.up)) % (GROUP * GROUPS)
         fewer = [self._value(self.up[groups != n], self.down, shares) for n in parts]
         # A place that no sample was at may still have as much as one would have told.
-        walked = math.hypot(jackknife(np.array(without)), 1.0 / len(self.walk.kept))
-        return walked, jackknife(np.array(fewer))
+        walked = math.hypot(at_most(np.array(without)), 1.0 / len(self.walk.kept))
+        return walked, at_most(np.array(fewer))
 
     @property
     def estimate(self) -> LogMean:

@@ -17,6 +17,7 @@ from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.path import Path
 from lacunet.inference.sampling.draws import Draws
 from lacunet.model import conjugacy
+from lacunet.model.layout import Layout
 
 GROUP = 16  # chains that move together: enough to share the price of a call
 
@@ -101,7 +102,11 @@ def moved(path: Path, b: float, N: FloatArray, allowed: Allowed, draws: Draws) -
 
 def expected(path: Path, N: FloatArray, draws: Draws) -> FloatArray:
     """Parameters drawn given counts, times the cases of their configurations, (chains, size)."""
-    layout, hyper = path.problem.layout, path.exponents(1.0, N)
+    return drawn_cases(path.exponents(1.0, N), path.problem.layout, draws)
+
+
+def drawn_cases(hyper: FloatArray, layout: Layout, draws: Draws) -> FloatArray:
+    """The same given hyperparameters, (chains, size)."""
     theta = conjugacy.parameters(draws.natural(hyper), layout)
     cases = [conjugacy.cases(own, layout) for own in hyper]
     drawn = zip(theta, cases, strict=True)

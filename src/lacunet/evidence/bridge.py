@@ -15,7 +15,6 @@ import numpy as np
 from scipy.special import expit
 
 from lacunet.arrays import FloatArray
-from lacunet.evidence.estimate import SURELY
 
 HALVINGS = 60  # of the interval in which the mass lies
 MARGIN = 50.0  # nats by which it is wider than all weights
@@ -39,15 +38,3 @@ def log_bridge(up: FloatArray, down: FloatArray) -> float:
         else:
             high = middle
     return (low + high) / 2
-
-
-def jackknife(replicates: FloatArray) -> float:
-    """Standard error of a value, from those without one of the independent parts each.
-
-    Few parts that happen to agree must not look sure, so it is an upper limit.
-    """
-    n = len(replicates)
-    if n < 2 or not np.isfinite(replicates).all():
-        return math.inf
-    error = math.sqrt((n - 1) * float(np.mean((replicates - replicates.mean()) ** 2)))
-    return error * (1.0 + SURELY / math.sqrt(2 * (n - 1)))

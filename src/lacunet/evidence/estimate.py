@@ -131,7 +131,7 @@ def log_sum(parts: Sequence[LogMean]) -> LogMean:
     """Add independent estimates: Σ exp(value), with the errors that follow."""
     top = max((p.value for p in parts), default=-math.inf)
     if not top > -math.inf:
-        return LogMean(-math.inf, math.inf, 0.0, 1.0, sum(p.chains for p in parts))
+        return replace(NOTHING, chains=sum(p.chains for p in parts))
     used = [p for p in parts if p.value > -math.inf]
     weights = [math.exp(p.value - top) for p in used]
     total = math.fsum(weights)

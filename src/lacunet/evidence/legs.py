@@ -9,6 +9,8 @@ that only one search found (Good & Turing) is as much as there may be in others 
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from lacunet.evidence.annealing import Allowed, Annealing, expected
 from lacunet.evidence.clock import Means
 from lacunet.evidence.estimate import LogMean, log_mean, log_sum
 from lacunet.evidence.modes import Found, ranked, widened
-from lacunet.evidence.path import Path, Reference
+from lacunet.evidence.path import Path
 from lacunet.evidence.told_apart import told_apart
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
@@ -39,7 +41,7 @@ class Leg:
     def __init__(self, annealing: Annealing, symmetries: Symmetries, seed: Sequence[int]) -> None:
         self.annealing, self.symmetries, self.seed = annealing, symmetries, seed
         self.alone = Regions(symmetries, [annealing.path.reference.exponents])
-        self.searches = set[int]()  # those that ended where this one explains
+        self.explained = set[int]()  # searches that ended where this one leads
         self._restart(STEPS)
 
     def _restart(self, steps: int) -> None:
@@ -116,8 +118,8 @@ class Term:
         self.places = ranked(problem, found[:PLACES], allowed, seed, means)
         self.unexplained = self.places
         self.searches = len({each.search for each in self.places})
+        self._cut: Cut | None = None  # to be found out
         self.bound = self.unexplained[0].bound
-        self._homes: list[BoolArray] | None = None  # of each leg's chains; None: to be found out
 
     @property
     def explored(self) -> bool:
@@ -136,7 +138,8 @@ class Term:
         if self.searches < 2:
             return 1.0
         whole = self.estimate.value
-        once = [part.value for leg, part in self.parts if len(leg.searches) < 2]
+        found = zip(self.parts, self.cut.found_by, strict=True)
+        once = [part.value for (_, part), by in found if len(by) < 2]
         missed = len(self._open) / self.searches
         return min(1.0, missed + float(np.exp(np.array(once) - whole).sum()))
 
@@ -151,36 +154,56 @@ class Term:
         leg.improve(means)
         while leg.wide and means.clock.allows(leg.cost()):
             leg.improve(means)
-        leg.searches.add(first.search)
+        leg.explained.add(first.search)
         if rest:
             explained = leg.explains(np.stack([each.N for each in rest]), means)
             both = list(zip(rest, explained, strict=True))
-            leg.searches.update(each.search for each, yes in both if yes)
+            leg.explained.update(each.search for each, yes in both if yes)
             rest = [each for each, yes in both if not yes]
         self.legs.append(leg)
         self.unexplained = rest
         self.changed()
 
     def changed(self) -> None:
-        """Forget which chains are at home: there are other regions, or other chains."""
-        self._homes = None
+        """Forget who is at home: there are other regions, or other chains."""
+        self._cut = None
+
+    @property
+    def cut(self) -> "Cut":
+        """The regions around all references, and what is in them."""
+        if self._cut is None:  # once, however many places were looked at since
+            self._cut = Cut.of(self)
+        return self._cut
 
     @property
     def parts(self) -> list[tuple[Leg, LogMean]]:
         """Every region's mass."""
-        if not self.legs:
-            return []
-        if self._homes is None:  # once, however many places were looked at since
-            references: list[Reference] = [leg.annealing.path.reference for leg in self.legs]
-            regions = Regions(self.symmetries, [r.exponents for r in references])
-            self._homes = [regions.at_home(n, leg.ends) for n, leg in enumerate(self.legs)]
-            # A search counts for the region in which it ended, whoever explained it first.
-            ended = np.stack([self.problem.prior + each.N for each in self.places])
-            for each, n in zip(self.places, regions.nearest(ended), strict=True):
-                self.legs[n].searches.add(each.search)
-        return [(leg, leg.mass(home)) for leg, home in zip(self.legs, self._homes, strict=True)]
+        return self.cut.parts
 
     @property
     def estimate(self) -> LogMean:
         """The whole mass."""
         return log_sum([part for _, part in self.parts])
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """The space, cut into regions: one for each leg of a term."""
+
+    parts: list[tuple[Leg, LogMean]]  # the mass of each
+    found_by: list[set[int]]  # searches that ended in each, or that its leg explains
+
+    @classmethod
+    def of(cls, term: Term) -> Self:
+        """See which chains of each leg are at home, and where searches ended."""
+        if not term.legs:
+            return cls([], [])
+        references = [leg.annealing.path.reference for leg in term.legs]
+        regions = Regions(term.symmetries, [r.exponents for r in references])
+        homes = [regions.at_home(n, leg.ends) for n, leg in enumerate(term.legs)]
+        masses = [leg.mass(home) for leg, home in zip(term.legs, homes, strict=True)]
+        found = [set(leg.explained) for leg in term.legs]
+        ended = np.stack([term.problem.prior + each.N for each in term.places])
+        for each, n in zip(term.places, regions.nearest(ended), strict=True):
+            found[n].add(each.search)  # whoever explained it first
+        return cls(list(zip(term.legs, masses, strict=True)), found)

@@ -17,7 +17,7 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.particle_run import SWEEPS
 from lacunet.evidence.partitions.cases import walkable
-from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings
+from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings, told_together
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.evidence.used_classes import fewer_classes
 from lacunet.executor import SERIAL, Executor
@@ -133,8 +133,6 @@ def _on_roundings(
     mean, covariance = mean_of_roundings(np.array(above), errors)
     value, stderr = bound_near(problem, theta) + float(mean[0]), math.sqrt(covariance[0, 0])
     sure = stderr <= RELIABLE_ERROR and all(p.verdict is not Verdict.LOWER_BOUND for p in parts)
-    note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": n, "cases": problem.cases})
-    numbers = {m for part in parts for m in part.used}
     return replace(
         parts[0],
         value=value,
@@ -143,9 +141,7 @@ def _on_roundings(
         ess=min((p.ess for p in parts if p.ess is not None), default=None),
         verdict=Verdict.RELIABLE if sure else Verdict.LOWER_BOUND,
         seconds=clock.spent,
-        used={m: sum(p.used.get(m, 0.0) for p in parts) / n for m in sorted(numbers)},
-        details={"roundings of the weights": n, **parts[0].details},
-        notes=(note, *dict.fromkeys(flag for part in parts for flag in part.notes)),
+        **told_together(problem, parts),
     )
 
 

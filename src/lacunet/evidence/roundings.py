@@ -11,9 +11,13 @@ The gap between evidence and bound differs a little from rounding to rounding: t
 bar.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.variational import at_theta, vary
 
@@ -59,6 +63,36 @@ def mean_of_roundings(values: FloatArray, errors: FloatArray) -> tuple[FloatArra
     covariance = apart.T @ apart / (J * (J - 3))
     short = np.maximum(np.square(errors).sum(axis=0) / J**2 - covariance.diagonal(), 0.0)
     return values.mean(axis=0), covariance + np.diag(short)
+
+
+class Told(Protocol):
+    """What was found on one rounding."""
+
+    @property
+    def used(self) -> Mapping[int, float]:
+        """Posterior of the number of used classes."""
+        ...
+
+    @property
+    def details(self) -> Mapping[str, int]:
+        """What was run."""
+        ...
+
+    @property
+    def notes(self) -> tuple[Flag, ...]:
+        """What to know of it."""
+        ...
+
+
+def told_together(problem: Problem, parts: Sequence[Told]) -> dict[str, Any]:
+    """Give the `used`, `details` and `notes` of all roundings of a problem."""
+    numbers = sorted({m for part in parts for m in part.used})
+    note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": len(parts), "cases": problem.cases})
+    return {
+        "used": {m: sum(p.used.get(m, 0.0) for p in parts) / len(parts) for m in numbers},
+        "details": {"roundings of the weights": len(parts), **parts[0].details},
+        "notes": (note, *dict.fromkeys(flag for part in parts for flag in part.notes)),
+    }
 
 
 def _with(problem: Problem, counts: FloatArray) -> Problem:

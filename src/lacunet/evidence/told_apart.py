@@ -14,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
+from lacunet.evidence.annealing import drawn_cases
 from lacunet.evidence.path import Reference
 from lacunet.inference.contexts import kinds_of_states
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.symmetry import Block, Symmetries, symmetries_of
-from lacunet.model import conjugacy
 
 DRAWS = 64  # from each reference
 LEAST = 4  # labellings are mixed up if each has at least one in so many of its equal share of draws
@@ -63,11 +63,8 @@ def _mixed(
 
 def _drawn(problem: Problem, reference: Reference, seed: Sequence[int]) -> FloatArray:
     """Cases that parameters drawn from a reference expect, (draws, size)."""
-    layout, hyper = problem.layout, reference.exponents
     draws = Draws(problem, np.random.default_rng([*seed, DRAWS]))
-    theta = conjugacy.parameters(draws.natural(np.tile(hyper, (DRAWS, 1))), layout)
-    cases = conjugacy.cases(hyper, layout)
-    return np.stack([conjugacy.expected_statistics(x, cases, layout) for x in theta])
+    return drawn_cases(np.tile(reference.exponents, (DRAWS, 1)), problem.layout, draws)
 
 
 def _kept(problem: Problem, block: Block, apart: BoolArray) -> Block:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.learn.ascent import Climb
-from lacunet.learn.diagnose import EMPTY, state_sizes
+from lacunet.learn.diagnose import state_sizes
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.variational import at_theta
 
@@ -50,13 +50,6 @@ def log_all_used(objective: Objective, point: Point) -> float:
     sizes = [state_sizes(problem.layout, point.N, h) for h in problem.network.hidden]
     cases = np.maximum(np.concatenate([*sizes, np.empty(0)]), LEAST_CASES)
     return float(np.log(-np.expm1(-cases)).sum())
-
-
-def states_in_use(objective: Objective, point: Point) -> int:
-    """Count the states of hidden variables that hold some cases."""
-    problem = objective.problem
-    sizes = (state_sizes(problem.layout, point.N, h) for h in problem.network.hidden)
-    return sum(int((cases >= EMPTY).sum()) for cases in sizes)
 
 
 def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[float, Climb]:

@@ -12,14 +12,14 @@ import numpy as np
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.curvature.hessian import prior_curvature, softmax_hessian
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.objective import Point
 from lacunet.model import conjugacy
 from lacunet.scoring.determinant import factorise
 from lacunet.scoring.overlap import canonical_order, log_own_labels
-from lacunet.scoring.widths import held, prior_curvature
+from lacunet.scoring.widths import held
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,9 @@ def softmax_mode(problem: Problem, climb: Climb, beside: Sequence[FloatArray] = 
         flags = (Flag(Kind.NOT_CONVERGED, detail={"outcome": climb.outcome}), *flags)
     log_held, log_own = 0.0, 0.0
     if factor:
-        log_held, log_own = _labelled(problem, point, coordinates.free[order], A, beside)
+        prior = prior_curvature(problem, point.theta, coordinates)[np.ix_(order, order)]
+        log_held, narrowed = held(A, prior)
+        log_own = _own_labels(problem, point, coordinates.free[order], narrowed, beside)
     return SoftmaxMode(
         point,
         factor.log_det if factor else None,
@@ -59,11 +61,9 @@ def softmax_mode(problem: Problem, climb: Climb, beside: Sequence[FloatArray] = 
     )
 
 
-def _labelled(
+def _own_labels(
     problem: Problem, point: Point, free: IntArray, A: FloatArray, beside: Sequence[FloatArray]
-) -> tuple[float, float]:
-    """Log of what the prior leaves of a Gaussian, and of the part of that with its own labels."""
-    log_held, narrowed = held(A, prior_curvature(problem, point.theta, free))
-    factor = factorise(np.array(narrowed, order="F"))
-    own = log_own_labels(problem, point, free, factor.L, beside) if factor else 0.0
-    return log_held, own
+) -> float:
+    """Log of the part of a Gaussian with its own labels."""
+    factor = factorise(np.array(A, order="F"))
+    return log_own_labels(problem, point, free, factor.L, beside) if factor else 0.0

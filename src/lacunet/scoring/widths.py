@@ -8,9 +8,7 @@ prior give such a probability. There the width is held.
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
-from lacunet.arrays import FloatArray, IntArray
-from lacunet.inference.problem import Problem
-from lacunet.model import conjugacy
+from lacunet.arrays import FloatArray
 
 WIDEST = 2.0  # variance in any direction, as a multiple of the prior's
 
@@ -31,16 +29,6 @@ def held(A: FloatArray, prior: FloatArray) -> tuple[float, FloatArray]:
     back = L @ vectors
     narrowed = A + (back * (1.0 / WIDEST - values)) @ back.T
     return 0.5 * float(np.sum(np.log(values * WIDEST))), narrowed
-
-
-def prior_curvature(problem: Problem, theta: FloatArray, free: IntArray) -> FloatArray:
-    """Curvature of the prior in free φ, (d, d), in the order of the positions given."""
-    A = np.empty((len(free), len(free)))
-    for column, position in enumerate(free):
-        phi = np.zeros(problem.layout.size)
-        phi[position] = 1.0
-        A[:, column] = conjugacy.information(theta, problem.alpha, phi, problem.layout)[free]
-    return A
 
 
 def _definite(A: FloatArray) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.jackknife import jackknife_covariance
 from lacunet.evidence.partitions.walk import Walk, WalkGoal
 from lacunet.evidence.partitions.weighted import walk_weighted
 from lacunet.executor import SERIAL, Executor
@@ -45,7 +46,7 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     places = [labels.index(k) for k in walk.numbers]
     level = _Level.of(walk, selection)
     covariance = np.zeros((len(labels), len(labels)))
-    covariance[np.ix_(places, places)] = _covariance(level.without(walk.replicates))
+    covariance[np.ix_(places, places)] = jackknife_covariance(level.without(walk.replicates))
     sure = walk.verdict is not Verdict.LOWER_BOUND
     values = dict(zip(walk.numbers, walk.values.tolist(), strict=True))
     terms = {k: level.terms(value) for k, value in values.items()}
@@ -103,9 +104,3 @@ class _Level:
         """Say once, of the anchor, that the level is not measured."""
         level = Flag(Kind.LEVEL_NOT_MEASURED, detail={"score": self.title})
         return (level,) if number == self.anchor else ()
-
-
-def _covariance(replicates: FloatArray) -> FloatArray:
-    """Covariance of values whose leave-one-out versions are given, (R, K) → (K, K)."""
-    apart = replicates - replicates.mean(axis=0)
-    return np.asarray((len(apart) - 1) / len(apart) * apart.T @ apart)

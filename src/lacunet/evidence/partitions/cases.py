@@ -36,6 +36,11 @@ def _same_but_number(one: Problem, other: Problem) -> bool:
     return a.network.observed == b.network.observed and np.array_equal(a.alpha, b.alpha)
 
 
+def shown_cells(problem: Problem) -> float:
+    """Cells that cases show: what one sweep over them touches, for each block."""
+    return float((problem.codes >= 0).sum(axis=1) @ problem.counts)
+
+
 def leaves_of(problem: Problem) -> Leaves:
     """Write the cases, and the prior of one class, as arrays for the kernels.
 

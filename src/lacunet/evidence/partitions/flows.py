@@ -51,16 +51,5 @@ def hoped_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) ->
     return np.where(np.isnan(known), one_side, known) - reference[:-1]
 
 
-def leave_one_out(notes: FloatArray) -> FloatArray:
-    """Add up the notes of all chains but one, for each: (chains, ...) → (chains, ...)."""
-    return np.asarray(notes.sum(axis=0) - notes)
-
-
-def jackknife_error(replicates: FloatArray) -> FloatArray:
-    """Standard error of a value whose leave-one-out versions are given, (chains, ...) → (...)."""
-    chains = len(replicates)
-    return np.asarray(np.std(replicates, axis=0) * np.sqrt(chains - 1))
-
-
 def _finite(x: FloatArray) -> FloatArray:
     return np.where(np.isfinite(x), x, np.nan)

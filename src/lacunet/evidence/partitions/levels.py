@@ -59,9 +59,3 @@ def guess_levels(occupancy: Occupancy, guesses: Mapping[int, float]) -> FloatArr
         explained = min(float(np.exp(rest - value)), 1.0 - LEAST_SHARE)
         log_z[n] = value + np.log1p(-explained) - factors[n]
     return log_z
-
-
-def with_uniform_prior(log_evidence: FloatArray) -> FloatArray:
-    """Posterior of candidates that were equally likely before, (..., K)."""
-    top = logsumexp(log_evidence, axis=-1, keepdims=True)
-    return np.asarray(np.exp(log_evidence - top))

@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.evidence.jackknife import leave_one_out
 from lacunet.evidence.partitions.cases import leaves_of
 from lacunet.evidence.partitions.chains import Chain, Stretch, walk_on
-from lacunet.evidence.partitions.flows import hoped_ratios, leave_one_out, log_ratios
+from lacunet.evidence.partitions.flows import hoped_ratios, log_ratios
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
 from lacunet.evidence.partitions.starts import Starts
 from lacunet.executor import Executor

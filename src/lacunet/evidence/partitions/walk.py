@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import softmax
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.jackknife import jackknife_error
 from lacunet.evidence.partitions.agreement import doubts
-from lacunet.evidence.partitions.cases import leaves_of
-from lacunet.evidence.partitions.flows import jackknife_error
-from lacunet.evidence.partitions.levels import with_uniform_prior
+from lacunet.evidence.partitions.cases import shown_cells
 from lacunet.evidence.partitions.rounds import (
     CHAINS,
     LEARNING,
@@ -55,24 +55,17 @@ class Walk:
     @property
     def posterior(self) -> FloatArray:
         """p(k|D), all k being as likely before, (K,)."""
-        return with_uniform_prior(self.values)
+        return np.asarray(softmax(self.values))
 
     @property
     def posterior_errors(self) -> FloatArray:
         """Standard errors of these, (K,)."""
-        return jackknife_error(with_uniform_prior(self.replicates))
-
-    def log_factor_error(self, one: int, other: int) -> float:
-        """Standard error of log p(D|one) − log p(D|other), in nats."""
-        i, j = self.numbers.index(one), self.numbers.index(other)
-        return float(jackknife_error(self.replicates[:, i] - self.replicates[:, j]))
+        return jackknife_error(softmax(self.replicates, axis=1))
 
 
 def walk_work(problem: Problem, numbers: Sequence[int], goal: WalkGoal | None = None) -> float:
     """Numbers that a walk touches at most; unlike seconds, the same every time."""
-    leaves = leaves_of(problem)
-    shown = float(np.diff(leaves.starts)[leaves.row].sum())
-    sweep = shown * (max(numbers) + TRIED * (SCANS + 2))
+    sweep = shown_cells(problem) * (max(numbers) + TRIED * (SCANS + 2))
     sweeps = LEARNING * MOST_LEARNING + SURVEY + ROUND * (goal or WalkGoal()).rounds
     return CHAINS * sweeps * sweep
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.estimate import Verdict
+from lacunet.evidence.jackknife import jackknife_error
 from lacunet.evidence.partitions.cases import walkable
-from lacunet.evidence.partitions.flows import jackknife_error
 from lacunet.evidence.partitions.walk import Walk, WalkGoal, walk_numbers, walk_work
 from lacunet.evidence.roundings import (
     ROUNDINGS,
@@ -18,9 +18,9 @@ from lacunet.evidence.roundings import (
     mean_of_roundings,
     nearest_whole,
     roundings,
+    told_together,
 )
 from lacunet.executor import SERIAL, Executor
-from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 
@@ -74,17 +74,13 @@ def _joined(
     mean, covariance = mean_of_roundings(above, errors)
     values = bounds(problem) + mean
     told = all(walk.verdict is not Verdict.LOWER_BOUND for walk in walks)
-    note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": len(walks), "cases": problem.cases})
-    used = sorted({m for walk in walks for m in walk.used})
     return replace(
         first,
         values=values,
         replicates=values + _spread(covariance),
         anchored=all(walk.anchored for walk in walks),
         verdict=first.verdict if told else Verdict.LOWER_BOUND,
-        used={m: sum(w.used.get(m, 0.0) for w in walks) / len(walks) for m in used},
-        details={"roundings of the weights": len(walks), **first.details},
-        notes=(note, *dict.fromkeys(flag for walk in walks for flag in walk.notes)),
+        **told_together(problem, walks),
     )
 
 

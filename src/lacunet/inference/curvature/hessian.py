@@ -57,13 +57,42 @@ def softmax_hessian(
         sums = np.add.reduceat(A, np.flatnonzero(opens), axis=0)
         A -= free[:, None] * sums[np.cumsum(opens) - 1]
         A = A.T
-    # A_c: Ñ_ij (diag θ − θθᵀ) for each parent configuration.
-    cases = problem.layout.spread(problem.layout.sum_k(N + problem.alpha))[coordinates.free]
+    return _plus_complete(A, problem, theta, N + problem.alpha, coordinates)
+
+
+def prior_curvature(
+    problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
+) -> FloatArray:
+    """Give the part of A in φ that is the prior's, (d, d)."""
+    d = len(coordinates.free)
+    if problem.layout.tabular:
+        return _plus_complete(np.zeros((d, d)), problem, theta, problem.alpha, coordinates)
+    each = (_direction(problem, position) for position in coordinates.free)
+    columns = [conjugacy.information(theta, problem.alpha, phi, problem.layout) for phi in each]
+    return np.array(columns).reshape(d, -1)[:, coordinates.free].T
+
+
+def _plus_complete(
+    A: FloatArray,
+    problem: Problem,
+    theta: FloatArray,
+    N: FloatArray,
+    coordinates: FreeCoordinates,
+) -> FloatArray:
+    """Add A_c of statistics N of categories: N_ij (diag θ − θθᵀ) for each parent configuration."""
+    free = theta[coordinates.free]
+    cases = problem.layout.spread(problem.layout.sum_k(N))[coordinates.free]
     A[np.diag_indices_from(A)] += cases * free
     for columns in _configurations(problem, coordinates):
         outer = free[columns][:, :, None] * free[columns][:, None, :]
         A[columns[:, :, None], columns[:, None, :]] -= cases[columns[:, :1]][:, :, None] * outer
     return A
+
+
+def _direction(problem: Problem, position: int) -> FloatArray:
+    phi = np.zeros(problem.layout.size)
+    phi[position] = 1.0
+    return phi
 
 
 def _softmax_by_columns(
@@ -73,8 +102,7 @@ def _softmax_by_columns(
     layout, tangent = problem.layout, Tangent(problem, theta)
     A = np.empty((len(coordinates.free),) * 2)
     for column, position in enumerate(coordinates.free):
-        phi = np.zeros(layout.size)
-        phi[position] = 1.0
+        phi = _direction(problem, position)
         missing = tangent(conjugacy.push(theta, phi, layout))
         curvature = conjugacy.information(theta, N, phi, layout)
         curvature -= conjugacy.pull_back(theta, missing, layout)
