@@ -183,7 +183,11 @@ BROKEN_XDSL = [
     ("<probabilities>0.25 0.75</probabilities>", "", "node 'a' has 0 probabilities elements"),
     ("0.5 0.5 0.1 0.9", "0.5 0.5 0.1", "node 'b': its table has 3 numbers"),
     ("0.5 0.5 0.1 0.9", "0.5 0.5 0.1 1e400", "not a finite number at 'yes', 'v'"),
-    ("</nodes>", '<noisymax id="c"/></nodes>', "node 'c' is a <noisymax>. Only <cpt> .* GeNIe"),
+    (
+        "</nodes>",
+        '<noisyadder id="c"/></nodes>',
+        "node 'c' is a <noisyadder>. Only <cpt>, .* GeNIe",
+    ),
     ("</nodes>", "</nodes><dynamic/>", "this is a dynamic network. Only static ones"),
     ("</smile>", "", r"line 4: this is not valid XML \(no element found\)"),
 ]

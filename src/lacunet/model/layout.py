@@ -8,6 +8,7 @@ states, and so over contiguous memory.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,7 +59,7 @@ class Layout:
     @cached_property
     def offsets(self) -> IntArray:
         """(n + 1,) start of each family's block, and the end of the last."""
-        sizes = [int(np.prod(self.shape(i))) for i in range(len(self.families))]
+        sizes = [math.prod(self.shape(i)) for i in range(len(self.families))]
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     @cached_property

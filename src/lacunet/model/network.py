@@ -32,7 +32,7 @@ class Variable:
     hidden: bool = False  # never seen in any data
     family: Family = CATEGORICAL  # what its values say about its parameters
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Texts of the states."""
         return tuple(label(s) for s in self.states)
@@ -56,9 +56,9 @@ class Network:
         if not self.variables:
             raise ModelError("a network needs at least one variable.")
         names = [v.name for v in self.variables]
-        for name in names:
-            if names.count(name) > 1:
-                raise ModelError(f"variable '{name}' stands twice. Names must differ.")
+        if len(set(names)) < len(names):
+            name = next(name for name in names if names.count(name) > 1)
+            raise ModelError(f"variable '{name}' stands twice. Names must differ.")
         for v in self.variables:
             if not v.states:
                 raise ModelError(f"variable '{v.name}' has no states. It needs at least one.")

@@ -94,6 +94,11 @@ def check_table(
     1e-6 for each state, and is then divided by its sum. Nothing else is ever changed: a row that
     sums to 1 within 1e-12 stays as it is, and one that is further off is an error.
     """
+    with np.errstate(invalid="ignore"):  # infinite entries are told below
+        sums = table.sum(axis=-1)
+    off = np.abs(sums - 1.0)
+    if (off <= FLOAT_NOISE).all() and (table >= 0.0).all():  # NaN is neither
+        return table
 
     def place(at: list[int]) -> str:
         named = zip(variables, at, strict=False)  # at the parents of a row, or at one cell
@@ -105,8 +110,6 @@ def check_table(
             raise ModelError(
                 f"{where}: its table is {wrong} at {at}. Each entry must be a probability."
             )
-    sums = table.sum(axis=-1)
-    off = np.abs(sums - 1.0)
     too_far = off > (DIGITS * table.shape[-1] if rounded else SUM_TOLERANCE)
     if too_far.any():
         row = np.argwhere(too_far)[0].tolist()

@@ -26,6 +26,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
+from lacunet.model.formats import bif_at_once
 from lacunet.model.formats.assembly import Family, assemble, number, numbers, shape, tables
 from lacunet.model.formats.typed import properties, to_properties, variable
 from lacunet.model.network import Model, Variable
@@ -121,6 +122,11 @@ def _items(tokens: Sequence[_Token], fits: Callable[[list[str]], bool]) -> list[
 
 def read(text: str) -> Model:
     """Read the text of a BIF file; every mistake is a ModelError that names the place."""
+    return bif_at_once.read(text) or read_by_words(text)
+
+
+def read_by_words(text: str) -> Model:
+    """Read any BIF file, and find the place of every mistake."""
     blocks = list(_blocks(_tokens(text)))
     if not blocks:
         raise ModelError("the file has no blocks. A BIF file holds variable blocks and tables.")

@@ -3,7 +3,8 @@
 ``probabilities`` holds the numbers with the first parent slowest and the child fastest, as in
 GeNIe and pgmpy. pyAgrum alone writes and reads the first parent fastest: its files say
 ``app="aGrUM …"`` and are read so, but **pyAgrum scrambles the tables with two or more parents of
-any XDSL file that it did not write**, ours and GeNIe's. Give it BIF or XMLBIF.
+any XDSL file that it did not write**, ours and GeNIe's. Give it BIF or XMLBIF. Deterministic and
+noisy-max nodes are expanded to their tables (`xdsl_nodes`).
 
 An id has no spaces, since the list of parents is separated by them. A name with spaces is written
 with an id of its own and a property ``name``. SMILE wants parents before children: where the
@@ -17,9 +18,10 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats.assembly import Family, assemble, numbers, shape
+from lacunet.model.formats.assembly import Family, assemble, shape
 from lacunet.model.formats.typed import to_properties, variable
-from lacunet.model.formats.xml_text import attribute, content, only, parse, printed, tag
+from lacunet.model.formats.xdsl_nodes import READERS
+from lacunet.model.formats.xml_text import attribute, content, parse, printed, tag
 from lacunet.model.network import Model, Network, Variable
 
 FIRST_FASTEST = "aGrUM"  # the one program that lets the first parent vary fastest
@@ -99,21 +101,23 @@ def read(text: str) -> Model:
     first_fastest = genie is not None and genie.get("app", "").startswith(FIRST_FASTEST)
 
     def table(family: Family, its: Sequence[Variable]) -> FloatArray:
-        flat = numbers(only(family.entry, "probabilities", family.where).split(), its, family.where)
-        if not first_fastest:
-            return flat
+        read_node = READERS[family.entry.tag]
+        given = read_node(family.entry, its, family.where)
+        if not first_fastest or family.entry.tag != "cpt":
+            return given
         *parents, child = its
-        reversed_ = flat.reshape(shape([*parents[::-1], child]))
+        reversed_ = given.reshape(shape([*parents[::-1], child]))
         return np.transpose(reversed_, [*reversed(range(len(parents))), len(parents)])
 
     return assemble([variables[k] for k in _kept_order(told)], families, "node", table)
 
 
 def _node(element: Element) -> Element:
-    if element.tag != "cpt" or not element.get("id"):
+    if element.tag not in READERS or not element.get("id"):
+        known = ", ".join(f"<{tag}>" for tag in READERS)
         raise ModelError(
-            f"node '{element.get('id', '')}' is a <{element.tag}>. Only <cpt> nodes with an id are "
-            "read: in GeNIe, change its type to a general chance node."
+            f"node '{element.get('id', '')}' is a <{element.tag}>. Only {known} nodes with an id "
+            "are read: in GeNIe, change its type to a general chance node."
         )
     return element
 
