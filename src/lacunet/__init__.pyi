@@ -3,10 +3,12 @@
 from lacunet import plots as plots
 from lacunet.api import (
     Assignment as Assignment,
+    MostProbable as MostProbable,
     Scores as Scores,
     assign as assign,
     compare as compare,
     compare_missing as compare_missing,
+    d_separated as d_separated,
     em_traces as em_traces,
     fit as fit,
     fit_statistics as fit_statistics,
@@ -18,6 +20,7 @@ from lacunet.api import (
     log_evidence_bounds as log_evidence_bounds,
     match_classes as match_classes,
     missing_as_state as missing_as_state,
+    most_probable as most_probable,
     query as query,
     random_model as random_model,
     score as score,

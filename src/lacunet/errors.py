@@ -12,6 +12,9 @@ Each message says where, what, what is allowed, and the next step. Each class al
 built-in that it resembles, so that `except ValueError` keeps working for people who write that.
 """
 
+import difflib
+from collections.abc import Iterable
+
 
 class LacunetError(Exception):
     """Root of every error that Lacunet raises on purpose."""
@@ -31,3 +34,14 @@ class OptionError(LacunetError, ValueError):
 
 class OutputError(LacunetError, OSError):
     """A result that could not be written."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Give the nearest known name as a sentence, with a space before it; nothing if none is near.
+
+    >>> did_you_mean("smok", ["age", "Smoke"]), did_you_mean("x", ["age"])
+    (" Did you mean 'Smoke'?", '')
+    """
+    written = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(name.lower(), written, n=1)
+    return f" Did you mean '{written[near[0]]}'?" if near else ""

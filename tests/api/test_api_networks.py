@@ -66,12 +66,11 @@ def test_evidence_that_cannot_be(case):
 
 def test_questions_that_make_no_sense(case):
     for variables, evidence, error, text in (
-        ("h", {}, ModelError, "'h' is not a variable of this model"),
+        ("h", {}, ModelError, "'h' is not a variable of the network. Did you mean 'H'"),
         ([], {}, OptionError, "name one or more different variables"),
         (["H", "H"], {}, OptionError, "name one or more different variables"),
-        ("H", {"q": 1}, DataError, "'q' is not an observed variable"),
-        ("H", {"G": 1}, DataError, "'G' is not an observed variable"),
-        ("H", {"x": 7}, DataError, "'x': 7 is not one of its states"),
+        ("H", {"q": 1}, ModelError, "'q' is not a variable of the network"),
+        ("H", {"x": 7}, DataError, "'x': '7' is not one of its states. They are 0, 1."),
     ):
         with pytest.raises(error, match=text):
             lacunet.query(case.model, variables, evidence)

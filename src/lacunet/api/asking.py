@@ -1,100 +1,26 @@
-"""What a model says of rows: posteriors, imputed cells, answers to questions."""
+"""Questions to a network: posteriors, most probable states, interventions, independences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.inputs import (
-    ModelLike,
-    asked_model,
-    check_columns,
-    observed_columns,
-    observed_states,
-)
-from lacunet.api.options import AssignOptions, QueryOptions, divide, with_options
-from lacunet.api.results import Assigned, Assignment
-from lacunet.arrays import BoolArray, CodeArray, FloatArray
-from lacunet.data import Table
-from lacunet.data.missing_state import put_missing_states
+from lacunet.api.answers import Answer, MostProbable, Separations
+from lacunet.api.inputs import ModelLike, NetworkLike, as_network, asked_model, observed_states
+from lacunet.api.known import NOTHING, Known, understand
+from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, with_options
+from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.read import read_rows
-from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.data.write import column_names
+from lacunet.errors import DataError, OptionError
 from lacunet.inference.asking.query import posterior
-from lacunet.model.network import Model, Network, Variable
+from lacunet.model.network import Network
+from lacunet.model.separation import d_separated as graph_separates
+from lacunet.model.surgery import intervened, without_causes
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.state import label
-
-
-@with_options
-def assign(
-    data: object,
-    model: ModelLike,
-    *,
-    hidden: Sequence[str] = (),
-    impute: bool = False,
-    settings: Settings = DEFAULTS,
-    **options: Unpack[AssignOptions],
-) -> Assignment:
-    """Give every row, in the order of the input, the posterior of what it does not show.
-
-    A fitted model is asked at the posterior means of its parameters; with `plug_in`, or if it was
-    not fitted, at the parameters that it has.
-
-    Parameters
-    ----------
-    data
-        The path of a file, a dataframe or an array: what has an order of rows.
-    **model; hidden
-    impute
-        Not only hidden variables, but also every variable that has a hole somewhere.
-    **options
-
-    Examples
-    --------
-    >>> import lacunet
-    >>> path = lacunet.dataset_path("carcinoma")
-    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
-    >>> lacunet.assign(path, model).best[:4].tolist()  # numbers of the states, from 0
-    [1, 1, 1, 1]
-    """
-    settings, reading = divide(settings, options)
-    given = asked_model(model, settings, hidden)
-    network = given.network
-    if isinstance(data, Table):
-        raise DataError(
-            "a Table holds each distinct row once, without the order of the rows. "
-            "Give the file or dataframe itself."
-        )
-    check_columns(data, network)
-    codes = read_rows(data, observed_states(network), missing=reading.get("missing", ()))
-    if settings.missing_as_state:
-        put_missing_states(codes, observed_columns(network))
-    column = {v: codes[:, j] for j, v in enumerate(network.observed)}
-    wanted = list(network.hidden)
-    if impute:
-        wanted += [v for v in network.observed if (column[v] < 0).any()]
-    if not wanted:
-        raise ModelError(
-            "nothing to assign: the model has no hidden variable. "
-            "Use --impute to fill in missing cells."
-            if not impute
-            else "nothing to assign: the model has no hidden variable, and no cell is missing."
-        )
-    open_ = {v: column[v] < 0 if v in column else np.full(len(codes), True) for v in wanted}
-    found = posterior(given, codes, [(v,) for v in wanted])
-    assigned = (
-        _assigned(network.variables[v], p, open_[v]) for v, p in zip(wanted, found, strict=True)
-    )
-    return Assignment(tuple(assigned))
-
-
-def _assigned(variable: Variable, p: FloatArray, missing: BoolArray) -> Assigned:
-    possible = p.sum(axis=1) > 0
-    probabilities = np.where(possible[:, None], p, np.nan)
-    best = np.where(possible, p.argmax(axis=1), -1)
-    return Assigned(variable.name, variable.labels, probabilities, best, missing)
 
 
 @with_options
@@ -103,6 +29,7 @@ def query(
     variables: str | Sequence[str],
     evidence: object = None,
     *,
+    do: Mapping[str, Any] = NOTHING,
     settings: Settings = DEFAULTS,
     **options: Unpack[QueryOptions],
 ) -> FloatArray:
@@ -117,8 +44,12 @@ def query(
     variables
         What to ask for.
     evidence
-        What is seen: a mapping {name: state} (or nothing) for one row, or a table with one row for
-        each question; then the first axis of the answer is the rows.
+        What is known of one case: a mapping {name: state}, also of hidden variables. In place of a
+        state, likelihoods of the states, {state: weight} or one for each state, are soft evidence.
+        Or a table with one row for each question: then the first axis of the answer is the rows,
+        and columns that it lacks are not observed.
+    do
+        Variables that are set from outside, {name: state}: their parents have no say.
     **options
 
     Examples
@@ -127,39 +58,175 @@ def query(
     >>> model = lacunet.random_model(2, 3, seed=1)
     >>> lacunet.query(model, "class", {"x1": 0, "x2": 1}).round(3).tolist()
     [0.661, 0.339]
+    >>> lacunet.query(model, "class", {"x1": [0.9, 0.1], "x2": 1}).round(3).tolist()  # rather 0
+    [0.558, 0.442]
     """
     settings, reading = divide(settings, options)
     given = asked_model(model, settings)
     network = given.network
-    names = [v.name for v in network.variables]
-    asked = [variables] if isinstance(variables, str) else list(variables)
-    for name in asked:
-        if name not in names:
-            raise ModelError(f"'{name}' is not a variable of this model: it has {names}.")
-    if not asked or len(set(asked)) < len(asked):
-        raise OptionError("name one or more different variables to ask for.")
-    group = tuple(names.index(name) for name in asked)
+    group = _indices(network, variables)
     if evidence is None or isinstance(evidence, Mapping):
-        answer: FloatArray = _asked(given, _one_row(network, evidence or {}), group)[0]
-        return answer
-    codes = read_rows(evidence, observed_states(network), missing=reading.get("missing", ()))
-    return _asked(given, codes, group)
+        answer = understand(network, evidence or NOTHING, do).of(given).joint(group)[None]
+    else:
+        given = intervened(given, understand(network, do=do).done) if do else given
+        (answer,) = posterior(given, _rows(evidence, network, reading), [group])
+    answer[answer.reshape(len(answer), -1).sum(axis=1) == 0] = np.nan
+    one = evidence is None or isinstance(evidence, Mapping)
+    return np.asarray(answer[0] if one else answer)
 
 
-def _asked(model: Model, codes: CodeArray, group: tuple[int, ...]) -> FloatArray:
-    (answer,) = posterior(model, codes, [group])
-    answer[answer.reshape(len(codes), -1).sum(axis=1) == 0] = np.nan
-    return answer
+@with_options
+def answer(
+    model: ModelLike,
+    variables: str | Sequence[str],
+    evidence: Mapping[str, Any] = NOTHING,
+    *,
+    do: Mapping[str, Any] = NOTHING,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[AskOptions],
+) -> Answer:
+    """Give p(variables | evidence) of one case as a table to print; see `query`."""
+    settings, _ = divide(settings, options)
+    given = asked_model(model, settings)
+    group, known = _indices(given.network, variables), understand(given.network, evidence, do)
+    known.check_apart(group)
+    case = known.of(given)
+    joint = case.joint(group)
+    _check_possible(known, case.log_probability)
+    asked = tuple(given.network.variables[v] for v in group)
+    return Answer(asked, joint, known, case.log_probability)
 
 
-def _one_row(network: Network, evidence: Mapping[str, Any]) -> CodeArray:
-    codes = np.full((1, len(network.observed)), -1, dtype=np.int32)
-    place = {network.variables[v].name: j for j, v in enumerate(network.observed)}
-    for name, state in evidence.items():
-        if name not in place:
-            raise DataError(f"'{name}' is not an observed variable: there are {list(place)}.")
-        labels = network.variables[network.observed[place[name]]].labels
-        if label(state) not in labels:
-            raise DataError(f"'{name}': {state!r} is not one of its states {list(labels)}.")
-        codes[0, place[name]] = labels.index(label(state))
-    return codes
+@with_options
+def most_probable(
+    model: ModelLike,
+    variables: str | Sequence[str] | None = None,
+    evidence: Mapping[str, Any] = NOTHING,
+    *,
+    do: Mapping[str, Any] = NOTHING,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[AskOptions],
+) -> MostProbable:
+    """Find the states that are most probable together, and how probable they are: exact.
+
+    Of all variables that are not known (the most probable explanation, MPE), or of some of them,
+    summed over the others (MAP). The states that are most probable one by one may be others.
+
+    Parameters
+    ----------
+    **model
+    variables
+        What to ask for (default: all that is not known).
+    evidence, do
+        What is known of the case, and what is set from outside: as for `query`.
+    **options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> model = lacunet.random_model(2, 3, seed=1)
+    >>> found = lacunet.most_probable(model, evidence={"x1": 0})
+    >>> found.states, round(found.probability, 3)
+    ({'class': '1', 'x2': '0', 'x3': '1'}, 0.555)
+    """
+    settings, _ = divide(settings, options)
+    given = asked_model(model, settings)
+    network, known = given.network, understand(given.network, evidence, do)
+    if variables is None:
+        settled = {*known.seen, *known.done}
+        group = [v for v in range(len(network.variables)) if v not in settled]
+        if not group:
+            raise OptionError("every variable is given: nothing is left to ask for. Leave one out.")
+    else:
+        group = _indices(network, variables)
+        known.check_apart(group)
+    case = known.of(given)
+    _check_possible(known, case.log_probability)
+    codes, log_p = case.most_probable(group)
+    asked = [network.variables[v] for v in group]
+    states = {v.name: v.labels[k] for v, k in zip(asked, codes, strict=True)}
+    return MostProbable(states, log_p, known, case.log_probability)
+
+
+def d_separated(
+    network: NetworkLike,
+    a: str | Sequence[str],
+    b: str | Sequence[str],
+    given: str | Sequence[str] = (),
+    *,
+    do: str | Sequence[str] = (),
+) -> bool:
+    """Say whether the graph makes two sets of variables independent, whatever its parameters are.
+
+    Parameters
+    ----------
+    network
+        A network or model, or the path of its file.
+    a, b
+        Variables.
+    given
+        Variables that are known.
+    do
+        Variables that are set from outside: the edges into them are cut, and they are known.
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> model = lacunet.random_model(2, 3)  # a latent class model: class → x1, x2, x3
+    >>> lacunet.d_separated(model, "x1", "x2"), lacunet.d_separated(model, "x1", "x2", "class")
+    (False, True)
+    """
+    graph = as_network(network)
+    sets = [_indices(graph, a), _indices(graph, b)]
+    sets += [_indices(graph, names) if names else [] for names in (given, do)]
+    everything = [v for found in sets for v in found]
+    for v in everything:
+        if everything.count(v) > 1:
+            name = graph.variables[v].name
+            raise OptionError(f"'{name}' stands in two places. Each variable may stand in one.")
+    left, right, seen, done = sets
+    return graph_separates(without_causes(graph, done), left, right, [*seen, *done])
+
+
+def separations(
+    network: NetworkLike, variables: Sequence[str], given: Sequence[str], do: Sequence[str]
+) -> Separations:
+    """Say of each pair of some variables whether the graph makes it independent."""
+    graph = as_network(network)
+    if len(_indices(graph, variables)) < 2:
+        raise OptionError("name two or more variables, to be separated from each other.")
+    pairs = combinations(variables, 2)
+    found = {pair: d_separated(graph, *pair, given, do=do) for pair in pairs}
+    return Separations(tuple(given), tuple(do), found)
+
+
+def _indices(network: Network, names: str | Sequence[str]) -> list[int]:
+    """Find variables by name: one or more different ones."""
+    found = [network.index(name) for name in ([names] if isinstance(names, str) else names)]
+    if not found or len(set(found)) < len(found):
+        raise OptionError("name one or more different variables to ask for.")
+    return found
+
+
+def _rows(evidence: object, network: Network, reading: RowOptions) -> CodeArray:
+    """Read a row for each question; columns that are not there are not observed."""
+    states, there = observed_states(network), column_names(evidence)
+    shown = {name: states[name] for name in states if name in there}
+    if not shown:
+        raise DataError(
+            f"the table shows no variable of the model. Its columns are {there}; the model has "
+            f"{list(states)}. Rename the columns, or give a mapping."
+        )
+    codes = read_rows(evidence, shown, missing=reading.get("missing", ()))
+    filled = np.full((len(codes), len(states)), -1, dtype=codes.dtype)
+    filled[:, [list(states).index(name) for name in shown]] = codes
+    return filled
+
+
+def _check_possible(known: Known, log_probability: float) -> None:
+    if log_probability == -np.inf:
+        condition = str(known).removeprefix(" | ")
+        raise DataError(
+            f"what is given cannot be: {condition} has probability 0 under this model. Leave out "
+            "what contradicts the rest, or fit the model with a prior that allows it."
+        )

@@ -45,8 +45,12 @@ class RowOptions(TypedDict, total=False):  # of all that read rows
     missing: Sequence[State]
 
 
-class QueryOptions(RowOptions, total=False):  # of `query`
+class AskOptions(TypedDict, total=False):  # of all that ask about one case
     plug_in: bool
+
+
+class QueryOptions(AskOptions, RowOptions, total=False):  # of `query`
+    pass
 
 
 class AssignOptions(QueryOptions, total=False):  # of `assign`
@@ -215,7 +219,7 @@ def _meanings(names: Sequence[str]) -> Iterator[str]:
         **SHARED,
     }
     for name, meaning in told.items():
-        if name in names or name == ", ".join(reading):
+        if name in names or (reading and name == ", ".join(reading)):
             yield _entry(name, meaning)
 
 

@@ -14,6 +14,7 @@ from lacunet.cli.fit import fit
 from lacunet.cli.learn import learn
 from lacunet.cli.lrt import lrt
 from lacunet.cli.paper import paper
+from lacunet.cli.query import query
 from lacunet.cli.random import random
 from lacunet.cli.score import score
 from lacunet.cli.select import select
@@ -38,6 +39,7 @@ COMMANDS = (
     evidence,
     score,
     assign,
+    query,
     simulate,
     random,
     paper,

@@ -73,3 +73,61 @@ def parse_hidden(values: list[str] | None) -> dict[str, int | None]:
             raise OptionError(f"--hidden names '{name}' twice. Name it once.")
         found[name] = size
     return found
+
+
+def parse_given(values: list[str] | None, names: Sequence[str], flag: str) -> dict[str, str]:
+    """Read NAME=STATE, one or several with commas between; a name or state may have either sign.
+
+    >>> parse_given(["C=yes,D=no", "age=15, or less"], ["C", "D", "age"], "--given")
+    {'C': 'yes', 'D': 'no', 'age': '15, or less'}
+    """
+    found: dict[str, str] = {}
+    for value in values or []:
+        parts = value.split(",")
+        for part in parts if all("=" in part for part in parts) else [value]:
+            name, state = _divided(part, "=", names, f"{flag} '{value}'", "NAME=STATE as in C=yes")
+            if name in found:
+                raise OptionError(f"{flag} names '{name}' twice. Name it once.")
+            found[name] = state
+    return found
+
+
+def parse_soft(values: list[str] | None, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Read NAME=STATE:WEIGHT,STATE:WEIGHT, once for each variable.
+
+    >>> parse_soft(["C=yes:0.7,no:0.3"], ["C"])
+    {'C': {'yes': 0.7, 'no': 0.3}}
+    """
+    found: dict[str, dict[str, float]] = {}
+    for value in values or []:
+        like = "NAME=STATE:WEIGHT,STATE:WEIGHT as in C=yes:0.7,no:0.3"
+        name, weights = _divided(value, "=", names, f"--soft '{value}'", like)
+        if name in found:
+            raise OptionError(f"--soft names '{name}' twice. Give all its weights at once.")
+        found[name] = {}
+        for part in weights.split(","):
+            state, _, weight = part.rpartition(":")
+            try:
+                found[name][state.strip()] = float(weight)
+            except ValueError:
+                raise OptionError(f"--soft '{value}' is not understood. Give {like}.") from None
+    return found
+
+
+def _divided(text: str, sign: str, names: Sequence[str], where: str, like: str) -> tuple[str, str]:
+    """Divide a text at the sign that stands behind a known name, or at the first."""
+    if sign not in text:
+        raise OptionError(f"{where} is not understood. Give {like}.")
+    cuts = [i for i, letter in enumerate(text) if letter == sign]
+    cut = next((i for i in cuts if text[:i].strip() in names), cuts[0])
+    return text[:cut].strip(), text[cut + 1 :].strip()
+
+
+def parse_names(values: list[str] | None, names: Sequence[str]) -> list[str]:
+    """Read names; of NAME=STATE, where only the name counts, the name.
+
+    >>> parse_names(["A,B=yes"], ["A", "B"])
+    ['A', 'B']
+    """
+    found = split(values, names)
+    return [name if name in names else name.partition("=")[0].strip() for name in found]

@@ -1,6 +1,5 @@
 """What a column must be like to be used, and what to say when it is not."""
 
-import difflib
 import math
 import shlex
 from collections.abc import Iterable, Sequence
@@ -9,7 +8,7 @@ from lacunet.arrays import FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
 from lacunet.data.source import Source
-from lacunet.errors import DataError, OptionError
+from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.state import State, label
 
 MOST_STATES = 1_000
@@ -106,8 +105,7 @@ def check_has(names: Iterable[str], source: Source) -> None:
 
 
 def _not_there(name: str, source: Source) -> str:
-    close = difflib.get_close_matches(str(name), source.columns, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(str(name), source.columns)
     listed = f"Its columns are {shown(source.columns)}."
     return f"there is no column {name!r} in {source.name}.{hint} {listed}"
 

@@ -1,6 +1,5 @@
 """Any discrete Bayesian network, with or without hidden variables, for scikit-learn."""
 
-import difflib
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, SupportsIndex, TypeAlias
 from lacunet import api
 from lacunet.data import Column, Table
 from lacunet.data.discover import shown
-from lacunet.errors import DataError, ModelError
+from lacunet.errors import DataError, ModelError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import is_frame, names_of, read_fit
 from lacunet.estimators.parameters import described
@@ -177,8 +176,7 @@ def _checked(edges: Edges, names: Sequence[str]) -> list[tuple[str, str]]:
             raise ModelError(f"{edge!r} is no edge. Give pairs: (parent, child).")
         for name in edge:
             if name not in names:
-                near = difflib.get_close_matches(str(name), names, n=1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
+                hint = did_you_mean(str(name), names)
                 raise ModelError(
                     f"edge {tuple(edge)!r}: {name!r} is neither a column of X nor a hidden "
                     f"variable.{hint} There are {shown(names)}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.errors import ModelError
+from lacunet.errors import DataError, ModelError, did_you_mean
 from lacunet.model import conjugacy
 from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.layout import Layout
@@ -36,6 +35,16 @@ class Variable:
     def labels(self) -> tuple[str, ...]:
         """Texts of the states."""
         return tuple(label(s) for s in self.states)
+
+    def code(self, state: State) -> int:
+        """Find a state by its text, and give its number, from 0."""
+        text, labels = label(state), self.labels
+        if text not in labels:
+            raise DataError(
+                f"'{self.name}': '{text}' is not one of its states.{did_you_mean(text, labels)} "
+                f"They are {', '.join(labels)}."
+            )
+        return labels.index(text)
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,16 @@ class Network:
             raise ModelError(
                 f"the parents form a cycle: {cycle}. Remove one of these edges."
             ) from None
+
+    def index(self, name: str) -> int:
+        """Find a variable by its name."""
+        names = [v.name for v in self.variables]
+        if name not in names:
+            raise ModelError(
+                f"'{name}' is not a variable of the network.{did_you_mean(name, names)} "
+                f"It has {names}."
+            )
+        return names.index(name)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -151,10 +170,7 @@ def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
     """
     names = [v.name for v in network.variables]
     for name, size in sizes.items():
-        if name not in names:
-            near = difflib.get_close_matches(name, names, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise ModelError(f"'{name}' is not a variable of the network.{hint} It has {names}.")
+        network.index(name)
         if size is not None and size < 1:
             raise ModelError(f"hidden variable '{name}': {size} states; there must be at least 1.")
     cards = [sizes.get(v.name) or len(v.states) for v in network.variables]
@@ -215,10 +231,7 @@ class Model:
 
     def table(self, name: str) -> FloatArray:
         """Give p(variable | parents): parents in their order, then the variable's states."""
-        names = [v.name for v in self.network.variables]
-        if name not in names:
-            raise ModelError(f"'{name}' is not a variable of this model: it has {names}.")
-        return self.network.layout.table(self.theta, names.index(name))
+        return self.network.layout.table(self.theta, self.network.index(name))
 
     def permuted(self, variable: int, order: Sequence[int]) -> Model:
         """Renumber the states of a variable: its new state k is the old state `order[k]`.

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from lacunet.api import Assigned, Assignment, Scores
+from lacunet.api import Answer, Assigned, Assignment, MostProbable, Scores, Separations
 from lacunet.data import Table
 from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measure import Measurement
@@ -203,4 +203,38 @@ def assignment_document(assignment: Assignment) -> dict[str, Any]:
         "classes": sizes(assignment.variables[0]),
         "variables": {v.name: sizes(v) for v in assignment.variables},
         "impossible": assignment.impossible,
+    }
+
+
+def answer_document(answer: Answer) -> dict[str, Any]:
+    """Describe the joint distribution of some variables."""
+    return {
+        "of": [v.name for v in answer.variables],
+        **answer.known.document(),
+        "log_probability_of_given": answer.log_known,
+        "states": {v.name: list(v.labels) for v in answer.variables},
+        "probabilities": answer.probabilities.tolist(),  # nested, in the order of `of`
+    }
+
+
+def most_probable_document(found: MostProbable) -> dict[str, Any]:
+    """Describe the most probable states."""
+    return {
+        "of": list(found.states),
+        **found.known.document(),
+        "log_probability_of_given": found.log_known,
+        "most_probable": dict(found.states),
+        "probability": found.probability,
+        "log_probability": found.log_probability,
+    }
+
+
+def separations_document(found: Separations) -> dict[str, Any]:
+    """Describe which pairs of variables are d-separated."""
+    return {
+        "given": list(found.given),
+        "do": list(found.do),
+        "pairs": [
+            {"variables": list(pair), "d_separated": apart} for pair, apart in found.pairs.items()
+        ],
     }

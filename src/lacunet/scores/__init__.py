@@ -1,9 +1,8 @@
 """Approximations of the evidence, one file each. To add one: its file, and its line in SCORES."""
 
-import difflib
 from collections.abc import Sequence
 
-from lacunet.errors import OptionError
+from lacunet.errors import OptionError, did_you_mean
 from lacunet.inference.problem import Problem
 from lacunet.scores.bd import BD
 from lacunet.scores.bic import BIC
@@ -77,8 +76,7 @@ def choose_scores(names: str | Sequence[str]) -> tuple[Score, ...]:
         raise OptionError(f"no score is named. Name some, {', or '.join(GROUPS)}.")
     for name in wanted:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
+            hint = did_you_mean(name, known)
             choices = ", ".join(s.name for s in SCORES)
             raise OptionError(
                 f"'{name}' is not a score.{hint} Choose from {choices}; {' or '.join(GROUPS)}."

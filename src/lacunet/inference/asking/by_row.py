@@ -18,25 +18,23 @@ class ByRow:
 
     def log_lik(self, cells: FloatArray) -> FloatArray:
         """Log p(row), (rows,), given log weights of cells; −inf where a row is impossible."""
-        total = np.zeros(self.rows)
+        return self.posterior(cells, 0, 0)[0]
+
+    def posterior(self, cells: FloatArray, first: int, last: int) -> tuple[FloatArray, FloatArray]:
+        """Log p(row), (rows,), and E[N | row] at positions first to last, (rows, last − first).
+
+        Nothing is expected of a row that is impossible, whichever part of it is.
+        """
+        total, N = np.zeros(self.rows), np.zeros((self.rows, last - first))
         for collector in self.builder.collectors:
             rows, positions = self.builder.seen_whole(collector)
             total[rows] += cells[positions]
-        for plan in self.plans:
-            assert plan.rows is not None
-            log_z, _ = plan.posterior(cells, 0, 0)
-            np.add.at(total, plan.rows.rows, log_z[plan.rows.component])
-        return total
-
-    def expected(self, cells: FloatArray, first: int, last: int) -> FloatArray:
-        """E[N | row] at positions first to last, (rows, last − first)."""
-        N = np.zeros((self.rows, last - first))
-        for collector in self.builder.collectors:
-            rows, positions = self.builder.seen_whole(collector)
             inside = (first <= positions) & (positions < last)
             N[rows[inside], positions[inside] - first] = 1.0
         for plan in self.plans:
             assert plan.rows is not None
-            _, own = plan.posterior(cells, first, last)
+            log_z, own = plan.posterior(cells, first, last)
+            np.add.at(total, plan.rows.rows, log_z[plan.rows.component])
             np.add.at(N, plan.rows.rows, own[plan.rows.component])
-        return N
+        N[total == -np.inf] = 0.0
+        return total, N

@@ -42,7 +42,7 @@ def _rank(network: Network, rows: ByRow, rng: np.random.Generator) -> int:
     layout = network.layout
     theta = random_theta(layout, rng)
     cells = network.to_cells(conjugacy.natural(theta, layout))
-    P = network.to_statistics(rows.expected(cells, 0, len(cells)))
+    P = network.to_statistics(rows.posterior(cells, 0, len(cells))[1])
     # In the φ basis every entry is of order one: no column is tiny.
     jacobian = np.stack([conjugacy.pull_back(theta, p, layout) for p in P])
     singular = np.linalg.svd(jacobian[:, free_coordinates(layout, theta).free], compute_uv=False)

@@ -5,21 +5,27 @@ always seen. It changes no probability, but keeps them from being barren, and pu
 into one clique; their joint posterior is then what that child's family counts.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
+from lacunet.errors import ModelError
 from lacunet.inference.asking.by_row import ByRow
 from lacunet.model import conjugacy
 from lacunet.model.network import Model, Network, Variable
+from lacunet.model.surgery import fresh_names
+
+LARGEST = 1 << 26  # numbers of an answer: half a GiB
 
 
 class Question:
     """Groups of variables in question, and rows taken apart for them: to be asked at any θ."""
 
     def __init__(self, network: Network, codes: CodeArray, groups: Sequence[Sequence[int]]) -> None:
+        _check_size(network, len(codes), groups)
         asked = _with_watchers(network, groups)
         watched = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
         self.network, self.layout, self.rows = network, asked.cells, ByRow(asked, watched)
@@ -30,7 +36,7 @@ class Question:
         own = network.to_cells(conjugacy.natural(theta, network.layout))
         cells = np.concatenate([own, np.zeros(layout.size - len(own))])
         # What each watcher's family counts in each row, in the order of its storage.
-        N = self.rows.expected(cells, len(own), layout.size)
+        _, N = self.rows.posterior(cells, len(own), layout.size)
         ends = layout.offsets[len(network.variables) :] - len(own)
         return [
             _in_order(N[:, first:last], layout.axes[f], layout.families[f], layout.cards)
@@ -54,13 +60,27 @@ def marginal(model: Model, variables: Sequence[int]) -> FloatArray:
     return joint
 
 
+def _check_size(network: Network, rows: int, groups: Sequence[Sequence[int]]) -> None:
+    """Refuse an answer that would not fit into memory, before anything of its size is made."""
+    for group in groups:
+        variables = [network.variables[v] for v in group]
+        cells = math.prod(len(v.states) for v in variables)
+        if rows * cells > LARGEST:
+            who = ", ".join(f"'{v.name}' ({len(v.states)})" for v in variables)
+            each = "" if rows == 1 else f" for each of {rows:,} rows"
+            raise ModelError(
+                f"the joint distribution of {who} has {cells:,} numbers{each}, "
+                f"{8 * rows * cells / 2**30:,.1f} GiB in all; at most {LARGEST:,} numbers are "
+                "allowed. Ask for fewer variables at once"
+                + (", or for their most probable states." if rows == 1 else ", or fewer rows.")
+            )
+
+
 def _with_watchers(network: Network, groups: Sequence[Sequence[int]]) -> Network:
     """Add a child with one state to each group."""
-    taken = {v.name for v in network.variables}
-    names = [f"watcher {k}" for k in range(len(groups) + len(taken))]
-    fresh = [name for name in names if name not in taken][: len(groups)]
+    names = fresh_names(network, "watcher", len(groups))
     return Network.build(
-        [*network.variables, *(Variable(name, (0,)) for name in fresh)],
+        [*network.variables, *(Variable(name, (0,)) for name in names)],
         [*network.parents, *(tuple(g) for g in groups)],
     )
 

@@ -4,7 +4,7 @@ One clique is plain enumeration: small components stay whole, large ones (chains
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lacunet.errors import ModelError
@@ -30,36 +30,52 @@ def clique_tree(
     """Cut members into cliques, each before its parent, the root last; every scope fits in one."""
     if math.prod(cards[v] for v in members) <= ENUMERATED:
         return [Clique(tuple(members), -1)]
-    sets = _eliminate(members, scopes, cards)
+    sets = [clique for _, clique in eliminate(members, scopes, cards)]
+    sets = [c for i, c in enumerate(sets) if not any(c < other for other in sets[:i])]
     for clique in sets:
-        size = math.prod(cards[v] for v in clique)
-        if size > LARGEST:
-            who = ", ".join(f"'{names[v]}' ({cards[v]})" for v in sorted(clique))
-            raise ModelError(
-                f"some rows leave these variables unknown together: {who}. Their joint table would "
-                f"have {size:,} cells ({8 * size / 2**30:,.1f} GiB); at most {LARGEST:,} are "
-                "allowed. Give some of them fewer states, fewer parents, or observe one of them."
-            )
+        check_clique(
+            clique,
+            cards,
+            names,
+            "some rows leave these variables unknown together",
+            "Give some of them fewer states, fewer parents, or observe one of them.",
+        )
     return _connect(sets)
 
 
-def _eliminate(
-    members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
-) -> list[frozenset[int]]:
-    """Cliques in the order of elimination, those inside an earlier one left out."""
+def check_clique(
+    clique: Iterable[int], cards: Mapping[int, int], names: Mapping[int, str], why: str, advice: str
+) -> None:
+    """Refuse a joint table that would not fit into memory, before it is made."""
+    size = math.prod(cards[v] for v in clique)
+    if size > LARGEST:
+        who = ", ".join(f"'{names[v]}' ({cards[v]})" for v in sorted(clique))
+        raise ModelError(
+            f"{why}: {who}. Their joint table would have {size:,} cells "
+            f"({8 * size / 2**30:,.1f} GiB); at most {LARGEST:,} are allowed. {advice}"
+        )
+
+
+def eliminate(
+    members: Sequence[int],
+    scopes: Iterable[frozenset[int]],
+    cards: Mapping[int, int],
+    last: Collection[int] = (),
+) -> list[tuple[int, frozenset[int]]]:
+    """Members in the order of elimination, some only after all others, each with its clique."""
     neighbours: dict[int, set[int]] = {v: set() for v in members}
     for scope in scopes:
         for v in scope:
             neighbours[v] |= scope - {v}
-    found: list[frozenset[int]] = []
+    found: list[tuple[int, frozenset[int]]] = []
     while neighbours:
-        v = min(neighbours, key=lambda u: (*_cost(u, neighbours, cards), u))
+        v = min(neighbours, key=lambda u: (u in last, *_cost(u, neighbours, cards), u))
         around = neighbours.pop(v)
-        found.append(frozenset(around | {v}))
+        found.append((v, frozenset(around | {v})))
         for u in around:
             neighbours[u] |= around - {u}
             neighbours[u].discard(v)
-    return [c for i, c in enumerate(found) if not any(c < other for other in found[:i])]
+    return found
 
 
 def _cost(v: int, neighbours: Mapping[int, set[int]], cards: Mapping[int, int]) -> tuple[int, int]:

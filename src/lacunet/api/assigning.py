@@ -1,0 +1,96 @@
+"""What a model says of the rows of a table: posteriors of what they do not show, imputed cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Unpack
+
+import numpy as np
+
+from lacunet.api.inputs import (
+    ModelLike,
+    asked_model,
+    check_columns,
+    observed_columns,
+    observed_states,
+)
+from lacunet.api.options import AssignOptions, divide, with_options
+from lacunet.api.results import Assigned, Assignment
+from lacunet.arrays import BoolArray, FloatArray
+from lacunet.data import Table
+from lacunet.data.missing_state import put_missing_states
+from lacunet.data.read import read_rows
+from lacunet.errors import DataError, ModelError
+from lacunet.inference.asking.query import posterior
+from lacunet.model.network import Variable
+from lacunet.settings import DEFAULTS, Settings
+
+
+@with_options
+def assign(
+    data: object,
+    model: ModelLike,
+    *,
+    hidden: Sequence[str] = (),
+    impute: bool = False,
+    settings: Settings = DEFAULTS,
+    **options: Unpack[AssignOptions],
+) -> Assignment:
+    """Give every row, in the order of the input, the posterior of what it does not show.
+
+    A fitted model is asked at the posterior means of its parameters; with `plug_in`, or if it was
+    not fitted, at the parameters that it has.
+
+    Parameters
+    ----------
+    data
+        The path of a file, a dataframe or an array: what has an order of rows.
+    **model; hidden
+    impute
+        Not only hidden variables, but also every variable that has a hole somewhere.
+    **options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> path = lacunet.dataset_path("carcinoma")
+    >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
+    >>> lacunet.assign(path, model).best[:4].tolist()  # numbers of the states, from 0
+    [1, 1, 1, 1]
+    """
+    settings, reading = divide(settings, options)
+    given = asked_model(model, settings, hidden)
+    network = given.network
+    if isinstance(data, Table):
+        raise DataError(
+            "a Table holds each distinct row once, without the order of the rows. "
+            "Give the file or dataframe itself."
+        )
+    check_columns(data, network)
+    codes = read_rows(data, observed_states(network), missing=reading.get("missing", ()))
+    if settings.missing_as_state:
+        put_missing_states(codes, observed_columns(network))
+    column = {v: codes[:, j] for j, v in enumerate(network.observed)}
+    wanted = list(network.hidden)
+    if impute:
+        wanted += [v for v in network.observed if (column[v] < 0).any()]
+    if not wanted:
+        raise ModelError(
+            "nothing to assign: the model has no hidden variable. "
+            "Use --impute to fill in missing cells."
+            if not impute
+            else "nothing to assign: the model has no hidden variable, and no cell is missing."
+        )
+    open_ = {v: column[v] < 0 if v in column else np.full(len(codes), True) for v in wanted}
+    found = posterior(given, codes, [(v,) for v in wanted])
+    assigned = (
+        _assigned(network.variables[v], p, open_[v]) for v, p in zip(wanted, found, strict=True)
+    )
+    return Assignment(tuple(assigned))
+
+
+def _assigned(variable: Variable, p: FloatArray, missing: BoolArray) -> Assigned:
+    possible = p.sum(axis=1) > 0
+    probabilities = np.where(possible[:, None], p, np.nan)
+    best = np.where(possible, p.argmax(axis=1), -1)
+    return Assigned(variable.name, variable.labels, probabilities, best, missing)

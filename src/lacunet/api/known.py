@@ -1,0 +1,117 @@
+"""What is known of one case, as people say it: states seen, likelihoods heard, variables set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import OptionError
+from lacunet.inference.asking.situation import Situation, situation
+from lacunet.model.network import Model, Network, Variable
+
+NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of a case; variables by their indices."""
+
+    network: Network
+    seen: Mapping[int, int]  # the state that each is in
+    heard: Mapping[int, FloatArray]  # (states,) how likely what was heard is in each state
+    done: Mapping[int, int]  # the state that each was set to, from outside
+
+    def of(self, model: Model) -> Situation:
+        """Give the case to a model of the same network."""
+        return situation(model, self.seen, self.heard, self.done)
+
+    def check_apart(self, asked: Sequence[int]) -> None:
+        """Refuse a question for what is known already."""
+        for v in asked:
+            if v in self.seen or v in self.done:
+                name = self.network.variables[v].name
+                how = "given" if v in self.seen else "set by do"
+                raise OptionError(f"'{name}' is both asked for and {how}. Name it once.")
+
+    def document(self) -> dict[str, Any]:
+        """Write it down by names and texts."""
+        return {
+            "given": self._states(self.seen),
+            "soft": {
+                self._variable(i).name: dict(zip(self._variable(i).labels, w.tolist(), strict=True))
+                for i, w in self.heard.items()
+            },
+            "do": self._states(self.done),
+        }
+
+    def __str__(self) -> str:
+        """Write it as the condition of a probability; nothing, if nothing is known."""
+        told = self.document()
+        words = [
+            *(f"{name} = {state}" for name, state in told["given"].items()),
+            *(f"{name} ~ {_weights(weights)}" for name, weights in told["soft"].items()),
+            *(f"do({name} = {state})" for name, state in told["do"].items()),
+        ]
+        return f" | {', '.join(words)}" if words else ""
+
+    def _variable(self, i: int) -> Variable:
+        return self.network.variables[i]
+
+    def _states(self, states: Mapping[int, int]) -> dict[str, str]:
+        return {self._variable(i).name: self._variable(i).labels[k] for i, k in states.items()}
+
+
+def understand(
+    network: Network, evidence: Mapping[str, Any] = NOTHING, do: Mapping[str, Any] = NOTHING
+) -> Known:
+    """Read what is known of a case: {name: state}, {name: likelihoods of its states}; do: states.
+
+    Likelihoods are a mapping of states, those left out being impossible, or a number for each. A
+    state that is None is not known.
+    """
+    seen, heard = {}, {}
+    for name, told in evidence.items():
+        i = network.index(name)
+        if isinstance(told, Mapping | Sequence | np.ndarray) and not isinstance(told, str):
+            heard[i] = _likelihoods(network.variables[i], told)
+        elif told is not None:
+            seen[i] = network.variables[i].code(told)
+    done = {}
+    for name, state in do.items():
+        i = network.index(name)
+        if i in seen or i in heard:
+            raise OptionError(
+                f"'{name}' is both given and set by do. What is set tells nothing of its causes, "
+                "what is seen does: name it once."
+            )
+        done[i] = network.variables[i].code(state)
+    return Known(network, seen, heard, done)
+
+
+def _likelihoods(variable: Variable, told: Any) -> FloatArray:
+    """Read a weight for each state."""
+    weights = np.zeros(len(variable.states))
+    if isinstance(told, Mapping):
+        for state, weight in told.items():
+            weights[variable.code(state)] = weight
+    elif len(told) == len(weights):
+        weights[:] = told
+    else:
+        raise OptionError(
+            f"'{variable.name}': {len(told)} likelihoods for its {len(weights)} states "
+            f"{', '.join(variable.labels)}. Give one for each, or a mapping of states."
+        )
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise OptionError(
+            f"'{variable.name}': likelihoods {weights.tolist()} are not allowed. Give numbers of 0 "
+            "or more, one of them above 0."
+        )
+    return weights
+
+
+def _weights(weights: Mapping[str, float]) -> str:
+    return " : ".join(f"{state} {weight:g}" for state, weight in weights.items())

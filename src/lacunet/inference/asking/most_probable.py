@@ -1,0 +1,95 @@
+"""The most probable joint states of some variables, given what a row shows: exact.
+
+Variables are eliminated one by one: first those that are neither seen nor asked for, by sums, then
+those asked for, by maxima. Sums and maxima do not commute, so the order is bound to that, and a
+few variables may need larger tables than all of them together. In logs throughout: nothing
+underflows.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.inference.plans.cliques import check_clique, eliminate
+from lacunet.model import conjugacy
+from lacunet.model.network import Model
+
+WHY = "the most probable states need a table over these variables"
+ADVICE = "Ask for all variables at once (then nothing is summed over), for fewer, or give one."
+
+
+class Factor(NamedTuple):
+    """Log weights of the joint states of some variables."""
+
+    scope: tuple[int, ...]
+    log: FloatArray  # an axis for each variable of the scope
+
+
+class Choice(NamedTuple):
+    """The best state of a variable, for each joint state of those that are chosen after it."""
+
+    variable: int
+    scope: tuple[int, ...]
+    best: IntArray
+
+
+def most_probable(
+    model: Model, codes: CodeArray, wanted: Sequence[int]
+) -> tuple[tuple[int, ...], float]:
+    """Give the best joint state of `wanted`, and log p(that state, what the row shows).
+
+    `codes` are (observed variables,), −1 = missing. Of equal states the first counts; −inf where
+    the row is impossible.
+    """
+    network = model.network
+    cards, names = dict(enumerate(network.layout.cards)), [v.name for v in network.variables]
+    state = {i: int(k) for i, k in zip(network.observed, codes, strict=True) if k >= 0}
+    state |= {i: 0 for i, r in cards.items() if r == 1}
+    factors = _factors(model, state, wanted)
+    members = sorted({v for f in factors for v in f.scope})
+    order = eliminate(members, [frozenset(f.scope) for f in factors], cards, last=wanted)
+    for _, clique in order:
+        check_clique(clique, cards, dict(enumerate(names)), WHY, ADVICE)
+    choices = []
+    for v, _ in order:
+        joined = _joined([f for f in factors if v in f.scope], v, cards)
+        factors = [f for f in factors if v not in f.scope]
+        if v in wanted:
+            choices.append(Choice(v, joined.scope[:-1], joined.log.argmax(axis=-1)))
+            factors.append(Factor(joined.scope[:-1], joined.log.max(axis=-1)))
+        else:
+            factors.append(Factor(joined.scope[:-1], np.logaddexp.reduce(joined.log, axis=-1)))
+    for choice in reversed(choices):
+        state[choice.variable] = int(choice.best[tuple(state[u] for u in choice.scope)])
+    return tuple(state[v] for v in wanted), float(sum(f.log for f in factors))
+
+
+def _factors(model: Model, state: dict[int, int], wanted: Sequence[int]) -> list[Factor]:
+    """Families as they are where some variables are known, barren ones left out."""
+    network = model.network
+    cells = network.to_cells(conjugacy.natural(model.theta, network.layout))
+    needed = {*wanted, *state}
+    for v in reversed(network.order):
+        if v in needed:
+            needed.update(network.parents[v])
+    found = []
+    for i in sorted(needed):
+        family = network.layout.families[i]
+        known = tuple(state.get(v, slice(None)) for v in family)
+        open_ = tuple(v for v in family if v not in state)
+        found.append(Factor(open_, network.cells.table(cells, i)[known]))
+    return found
+
+
+def _joined(factors: Sequence[Factor], last: int, cards: dict[int, int]) -> Factor:
+    """Add factors up over all their variables, one of them last."""
+    others = sorted({v for f in factors for v in f.scope} - {last})
+    scope = (*others, last)
+    log = np.zeros([cards[v] for v in scope])
+    for f in factors:
+        axes = sorted(range(len(f.scope)), key=lambda a: scope.index(f.scope[a]))
+        shape = [cards[v] if v in f.scope else 1 for v in scope]
+        log += np.transpose(f.log, axes).reshape(shape)
+    return Factor(scope, log)

@@ -1,0 +1,66 @@
+"""Models made from a model: variables set from outside, spoken of by a witness, or shown after all.
+
+What is known of a case can be said by the structure alone, so that whoever answers questions sees
+nothing but a model and a row.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.model.network import Model, Network, Variable
+
+
+def without_causes(network: Network, variables: Collection[int]) -> Network:
+    """Cut the edges into some variables: what is set from outside has no other cause."""
+    parents = [() if i in variables else pa for i, pa in enumerate(network.parents)]
+    return Network(network.variables, tuple(parents))
+
+
+def intervened(model: Model, states: Mapping[int, int]) -> Model:
+    """Set variables from outside, do(X = x): cut off from their parents, each is in its state."""
+    network, layout = model.network, model.network.layout
+    tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
+    for i, k in states.items():
+        tables[i] = np.eye(layout.cards[i])[k]
+    return _without_prior(without_causes(network, states), tables)
+
+
+def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model:
+    """Add, for each variable of which something uncertain is heard, a child that is always seen.
+
+    The child has one state; its table is p(what is heard | state of the variable), not normalised
+    (Pearl's virtual evidence). The witnesses come last, in the order of `likelihoods`.
+    """
+    network, layout = model.network, model.network.layout
+    names = fresh_names(network, "witness", len(likelihoods))
+    variables = [*network.variables, *(Variable(name, (0,)) for name in names)]
+    parents = [*network.parents, *((i,) for i in likelihoods)]
+    tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
+    heard = [w[:, None] for w in likelihoods.values()]
+    return _without_prior(Network.build(variables, parents), [*tables, *heard])
+
+
+def shown(model: Model, variables: Collection[int]) -> Model:
+    """Let hidden variables be seen; the parameters stay."""
+    network, old = model.network, model.network.layout
+    seen = [
+        replace(v, hidden=v.hidden and i not in variables) for i, v in enumerate(network.variables)
+    ]
+    tables = [old.table(model.theta, i) for i in range(len(network.variables))]
+    return _without_prior(Network(tuple(seen), network.parents), tables)
+
+
+def fresh_names(network: Network, stem: str, number: int) -> list[str]:
+    """Names for new variables that no variable has."""
+    taken = {v.name for v in network.variables}
+    names = (f"{stem} {k}" for k in range(number + len(taken)))
+    return [name for name in names if name not in taken][:number]
+
+
+def _without_prior(network: Network, tables: list[FloatArray]) -> Model:
+    """Give the tables to a network; who only asks needs no prior, and gets exponents of 1."""
+    theta = network.layout.flat(tables)
+    return Model(network, theta, np.ones_like(theta))
