@@ -149,6 +149,34 @@ def test_walk_is_right(alpha):
 
 
 @pytest.mark.slow
+def test_walks_differ_by_what_they_say():
+    """Clear classes: few blocks are far behind, and only surveyed; the others keep their word."""
+    problem = make_case([2] * 12, 3, 150, seed=5, alpha=1.0, true_classes=3).problem
+    goal = WalkGoal(0.02)
+    walks = [
+        walk_numbers(problem, range(1, 5), fits={}, guesses={}, seed=seed, goal=goal)
+        for seed in range(6)
+    ]
+    shared = sorted(frozenset.intersection(*(walk.measured for walk in walks)))
+    assert 1 not in shared
+    assert {3, 4} <= set(shared)
+    places = [walks[0].numbers.index(k) for k in shared]
+    steps = np.array([np.diff(walk.values[places]) for walk in walks])
+    errors = np.array([jackknife_error(np.diff(w.replicates[:, places], axis=1)) for w in walks])
+    z = (steps - steps.mean(axis=0)) / errors
+    assert np.abs(z).max() < 4
+    assert np.sqrt((z**2).mean()) < 1.6
+
+
+def test_a_number_is_measured_if_its_blocks_are():
+    levels = Occupancy((1, 2, 3, 4), 1.0, 30.0, 1, 4)
+    log_z = np.array([-300.0, -90.0, -90.0, -120.0])
+    assert levels.made_of(log_z, 1, 4) == {1, 2, 3, 4}
+    assert levels.made_of(log_z, 2, 3) == {2, 3, 4}
+    assert levels.made_of(log_z, 3, 4) == frozenset()
+
+
+@pytest.mark.slow
 def test_walk_is_the_same_on_threads():
     problem = make_case([2, 2, 2, 2], 2, 40, seed=2).problem
     goal = WalkGoal(rounds=2)

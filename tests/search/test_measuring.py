@@ -108,7 +108,8 @@ def test_a_walk_that_measures_differences_only(small):
     rng = np.random.default_rng(1)
     common, own = rng.normal(size=(16, 1)), 0.1 * rng.normal(size=(16, 2))
     values = np.array([-7.0, -8.5])
-    walk = Walk((2, 3), values, values + (common + own) / 15, False, Verdict.RELIABLE, {})
+    both, replicates = frozenset({2, 3}), values + (common + own) / 15
+    walk = Walk((2, 3), values, replicates, both, anchored=False, verdict=Verdict.RELIABLE, used={})
     told = all_at_once.told_by(walk, found)
     scores = screening.guesses(found)
     assert told.values("evidence")[2] == pytest.approx(scores[2])
@@ -122,6 +123,22 @@ def test_a_walk_that_measures_differences_only(small):
     (level,) = told.candidates[1].scores["evidence"].flags
     assert level.kind is Kind.LEVEL_NOT_MEASURED
     assert told.candidates[2].scores["evidence"].flags == ()
+
+
+def test_numbers_that_a_walk_only_surveyed_have_no_error(small):
+    found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
+    values = np.array([screening.guesses(found)[1], -40.0, -8.5])
+    replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 3))
+    some = frozenset({1, 3})
+    walk = Walk(
+        (1, 2, 3), values, replicates, some, anchored=True, verdict=Verdict.RELIABLE, used={}
+    )
+    told = all_at_once.told_by(walk, found)
+    assert told.certainty.values == dict(zip((1, 2, 3), values, strict=True))
+    assert told.certainty.measured == some
+    assert told.bayes_factor(1, 3).stderr > 0
+    assert told.bayes_factor(1, 2).stderr is None
+    assert math.isnan(told.values("evidence")[2])
 
 
 def test_large_data_are_not_sampled(small, monkeypatch):

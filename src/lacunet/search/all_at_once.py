@@ -48,19 +48,19 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     covariance = np.zeros((len(labels), len(labels)))
     covariance[np.ix_(places, places)] = jackknife_covariance(level.without(walk.replicates))
     sure = walk.verdict is not Verdict.LOWER_BOUND
-    values = dict(zip(walk.numbers, walk.values.tolist(), strict=True))
-    terms = {k: level.terms(value) for k, value in values.items()}
+    exactly = known_exactly(selection) if level.anchor is None else frozenset()
+    terms = {k: level.terms(v) for k, v in zip(walk.numbers, walk.values.tolist(), strict=True)}
     errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True)) if sure else {}
     evidence: dict[Label, Evidence] = {
-        k: Evidence(TRUTH.name, terms[k], level.flags(k), errors.get(k)) for k in walk.numbers
+        k: Evidence(TRUTH.name, terms[k], level.flags(k), errors.get(k)) for k in walk.measured
     }
     found = Certainty(
         TRUTH.name,
-        guesses(selection) | {k: e.value for k, e in evidence.items()},
+        guesses(selection) | {k: sum(x.values()) for k, x in terms.items() if k not in exactly},
         selection.prior,
         How.MEASURED,
         covariance if sure else None,
-        frozenset(walk.numbers) | (known_exactly(selection) if level.anchor is None else set()),
+        walk.measured | exactly,
         walk.notes,
     )
     candidates = tuple(
@@ -85,7 +85,7 @@ class _Level:
         """A walk that did not come down to one class measures differences only."""
         score, known = selection.trusted, guesses(selection)
         each = {c.label: generous_error(c, known[c.label]) for c in selection.candidates}
-        surest = min(walk.numbers, key=lambda k: each[k])
+        surest = min(walk.measured or walk.numbers, key=lambda k: each[k])
         place = walk.numbers.index(surest)
         anchor = None if walk.anchored else surest
         return cls(anchor, place, float(walk.values[place]), known[surest], score.title)

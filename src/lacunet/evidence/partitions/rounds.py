@@ -38,7 +38,8 @@ class Measured:
 
     log_z: FloatArray  # (M,) log Z_m
     without: FloatArray  # (R, M) the same without one chain each
-    linked: bool  # whether chains have been on both sides of every step, from one block up
+    first: int  # the fewest blocks that rounds have visited,
+    last: int  # and the most; outside there is the survey only, which can be off by some nats
     shares: FloatArray  # (M,) posterior of the number of blocks
     energies: FloatArray  # (2R, M, 3) by half a chain; see `Notes`
 
@@ -47,7 +48,8 @@ class Rounds:
     """Chains, their weights, and what they have noted so far.
 
     A survey visits every number of blocks. After it chains keep to those that matter, and maybe
-    one below, which leads from mode to mode.
+    one below, which leads from mode to mode. Weights go on being learnt; rates stay noted for the
+    same ones, so those of all rounds can be added.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Rounds:
         near = [k for k in guesses if k <= last and guesses[k] >= best - FAR]
         self.first, self.last = min(near, default=1), last  # numbers of blocks that chains visit
         self.log_z = guess_levels(self.levels, guesses)
+        self.guessed = self.levels.shares(self.log_z) if guesses else np.zeros(last)
         # Z_1, in closed form.
         self.bottom = with_classes(problem, 1).log_seen + float(
             math.lgamma(self.leaves.a + cases) - math.lgamma(self.leaves.a)
@@ -76,39 +79,54 @@ class Rounds:
         self.chains: list[Chain] = [starts.chain(n) for n in range(CHAINS)]
         self.visits: FloatArray = np.zeros(last)  # (M,) log of how often each shall be visited
         self.survey: FloatArray = np.zeros(0)  # (chains, kinds, numbers, 3) rates
-        self.surveyed: FloatArray = np.zeros(0)  # their reference
+        self.surveyed: FloatArray = np.zeros(0)  # their reference,
+        self.noted: FloatArray = np.zeros(0)  # and that of the rounds that measure
         self._rates: list[FloatArray] = []  # the same of each round that measured,
         self._energies: list[FloatArray] = []  # and (chains, numbers, 3), log weights
 
     def learn(self) -> None:
-        """Find weights with which chains visit every number of blocks about equally."""
-        for _ in range(MOST_LEARNING):
-            rates, _ = self._walk(LEARNING)
-            old = self.log_z.copy()
-            self._learn_from(hoped_ratios(rates.sum(axis=0), self.reference, self.often))
-            if np.abs(np.diff(self.log_z) - np.diff(old)).max(initial=0.0) < LEARNED:
-                break
+        """Find weights with which chains visit every number of blocks that matters."""
+        self._learn_weights()
         self.surveyed = self.reference
-        self.survey, _ = self._walk(SURVEY)
-        self._learn_from(log_ratios(self.survey.sum(axis=0), self.surveyed, self.often))
+        self.survey, _ = self._walk(SURVEY, self.surveyed)
+        self.log_z = self._from_one_block(self._ratios(self.survey.sum(axis=0), self.surveyed))
         self._keep_to_what_matters()
-        self._walk(LEARNING)  # so that chains come from where they stay
+        self._learn_weights()  # and chains come from where they stay
+        self.noted = self.reference
+
+    def _learn_weights(self) -> None:
+        for _ in range(MOST_LEARNING):
+            rates, _ = self._walk(LEARNING, self.reference)
+            hoped = hoped_ratios(rates.sum(axis=0), self.reference, self.often)
+            steps = np.diff(self.log_z)
+            change = (hoped[1 : self.levels.last] - steps)[self._made]
+            steps[self._made] += change
+            self.log_z = self._from_one_block(steps)
+            if np.abs(change).max(initial=0.0) < LEARNED:
+                break
 
     def _keep_to_what_matters(self) -> None:
         shares = self.levels.shares(self.log_z)
-        worth = np.flatnonzero(shares >= WORTH)
+        # A survey may miss by some nats: what either it or the guess holds to matter is visited.
+        worth = np.flatnonzero(np.maximum(shares, self.guessed) >= WORTH)
         fewest = int(worth[0])
         if fewest >= self.first and shares[fewest - 1] > math.exp(-BELOW):
             fewest -= 1
         self.first, self.last = 1 + fewest, 1 + int(worth[-1])
-        # Errors come from steps between numbers that matter: these are visited more often.
+        self._visit_by(shares)
+
+    def _visit_by(self, shares: FloatArray) -> None:
+        """Errors come from steps between numbers that matter: these are visited more often."""
         self.visits = 0.5 * np.log(np.maximum(shares, WORTH))
 
     def measure(self) -> None:
         """One more round over the numbers of blocks that matter."""
-        rates, energies = self._walk(ROUND)
+        rates, energies = self._walk(ROUND, self.noted)
         self._rates.append(rates)
         self._energies.append(energies)
+        steps = self._steps(np.sum(self._rates, axis=(0, 1)), self.survey.sum(axis=0))
+        self.log_z = self._from_one_block(steps)
+        self._visit_by(self.levels.shares(self.log_z))
 
     @property
     def number(self) -> int:
@@ -123,11 +141,12 @@ class Rounds:
         each = zip(leave_one_out(rates), leave_one_out(self.survey), strict=True)
         without = np.array([self._steps(*one) for one in each])
         energies = np.concatenate([half.sum(axis=0) for half in halves])
-        log_z = self._log_z(steps)
+        log_z = self.bottom + self._from_one_block(steps)
         return Measured(
             log_z,
-            self._log_z(without),
-            bool(np.isfinite(steps).all()),
+            self.bottom + self._from_one_block(without),
+            self.first,
+            self.last,
             self.levels.shares(log_z),
             energies[:, 1 : self.levels.last + 1],
         )
@@ -139,30 +158,33 @@ class Rounds:
         rise[1 : self.levels.last] = np.clip(-np.diff(self.log_z), -STEEPEST, STEEPEST)
         return rise
 
-    def _learn_from(self, ratios: FloatArray) -> None:
-        known = ratios[1 : self.levels.last]
-        steps = np.where(np.isnan(known), np.diff(self.log_z), known)
-        self.log_z = self.log_z[0] + np.concatenate([[0.0], np.cumsum(steps)])
+    @property
+    def _made(self) -> slice:
+        """The steps that chains make, among those from one block up."""
+        return slice(self.first - 1, self.last - 1)
+
+    def _ratios(self, rates: FloatArray, noted: FloatArray) -> FloatArray:
+        """Log Z_{m+1}/Z_m from one block up, (M − 1,); NaN: not known."""
+        return log_ratios(rates, noted, self.often)[1 : self.levels.last]
 
     def _steps(self, rates: FloatArray, survey: FloatArray) -> FloatArray:
-        """Log Z_{m+1}/Z_m, (M − 1,); NaN: not known."""
-        steps = log_ratios(survey, self.surveyed, self.often)
-        measured = log_ratios(rates, self.reference, self.often)
-        steps[self.first : self.last] = measured[self.first : self.last]
-        return steps[1 : self.levels.last]
+        """The same from the rounds that measured; where they have not been, from the survey."""
+        steps = self._ratios(survey, self.surveyed)
+        steps[self._made] = self._ratios(rates, self.noted)[self._made]
+        return steps
 
-    def _log_z(self, steps: FloatArray) -> FloatArray:
-        """Log Z_m from Z_1 up; a step that is not known is as learnt: (..., M − 1) → (..., M)."""
-        known = np.where(np.isnan(steps), np.diff(self.log_z), steps)
-        rise = np.cumsum(known, axis=-1)
-        return self.bottom + np.concatenate([np.zeros((*rise.shape[:-1], 1)), rise], axis=-1)
+    def _from_one_block(self, steps: FloatArray) -> FloatArray:
+        """Log Z_m less that of one; a step that is not known is as learnt: (…, M − 1) → (…, M)."""
+        rise = np.cumsum(np.where(np.isnan(steps), np.diff(self.log_z), steps), axis=-1)
+        return np.concatenate([np.zeros((*rise.shape[:-1], 1)), rise], axis=-1)
 
-    def _walk(self, sweeps: int) -> tuple[FloatArray, FloatArray]:
+    def _walk(self, sweeps: int, noted: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Walk by the weights as they are; note rates for those that are given."""
         rise = np.exp(self.reference)
         rise[1 : self.levels.last] *= np.exp(np.diff(self.visits))
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
-        stretch = Stretch(Levels(rise, np.exp(self.reference)), sweeps)
+        stretch = Stretch(Levels(rise, np.exp(noted)), sweeps)
         walked = self.executor.map(partial(walk_on, stretch), self.chains)
         self.chains = [chain for chain, _ in walked]
         notes: list[Notes] = [note for _, note in walked]

@@ -44,9 +44,10 @@ class Walk:
     numbers: tuple[int, ...]  # (K,)
     values: FloatArray  # (K,) log p(D|k)
     replicates: FloatArray  # (R, K) the same without one chain each: every error comes from these
-    # Whether values are absolute; else the best is as guessed. Even so their differences are known
-    # better: the way down to one block is walked in the survey only.
-    anchored: bool
+    # Those whose values come from what rounds have visited. Of the others a survey said that they
+    # do not matter, and it can be off by some nats.
+    measured: frozenset[int]
+    anchored: bool  # whether values are absolute, from one block up; else the best is as guessed
     verdict: Verdict
     used: dict[int, float]  # posterior of the number of used classes, all k being as likely
     details: dict[str, int] = field(default_factory=dict)  # what was run
@@ -118,7 +119,8 @@ def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
         found = rounds.after(left_out)
         notes = doubts(found.energies, found.shares)
     values, replicates = levels.log_evidence(found.log_z), levels.log_evidence(found.without)
-    if not found.linked:
+    anchored = found.first == 1
+    if not anchored:
         known = [
             (v, guesses[k] - v) for k, v in zip(levels.numbers, values, strict=True) if k in guesses
         ]
@@ -128,7 +130,8 @@ def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
         levels.numbers,
         values,
         replicates,
-        anchored=found.linked,
+        measured=levels.made_of(found.log_z, found.first, found.last),
+        anchored=anchored,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
         details={"chains": CHAINS, "sweeps each": ROUND * (rounds.number - left_out)},

@@ -78,6 +78,7 @@ def _joined(
         first,
         values=values,
         replicates=values + _spread(covariance),
+        measured=frozenset.intersection(*(walk.measured for walk in walks)),
         anchored=all(walk.anchored for walk in walks),
         verdict=first.verdict if told else Verdict.LOWER_BOUND,
         **told_together(problem, walks),
