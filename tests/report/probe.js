@@ -54,6 +54,21 @@
   }
   const hidden = document.getElementById("tip").hidden;
 
+  // The keyboard reaches the boxes of the network, and tells their tables.
+  const box = document.querySelector(".node");
+  let table = "";
+  if (box) {
+    box.focus({ focusVisible: true });
+    table = document.getElementById("tip").innerText;
+    box.blur();
+  }
+  const away = document.getElementById("tip").hidden;
+  const nodes = Array.from(document.querySelectorAll(".node")).map(function (node) {
+    const inner = Array.from(node.querySelectorAll("text")).map((t) => t.getBBox());
+    const outer = node.querySelector("rect").getBBox();
+    return inner.every((b) => b.x >= outer.x && b.x + b.width <= outer.x + outer.width);
+  });
+
   // The legend switches a curve off, and on again.
   const button = document.querySelector("[data-key]");
   let off = null, on = null;
@@ -85,6 +100,7 @@
     contrast: worst, smallest: smallest, told: told, hidden: hidden, off: off, on: on,
     first: first, second: second, alerts: window.alerted || 0,
     text: document.body.innerText, scripts: document.scripts.length,
+    table: table, away: away, nodes: nodes,
     charts: Array.from(document.querySelectorAll("svg.chart")).filter(visible).length,
   });
 })();

@@ -107,6 +107,19 @@ def test_pointing_tells_the_values(seen, selections):
         assert visit["probe"]["hidden"], key
 
 
+def test_the_network_tells_its_tables_to_the_keyboard(seen, selections):
+    _, found = seen
+    for key, name, _, visit in each(found):
+        probe = visit["probe"]
+        if name == "nothing":
+            assert probe["nodes"] == []
+            continue
+        network = selections[name].best.fit.model.network
+        assert probe["nodes"] == [True] * len(network.variables), key  # names are inside
+        assert probe["table"].startswith(f"p({network.variables[0].name}"), key
+        assert probe["away"], key
+
+
 def test_switches(seen):
     _, found = seen
     for key, name, _, visit in each(found):

@@ -12,6 +12,8 @@ TEXT = 12.0  # pixels, as all sizes here
 LINE, MAIN_LINE, ERROR_LINE = 1.4, 2.8, 1.3  # the main curve is that of the answer
 MARK, MAIN_MARK, RING = 3.4, 4.2, 8.0  # radii
 CAP = 4.0  # half the width of the ends of an error bar
+EDGE = (0.6, 1.5)  # width of an edge of a network, with probability 0 and 1
+FAINTEST = 0.25  # opacity of an edge with probability 0
 MOST_TICKS = 7
 STEPS = (1, 2, 5, 10)  # round numbers, times a power of ten
 AXIS, STATES = "log evidence (nats)", "hidden states"
@@ -76,7 +78,7 @@ PRINT = Palette(
 
 def style_sheet() -> str:
     """Give the variables of every scheme, for the style sheet of a page."""
-    sizes = f"--curve: {LINE}; --main-curve: {MAIN_LINE}; --error: {ERROR_LINE};"
+    sizes = f"--curve: {LINE}; --main-curve: {MAIN_LINE}; --error: {ERROR_LINE}; --edge: {EDGE[1]};"
     return "\n".join(
         [
             f":root {{ color-scheme: light dark; {LIGHT.css()} {sizes} }}",
@@ -106,6 +108,16 @@ class Look:
     def dash(self) -> tuple[int, ...]:
         """Lengths of dashes and gaps; none for a line without gaps."""
         return DASHES[self.index // len(MARKS) % len(DASHES)]
+
+
+def edge_style(certainty: float | None) -> tuple[float, float]:
+    """Width and opacity of an edge by its probability; one without is drawn as certain.
+
+    >>> edge_style(None) == edge_style(1.0), edge_style(0.5) < edge_style(0.9)
+    (True, True)
+    """
+    p = 1.0 if certainty is None else certainty
+    return EDGE[0] + p * (EDGE[1] - EDGE[0]), FAINTEST + (1.0 - FAINTEST) * p
 
 
 def ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]:

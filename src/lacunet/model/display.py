@@ -8,7 +8,8 @@ from lacunet.model.network import Model, Network
 from lacunet.state import label
 from lacunet.tabular import Grid, probability
 
-TABLES = 12  # tables shown at most
+TABLES = 12  # tables shown at most, of those around hidden variables
+EVERY = 200  # tables shown at most, where all are asked for
 ROWS = 24  # parent configurations of a table that is shown
 
 
@@ -16,7 +17,7 @@ def model_grids(model: Model) -> list[Grid]:
     """Show what was learned of hidden variables; nothing if there are none."""
     if is_latent_class(model.network):
         return [profile_grid(model)]
-    return family_grids(model)
+    return hidden_grids(model)
 
 
 def profile_grid(model: Model) -> Grid:
@@ -39,7 +40,7 @@ def profile_grid(model: Model) -> Grid:
     return Grid("Class profiles: p(answer | class)", header, tuple(rows))
 
 
-def family_grids(model: Model) -> list[Grid]:
+def hidden_grids(model: Model) -> list[Grid]:
     """Give the table of every family with a hidden variable, as long as they are few and small."""
     short, left = shown_families(model.network)
     grids = [_family_grid(model, i) for i in short]
@@ -51,14 +52,23 @@ def family_grids(model: Model) -> list[Grid]:
 def shown_families(network: Network) -> tuple[list[int], str]:
     """Give the families with a hidden variable that are few and small; say what is left out."""
     around = [i for i, f in enumerate(network.layout.families) if set(f) & set(network.hidden)]
-    short = [
-        i
-        for i in around
-        if math.prod(len(network.variables[p].states) for p in network.parents[i]) <= ROWS
-    ][:TABLES]
+    short = [i for i in around if _rows(network, i) <= ROWS][:TABLES]
     left = len(around) - len(short)
     what = "table of a hidden variable is" if left == 1 else "tables of hidden variables are"
     return short, f"{left} more {what} not shown" if left else ""
+
+
+def table_grids(model: Model) -> tuple[list[Grid], str]:
+    """Give the table of every family, as long as they are few and small; say what is left out."""
+    network = model.network
+    short = [i for i in range(len(network.variables)) if _rows(network, i) <= ROWS][:EVERY]
+    left = len(network.variables) - len(short)
+    said = f"{left} more, which are large, {'is' if left == 1 else 'are'} in the model file only."
+    return [_family_grid(model, i) for i in short], said if left else ""
+
+
+def _rows(network: Network, i: int) -> int:
+    return math.prod(len(network.variables[p].states) for p in network.parents[i])
 
 
 def _family_grid(model: Model, i: int) -> Grid:

@@ -1,5 +1,7 @@
-"""A selection as one self-contained page: what each `*_view` says, and a template that shows it."""
+"""One self-contained page: what each `*_view` says, and a template that shows it."""
 
-from lacunet.report.page.render import check_report, write_report
+from lacunet.report.page.network_page import NetworkAnswer, write_network_report
+from lacunet.report.page.render import check_report
+from lacunet.report.page.selection_page import write_report
 
-__all__ = ["check_report", "write_report"]
+__all__ = ["NetworkAnswer", "check_report", "write_network_report", "write_report"]

@@ -51,9 +51,22 @@
     if (target) show(target, event.clientX, event.clientY);
     else hide();
   }
+  // The keyboard reaches what can be pointed at in pictures.
+  function focused() {
+    const target = document.activeElement;
+    return target && target.matches("[data-tip]:focus-visible") ? target : null;
+  }
+  function follow() {
+    const target = focused();
+    if (!target) return hide();
+    const box = target.getBoundingClientRect();
+    show(target, box.left, box.bottom - 6);
+  }
   document.addEventListener("pointermove", touched);
   document.addEventListener("pointerdown", touched);
-  document.addEventListener("scroll", hide, { capture: true, passive: true });
+  document.addEventListener("focusin", follow);
+  document.addEventListener("focusout", hide);
+  document.addEventListener("scroll", follow, { capture: true, passive: true });
   document.addEventListener("keydown", function (event) {
     if (event.key === "Escape") hide();
   });

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lacunet.data import Table
 from lacunet.report.page.evidence_view import runner_up
 from lacunet.report.page.separation_view import Separation
 from lacunet.report.page.words import count, percent
@@ -26,7 +27,7 @@ class Tile(NamedTuple):
 def tiles(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
     """The numbers that stand beside the answer."""
     of_answer = _of_answer(selection, separations) if selection.label is not None else []
-    return [*of_answer, *_of_data(selection)]
+    return [*of_answer, *data_tiles(selection.table)]
 
 
 def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[Tile]:
@@ -46,8 +47,8 @@ def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[
     return numbers
 
 
-def _of_data(selection: Selection) -> list[Tile]:
-    table = selection.table
+def data_tiles(table: Table) -> list[Tile]:
+    """Say how large the table is, and how much of it is missing."""
     rows, columns = count(table.rows, "row"), count(len(table.columns), "column")
     data = Tile("data", rows, columns)
     if table.weights is not None:

@@ -12,7 +12,7 @@ def tag(name: str, *children: str, **attributes: object) -> str:
     '<text x="1.25" class="b &lt; c">a</text>'
     """
     given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_plain(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_quoted(_plain(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -30,6 +30,11 @@ def mark(corners: Corners, x: float, y: float, size: float, **attributes: object
         return tag("circle", cx=x, cy=y, r=size, **attributes)
     points = " ".join(f"{_plain(x + size * a)},{_plain(y + size * b)}" for a, b in corners)
     return tag("polygon", points=points, **attributes)
+
+
+def _quoted(text: str) -> str:
+    """Escape the value of an attribute; XML would take bare line ends and tabs for spaces."""
+    return escape(text).replace("\n", "&#10;").replace("\t", "&#9;").replace("\r", "&#13;")
 
 
 def _plain(value: object) -> str:

@@ -1,0 +1,10 @@
+"""A network as a picture: where its boxes and arrows are, whoever draws them.
+
+`layout.draw` asks Graphviz for the places (`engine`, its one door), which knows the sizes of the
+boxes (`names`); leaves that would not fit side by side are gathered under their parent (`fans`).
+"""
+
+from lacunet.charts.network.drawing import Arrow, Box, Drawing
+from lacunet.charts.network.layout import Certainty, draw
+
+__all__ = ["Arrow", "Box", "Certainty", "Drawing", "draw"]

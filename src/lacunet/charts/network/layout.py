@@ -1,0 +1,125 @@
+"""Where the boxes and arrows of a network go."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from lacunet.charts.network.drawing import Arrow, Box, Curve, Drawing, Point
+from lacunet.charts.network.engine import Link, place
+from lacunet.charts.network.fans import Fan, branch, find_fans, gather, trunk
+from lacunet.charts.network.names import box_size, name_lines
+from lacunet.errors import OptionError
+from lacunet.model.network import Network
+
+Edge: TypeAlias = tuple[int, int]  # parent and child
+Certainty: TypeAlias = Mapping[tuple[str, str], float]  # of edges, by parent and child
+ROOM = 880.0  # pixels: the width of the report
+
+
+def draw(network: Network, certainty: Certainty | None = None, room: float = ROOM) -> Drawing:
+    """Place every variable and every edge of a network.
+
+    Layers run from top to bottom. Where that is wider than the room, leaves of one parent are
+    gathered below it, or layers run from left to right: the first of these that fits, or else the
+    narrowest. `certainty` gives the probability of some edges, by the names of parent and child.
+    """
+    chances = _checked(network, certainty or {})
+    fans = find_fans(network.parents)
+    tried: list[Drawing] = []
+    for gathered, sideways in ((False, False), (True, False), (False, True), (True, True)):
+        if gathered and not fans:
+            continue
+        sketch = _Sketch(network, chances)
+        sketch.place(fans if gathered else {}, room, sideways)
+        tried.append(sketch.drawing())
+        if tried[-1].width <= room:
+            return tried[-1]
+    return min(tried, key=lambda drawing: drawing.width)
+
+
+class _Sketch:
+    """Where everything is, as far as it is known."""
+
+    def __init__(self, network: Network, chances: Mapping[Edge, float]) -> None:
+        self.network, self.chances = network, chances
+        self.lines = [name_lines(v.name) for v in network.variables]
+        self.sizes = [box_size(text) for text in self.lines]
+        self.width = self.height = 0.0
+        self.middles: dict[int, Point] = {}
+        self.arrows: dict[Edge, Arrow] = {}
+        self.trunks: list[Curve] = []
+
+    def place(self, fans: Mapping[int | None, Sequence[int]], room: float, sideways: bool) -> None:
+        """Let Graphviz place single boxes, and each fan as one; what has no edges comes below."""
+        loose = fans.get(None, ())
+        own = {p: leaves for p, leaves in fans.items() if p is not None}
+        blocks = {p: gather(p, leaves, self.sizes, room / len(own)) for p, leaves in own.items()}
+        gathered = {*loose, *(i for leaves in own.values() for i in leaves)}
+        single = [i for i in range(len(self.sizes)) if i not in gathered]
+        at = {i: k for k, i in enumerate(single)}
+        edges = [(p, i) for i in single for p in self.network.parents[i]]
+        inner = {p for pa in self.network.parents for p in pa}
+        links = [Link(at[p], at[i], firm=i in inner) for p, i in edges]
+        links += [Link(at[p], len(single) + k, from_above=True) for k, p in enumerate(blocks)]
+        shapes = [self.sizes[i] for i in single]
+        shapes += [(block.width, block.height) for block in blocks.values()]
+        found = place(shapes, links, sideways=sideways)
+        self.width, self.height = found.width, found.height
+        self.middles |= {i: found.middles[k] for i, k in at.items()}
+        for k, edge in enumerate(edges):
+            self._add(edge, found.curves[k], found.tips[k])
+        for k, block in enumerate(blocks.values()):
+            stem = found.curves[len(edges) + k]
+            corner = self._put(block, found.middles[len(single) + k])
+            self.trunks += [stem, *trunk(block, corner, stem[-1])]
+        if loose:
+            self._put_below(gather(None, loose, self.sizes, room))
+
+    def _put(self, fan: Fan, middle: Point) -> Point:
+        """Put the leaves of a fan where its block is; give the corner of the block."""
+        left, top = middle[0] - fan.width / 2, middle[1] - fan.height / 2
+        for k, (leaf, (x, y)) in enumerate(zip(fan.leaves, fan.middles, strict=True)):
+            self.middles[leaf] = (left + x, top + y)
+            if fan.parent is not None:
+                width = self.sizes[leaf][0]
+                self._add((fan.parent, leaf), *branch(fan, k, (left, top), width))
+        return left, top
+
+    def _put_below(self, fan: Fan) -> None:
+        """Put a block under all that is there, in the middle."""
+        wider = max(0.0, fan.width - self.width)
+        self.middles = {i: (x + wider / 2, y) for i, (x, y) in self.middles.items()}
+        self.arrows = {edge: arrow.moved(wider / 2) for edge, arrow in self.arrows.items()}
+        self.trunks = [tuple((x + wider / 2, y) for x, y in curve) for curve in self.trunks]
+        self.width += wider
+        self._put(fan, (self.width / 2, self.height + fan.height / 2))
+        self.height += fan.height
+
+    def _add(self, edge: Edge, curve: Curve, tip: Point) -> None:
+        self.arrows[edge] = Arrow(*edge, curve, tip, self.chances.get(edge))
+
+    def drawing(self) -> Drawing:
+        """Give the whole, boxes and arrows in the order of the network."""
+        variables = self.network.variables
+        boxes = tuple(
+            Box(i, self.lines[i], *self.middles[i], *self.sizes[i], variables[i].hidden)
+            for i in range(len(variables))
+        )
+        edges = [(p, i) for i, pa in enumerate(self.network.parents) for p in pa]
+        arrows = tuple(self.arrows[edge] for edge in edges)
+        return Drawing(self.width, self.height, boxes, arrows, tuple(self.trunks))
+
+
+def _checked(network: Network, certainty: Certainty) -> dict[Edge, float]:
+    """Give the probabilities of the network's edges; those of other pairs do not concern it."""
+    index = {v.name: i for i, v in enumerate(network.variables)}
+    known = {}
+    for (parent, child), chance in certainty.items():
+        for name in (parent, child):
+            if name not in index:
+                raise OptionError(f"certainty of '{parent}' → '{child}': no variable is '{name}'.")
+        if not 0.0 <= chance <= 1.0:
+            raise OptionError(
+                f"certainty of '{parent}' → '{child}' is {chance}. A probability is in [0, 1]."
+            )
+        known[index[parent], index[child]] = chance
+    return known

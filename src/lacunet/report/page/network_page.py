@@ -1,0 +1,75 @@
+"""The page about one network: a picture, what was found out, every table, the holes of the data."""
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lacunet.charts.network import Certainty
+from lacunet.data import Table
+from lacunet.data.audit import holes, sizes
+from lacunet.model.display import table_grids
+from lacunet.model.network import Model
+from lacunet.report.page import network_view, render
+from lacunet.report.page.holes_view import audit
+from lacunet.report.page.repeat import version
+from lacunet.report.page.summary_view import Tile, data_tiles
+from lacunet.tabular import Grid
+
+
+@dataclass(frozen=True)
+class NetworkAnswer:
+    """One network that is the answer to a question about data."""
+
+    question: str
+    answer: str
+    model: Model
+    table: Table
+    parts: Sequence[tuple[str, Sequence[Grid]]]  # what was found out: titles, and tables
+    call: str  # how to do it again in Python
+    certainty: Certainty | None = None  # probabilities of edges
+    settings: Sequence[tuple[str, str]] = ()  # what the numbers depend on
+
+
+def write_network_report(
+    found: NetworkAnswer, target: str | os.PathLike[str], *, command: str | None = None
+) -> Path:
+    """Write one self-contained page about a network."""
+    render.check_report(target)
+    return render.write_page("network.html.j2", _content(found), target, command)
+
+
+def _content(found: NetworkAnswer) -> dict[str, Any]:
+    network, table = found.model.network, found.table
+    tables, left_out = table_grids(found.model)
+    edges = sum(map(len, network.parents))
+    return {
+        "question": found.question,
+        "answer": found.answer,
+        "leads": [],
+        "start": "network",
+        "source": table.source,
+        "tiles": [
+            Tile(
+                "variables",
+                f"{len(network.variables):,}",
+                f"{len(network.hidden) or 'none'} hidden",
+            ),
+            Tile("edges", f"{edges:,}", f"{network.dimension:,} free parameters"),
+            *data_tiles(table),
+        ],
+        "picture": network_view.picture(found.model, found.certainty),
+        "parts": found.parts,
+        "tables": tables,
+        "left_out": left_out,
+        "holes": audit(table),
+        "notes": table.notes,
+        "call": found.call,
+        "facts": [
+            ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
+            *found.settings,
+            ("Program", f"Lacunet {version()}, Python {platform.python_version()}"),
+        ],
+    }

@@ -1,0 +1,161 @@
+"""The network of the answer as a picture: its tables on the boxes, for pointer and keyboard."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
+from lacunet.charts.network.drawing import Curve
+from lacunet.charts.network.engine import available
+from lacunet.charts.network.names import LEADING
+from lacunet.charts.style import TEXT, edge_style
+from lacunet.model.network import Model
+from lacunet.report.page.svg import label, tag
+from lacunet.report.page.words import count, listed
+from lacunet.tabular import probability
+
+LARGEST = 250  # variables of a network that is drawn: more cannot be read
+SMALLEST = 10.2 / TEXT  # share of its size that a picture may shrink to: texts stay readable
+ROWS, STATES = 12, 6  # of a table that a box shows when pointed at
+EDGE = 3  # pixels around everything
+CORNER = 5.0  # radius of the corners of a box
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A network to show, or why there is none."""
+
+    svg: str  # empty if there is none
+    width: int  # pixels that it needs, at most
+    smallest: int  # pixels that it needs, at least
+    hidden: bool  # whether it has hidden variables
+    certain: bool  # whether edges have probabilities
+    words: str  # what to know of it
+
+
+def picture(model: Model, certainty: Certainty | None = None) -> Picture:
+    """Draw a network, if it can be drawn."""
+    variables = len(model.network.variables)
+    edges = sum(map(len, model.network.parents))
+    about = f"{count(variables, 'variable')}, {count(edges, 'edge')}"
+    if variables > LARGEST:
+        return _nothing(f"{about}: too many for a picture that can be read.")
+    if not available():
+        return _nothing(
+            f"{about}. There is no picture: Graphviz is not installed (pip install "
+            "'lacunet[report]')."
+        )
+    drawing = draw(model.network, certainty)
+    width = drawing.width + 2 * EDGE
+    return Picture(
+        _svg(model, drawing, about),
+        math.ceil(width),
+        math.ceil(SMALLEST * width),
+        any(box.hidden for box in drawing.boxes),
+        bool(certainty),
+        about,
+    )
+
+
+def _nothing(words: str) -> Picture:
+    return Picture("", 0, 0, False, False, words)
+
+
+def _svg(model: Model, drawing: Drawing, about: str) -> str:
+    names = [v.name for v in model.network.variables]
+    # Lines at the border are as broad as they are: some room for their outer halves.
+    box = f"{-EDGE} {-EDGE} {drawing.width + 2 * EDGE:.0f} {drawing.height + 2 * EDGE:.0f}"
+    return tag(
+        "svg",
+        *(tag("path", d=_path(trunk), class_="trunk") for trunk in drawing.trunks),
+        *(_arrow(arrow, names) for arrow in drawing.arrows),
+        *(_box(model, box) for box in drawing.boxes),
+        class_="network",
+        viewBox=box,
+        role="group",
+        aria_label=f"Network: {about}",
+    )
+
+
+def _arrow(arrow: Arrow, names: Sequence[str]) -> str:
+    """Draw an edge; a broad line that is not seen makes it easy to point at."""
+    curve = _path(arrow.curve)
+    head = " ".join(f"{x:.1f},{y:.1f}" for x, y in arrow.head)
+    width, opacity = edge_style(arrow.certainty)
+    words = f"{names[arrow.parent]} → {names[arrow.child]}"
+    tip = None
+    touched: list[str] = []
+    if arrow.certainty is not None:
+        tip = f"{words}\nprobability\t{probability(arrow.certainty)}"
+        touched = [tag("path", d=curve, class_="near")]
+    return tag(
+        "g",
+        tag("title", escape(words)) if tip is None else "",
+        *touched,
+        tag("path", d=curve, stroke_width=width),
+        tag("polygon", points=head),
+        class_="edge",
+        opacity=opacity if opacity < 1.0 else None,
+        data_tip=tip,
+    )
+
+
+def _box(model: Model, box: Box) -> str:
+    v = model.network.variables[box.variable]
+    step = LEADING * TEXT
+    first = box.y - step * (len(box.lines) - 1) / 2 + 0.35 * TEXT
+    parents = [model.network.variables[p].name for p in model.network.parents[box.variable]]
+    said = f"{v.name}: {'hidden, ' if v.hidden else ''}{count(len(v.states), 'state')}"
+    return tag(
+        "g",
+        tag(
+            "rect",
+            x=box.left,
+            y=box.top,
+            width=box.width,
+            height=box.height,
+            rx=box.height / 2 if box.hidden else CORNER,
+        ),
+        *(label(line, box.x, first + k * step) for k, line in enumerate(box.lines)),
+        class_="node hidden" if box.hidden else "node",
+        tabindex=0,
+        role="img",
+        aria_label=f"{said}, depends on {listed(parents)}" if parents else said,
+        data_tip=_table(model, box.variable),
+    )
+
+
+def _table(model: Model, i: int) -> str:
+    """Write p(variable | parents) for the tip: lines, with tabs between cells."""
+    network = model.network
+    v, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
+    table = network.layout.table(model.theta, i)
+    table = table.reshape(-1, table.shape[-1])
+    names = ", ".join(p.name for p in parents)
+    head = f"p({v.name} | {names})" if parents else f"p({v.name})"
+    if not v.family.tabular:
+        return f"{head}\n{count(len(v.states), 'value')}"
+    labels = itertools.product(*(p.labels for p in parents))
+    lines = [
+        "\t".join([", ".join(given), *_some([probability(p) for p in row])])
+        for given, row in zip(itertools.islice(labels, ROWS), table.tolist(), strict=False)
+    ]
+    left = len(table) - ROWS
+    more = [f"… {count(left, 'more row')}"] if left > 0 else []
+    return "\n".join([head, "\t".join(["", *_some(v.labels)]), *lines, *more])
+
+
+def _some(cells: Sequence[str]) -> list[str]:
+    return [*cells[:STATES], *(["…"] if len(cells) > STATES else [])]
+
+
+def _path(curve: Curve) -> str:
+    (x, y), *rest = curve
+    pieces = "".join(f"C{_points(rest[k : k + 3])}" for k in range(0, len(rest), 3))
+    return f"M{x:.1f} {y:.1f}{pieces}"
+
+
+def _points(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f} {y:.1f}" for x, y in points)

@@ -1,0 +1,279 @@
+"""Pictures of networks: every variable and edge once, nothing on top of anything else."""
+
+import math
+import shutil
+import stat
+from itertools import combinations
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_cases import EVIL
+
+from lacunet.charts.network import draw, engine
+from lacunet.charts.network.layout import ROOM
+from lacunet.charts.network.names import BESIDE, LINES, box_size, name_lines, text_width
+from lacunet.charts.style import edge_style
+from lacunet.errors import OptionError
+from lacunet.model.conjugacy import random_theta
+from lacunet.model.latent_class import latent_class
+from lacunet.model.network import Model, Network, Variable
+from lacunet.report.page.network_view import LARGEST, picture
+
+ODD = [
+    EVIL,
+    "a&b",
+    "Größe",
+    "はい、そうです",
+    "much too long, " * 8,
+    "tab\tline\nbreak",
+    "",
+    "🙂",
+    "W" * 70,
+]
+BORDER = 1.5  # pixels that an arrow may miss the border by
+
+
+def star(leaves, names=None):
+    names = names or [f"item{i}" for i in range(leaves)]
+    return latent_class([(name, ("no", "yes")) for name in names], 3)
+
+
+def random_network(size, edges, seed=0):
+    rng = np.random.default_rng(seed)
+    parents = [set() for _ in range(size)]
+    for _ in range(edges):
+        a, b = sorted(rng.choice(size, 2, replace=False).tolist())
+        parents[b].add(a)
+    variables = [Variable(f"variable {i}", ("a", "b"), hidden=i % 5 == 0) for i in range(size)]
+    return Network.build(variables, [sorted(p)[:4] for p in parents])
+
+
+def hidden_chain(length):
+    variables = [Variable(f"Z{i}", (1, 2), hidden=True) for i in range(length)]
+    variables += [Variable(f"x{i}", ("a", "b")) for i in range(length)]
+    above = [(), *((i - 1,) for i in range(1, length))]
+    return Network.build(variables, [*above, *((i,) for i in range(length))])
+
+
+def latent_tree():
+    variables = [Variable(f"h{i}", (1, 2), hidden=True) for i in range(4)]
+    variables += [Variable(f"question {i}", ("no", "yes")) for i in range(36)]
+    return Network.build(variables, [(), (0,), (0,), (0,), *((1 + i % 3,) for i in range(36))])
+
+
+NETWORKS = {
+    "one": Network.build([Variable("a", ("x", "y"))], [()]),
+    "two": Network.build([Variable("a", ("x", "y")), Variable("b", ("x", "y"))], [(), (0,)]),
+    "star of 10": star(10),
+    "star of 64": star(64),
+    "odd names": star(len(ODD), ODD),
+    "chain": hidden_chain(12),
+    "tree": latent_tree(),
+    "no edges": random_network(30, 0),
+    "causes": Network.build(
+        [Variable(f"cause number {i}", ("n", "y")) for i in range(13)], [*[()] * 12, range(12)]
+    ),
+    "dense": random_network(37, 60, seed=1),
+    "large": random_network(76, 110, seed=2),
+    "some loose": random_network(40, 12, seed=3),
+}
+
+
+@pytest.fixture(params=NETWORKS, scope="module")
+def network(request):
+    return NETWORKS[request.param]
+
+
+def check(network, drawing):
+    edges = [(p, i) for i, pa in enumerate(network.parents) for p in pa]
+    assert [b.variable for b in drawing.boxes] == list(range(len(network.variables)))
+    assert [(a.parent, a.child) for a in drawing.arrows] == edges
+    for b in drawing.boxes:
+        assert -1 <= b.left <= drawing.width + 1 - b.width
+        assert -1 <= b.top <= drawing.height + 1 - b.height
+    for a, b in combinations(drawing.boxes, 2):
+        beside = abs(a.x - b.x) >= (a.width + b.width) / 2
+        assert beside or abs(a.y - b.y) >= (a.height + b.height) / 2, (a, b)
+    for arrow in drawing.arrows:
+        assert len(arrow.curve) % 3 == 1
+        assert distance_to_border(drawing.boxes[arrow.child], arrow.tip) < BORDER
+        head = math.dist(arrow.tip, arrow.curve[-1])
+        assert 4 < head < 12
+
+
+def distance_to_border(box, point):
+    """How far a point is from the border of a box, inside or outside."""
+    dx = abs(point[0] - box.x) - box.width / 2
+    dy = abs(point[1] - box.y) - box.height / 2
+    return -max(dx, dy) if dx <= 0 and dy <= 0 else math.hypot(max(dx, 0), max(dy, 0))
+
+
+def test_nothing_is_missing_and_nothing_overlaps(network):
+    check(network, draw(network))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(2, 14), st.integers(0, 24), st.integers(0, 99), st.sampled_from([150.0, ROOM]))
+def test_random_networks_in_any_room(size, edges, seed, room):
+    network = random_network(size, edges, seed)
+    check(network, draw(network, room=room))
+
+
+def test_the_same_again(network):
+    assert draw(network) == draw(network)
+
+
+@pytest.mark.parametrize("name", ["star of 10", "star of 64", "odd names", "tree", "no edges"])
+def test_leaves_fit_into_the_report(name):
+    assert draw(NETWORKS[name]).width <= ROOM
+
+
+def test_arrows_of_a_fan_begin_at_its_trunk():
+    drawing = draw(NETWORKS["star of 64"])
+    stem, across, *downs = drawing.trunks
+    assert distance_to_border(drawing.boxes[0], stem[0]) < BORDER
+    assert stem[-1][1] == pytest.approx(across[0][1])
+    for arrow in drawing.arrows:
+        x, y = arrow.curve[0]
+        assert any(d[0][0] == x and d[0][1] <= y <= d[-1][1] for d in downs)
+
+
+def test_names_fit_into_their_boxes():
+    for name in [*ODD, "x" * 200, "one two three four five six seven eight nine ten eleven"]:
+        lines = name_lines(name)
+        width, _ = box_size(lines)
+        assert 1 <= len(lines) <= LINES
+        assert all(line and text_width(line) + 2 * BESIDE <= width + 1e-9 for line in lines)
+
+
+def model_of(network):
+    theta = random_theta(network.layout, np.random.default_rng(1))
+    return Model(network, theta, np.ones(network.layout.size))
+
+
+def parsed(shown):
+    return ET.fromstring(shown.svg)  # well-formed, or an error
+
+
+def by_class(root, name):
+    return [e for e in root.iter() if name in e.get("class", "").split()]
+
+
+def test_every_variable_and_edge_is_in_the_svg(network):
+    root = parsed(picture(model_of(network)))
+    said = [node.get("aria-label") for node in by_class(root, "node")]
+    assert len(said) == len(network.variables)
+    for v, words, node in zip(network.variables, said, by_class(root, "node"), strict=True):
+        assert words.startswith(f"{v.name}: ")
+        assert node.get("tabindex") == "0"
+        assert ("hidden" in node.get("class").split()) == v.hidden
+        assert node.get("data-tip").startswith(f"p({v.name}")
+    names = [v.name for v in network.variables]
+    edges = {f"{names[p]} → {names[i]}" for i, pa in enumerate(network.parents) for p in pa}
+    assert {e.find("title").text for e in by_class(root, "edge")} == edges
+
+
+def test_names_are_escaped():
+    svg = picture(model_of(NETWORKS["odd names"])).svg
+    assert "<script" not in svg
+    assert "a&amp;b" in svg
+
+
+def test_a_box_tells_its_table():
+    network = Network.build([Variable("a", ("x", "y")), Variable("b", tuple(range(9)))], [(), (0,)])
+    model = model_of(network)
+    tips = [node.get("data-tip") for node in by_class(parsed(picture(model)), "node")]
+    assert tips[0].split("\n")[0] == "p(a)"
+    head, states, first, second = tips[1].split("\n")
+    assert head == "p(b | a)"
+    assert states.split("\t") == ["", "0", "1", "2", "3", "4", "5", "…"]
+    assert first.split("\t")[:2] == ["x", f"{model.table('b')[0, 0]:.3f}"]
+    assert second.startswith("y\t")
+
+
+def test_long_tables_are_cut():
+    parents = [Variable(f"p{i}", tuple("abcd")) for i in range(3)]
+    network = Network.build([*parents, Variable("b", ("x", "y"))], [(), (), (), (0, 1, 2)])
+    tip = by_class(parsed(picture(model_of(network))), "node")[-1].get("data-tip")
+    assert tip.endswith("… 52 more rows")
+
+
+def test_certain_edges_are_broader_and_darker():
+    network = NETWORKS["star of 64"]
+    chances = {("class", f"item{i}"): i / 100 for i in range(64)}
+    shown = picture(model_of(network), chances)
+    assert shown.certain
+    edges = by_class(parsed(shown), "edge")
+    widths = [float(e.findall("path")[-1].get("stroke-width")) for e in edges]
+    opacities = [float(e.get("opacity")) for e in edges]
+    assert widths == sorted(widths)
+    assert len(set(widths)) > 40
+    assert opacities == sorted(opacities)
+    assert edges[25].get("data-tip") == "class → item25\nprobability\t0.250"
+    assert edge_style(None) == edge_style(1.0)
+
+
+@pytest.mark.parametrize(
+    ("certainty", "text"),
+    [({("a", "nobody"): 0.5}, "no variable is 'nobody'"), ({("a", "b"): 1.5}, "is 1.5")],
+)
+def test_certainties_that_are_none(certainty, text):
+    with pytest.raises(OptionError, match=text):
+        draw(NETWORKS["two"], certainty)
+
+
+def test_what_is_too_large_is_not_drawn():
+    shown = picture(model_of(random_network(LARGEST + 1, 0)))
+    assert not shown.svg
+    assert "too many" in shown.words
+
+
+@pytest.fixture
+def no_package(monkeypatch):
+    monkeypatch.setattr(engine, "find", lambda _: None)
+
+
+def test_the_program_draws_the_same_where_there_is_no_package(no_package):
+    if shutil.which("dot") is None:
+        pytest.skip("Graphviz's program is not installed")
+    for name in ("two", "star of 64", "dense"):
+        check(NETWORKS[name], draw(NETWORKS[name]))
+
+
+def fake_program(folder, monkeypatch, script):
+    program = folder / "dot"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+
+
+def test_the_program_gets_the_question_and_gives_the_answer(no_package, tmp_path, monkeypatch):
+    sizes, links = [(72.0, 36.0), (72.0, 36.0)], [engine.Link(0, 1)]
+    answer = (
+        '{"bb": "0,0,72,144", "objects": [{"name": "0", "pos": "36,126"}, '
+        '{"name": "1", "pos": "36,18"}], '
+        '"edges": [{"id": "0", "pos": "e,36,36 36,108 36,84 36,64 36,44"}]}'
+    )
+    script = f"cat > {tmp_path}/asked; echo '{answer}'"
+    fake_program(tmp_path, monkeypatch, script)
+    found = engine.place(sizes, links)
+    assert found.middles == ((36.0, 18.0), (36.0, 126.0))
+    assert found.curves == (((36.0, 36.0), (36.0, 60.0), (36.0, 80.0), (36.0, 100.0)),)
+    assert found.tips == ((36.0, 108.0),)
+    assert "0 -> 1" in (tmp_path / "asked").read_text()
+
+
+def test_a_program_that_fails_is_named(no_package, tmp_path, monkeypatch):
+    fake_program(tmp_path, monkeypatch, "echo broken >&2; exit 3")
+    with pytest.raises(OptionError, match="dot failed: broken"):
+        draw(NETWORKS["two"])
+
+
+def test_without_graphviz_the_report_says_so(no_package, monkeypatch):
+    monkeypatch.setattr(engine.shutil, "which", lambda _: None)
+    shown = picture(model_of(NETWORKS["two"]))
+    assert not shown.svg
+    assert "pip install 'lacunet[report]'" in shown.words
