@@ -4,10 +4,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from lacunet.model.conjugacy import random_theta
+from lacunet.model.formats import FORMATS
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.state import label
 
+READ = [f for f in FORMATS if f.read is not None]
 ODD = st.text(st.sampled_from(" \t\n\r\"'\\/*|,;=(){}[]<>&-.#%aB1äλ雪\u2028\xa0"), max_size=6)
 WORDS = st.sampled_from(["no", "yes", "1", "01", "2.5", "true", "false", "1e5", "nan", "inf", "7a"])
 ANY_STATE = st.one_of(

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from format_networks import ordinary
+from format_networks import READ, ordinary
 
 from lacunet.errors import ModelError, OutputError
-from lacunet.model.formats import FORMATS, bif, read_network, write_network, xdsl, xmlbif
+from lacunet.model.formats import bif, read_network, write_network, xdsl, xmlbif
 
 BIF = """network n {
 }
@@ -200,7 +200,7 @@ def test_broken_xdsl(old, new, text):
         xdsl.read(XDSL.replace(old, new))
 
 
-@pytest.mark.parametrize("file_format", FORMATS, ids=lambda f: f.name)
+@pytest.mark.parametrize("file_format", READ, ids=lambda f: f.name)
 def test_files_cut_off_in_the_middle(file_format, tmp_path):
     whole = file_format.write(ordinary()).rstrip()
     path = tmp_path / f"net{file_format.endings[0]}"
@@ -210,8 +210,8 @@ def test_files_cut_off_in_the_middle(file_format, tmp_path):
             read_network(path)
 
 
-@pytest.mark.parametrize("actual", FORMATS, ids=lambda f: f.name)
-@pytest.mark.parametrize("named", FORMATS, ids=lambda f: f.name)
+@pytest.mark.parametrize("actual", READ, ids=lambda f: f.name)
+@pytest.mark.parametrize("named", READ, ids=lambda f: f.name)
 def test_a_file_of_another_format_is_told(actual, named, tmp_path):
     path = tmp_path / f"net{named.endings[0]}"
     path.write_text(actual.write(ordinary()))

@@ -2,19 +2,19 @@
 
 import numpy as np
 import pytest
-from format_networks import assert_same, models, ordinary
+from format_networks import READ, assert_same, models, ordinary
 from hypothesis import given
 
 from examples import examples
 from lacunet.errors import ModelError, OptionError
-from lacunet.model.formats import FORMATS, read_network, write_network
+from lacunet.model.formats import read_network, write_network
 from lacunet.model.formats.typed import guess
 from lacunet.model.network import Model, Network, Variable
 
-ENDINGS = [ending for f in FORMATS for ending in f.endings]
+ENDINGS = [ending for f in READ for ending in f.endings]
 
 
-@pytest.mark.parametrize("file_format", FORMATS, ids=lambda f: f.name)
+@pytest.mark.parametrize("file_format", READ, ids=lambda f: f.name)
 @given(model=models())
 @examples(150)
 def test_texts_read_back_exactly(file_format, model):
@@ -29,7 +29,7 @@ def test_files_read_back_exactly(ending, tmp_path):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("file_format", FORMATS, ids=lambda f: f.name)
+@pytest.mark.parametrize("file_format", READ, ids=lambda f: f.name)
 def test_the_prior_is_the_one_given_unless_the_file_holds_one(file_format, tmp_path):
     path = tmp_path / f"net{file_format.endings[0]}"
     write_network(ordinary(), path)
@@ -40,7 +40,7 @@ def test_the_prior_is_the_one_given_unless_the_file_holds_one(file_format, tmp_p
 
 
 def test_xml_files_are_told_apart_by_content(tmp_path):
-    for f in FORMATS:
+    for f in READ:
         if ".xml" in f.endings:
             (tmp_path / "net.xml").write_text(f.write(ordinary()), encoding="utf-8")
             assert_same(read_network(tmp_path / "net.xml"), ordinary())
@@ -49,7 +49,7 @@ def test_xml_files_are_told_apart_by_content(tmp_path):
 
 
 def test_a_byte_order_mark_and_other_line_ends_do_no_harm(tmp_path):
-    for f in FORMATS:
+    for f in READ:
         path = tmp_path / f"net{f.endings[0]}"
         path.write_bytes(b"\xef\xbb\xbf" + f.write(ordinary()).replace("\n", "\r\n").encode())
         assert_same(read_network(path), ordinary())

@@ -136,3 +136,42 @@ def test_without_matplotlib(selections, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(OptionError, match=r"needs matplotlib.*pip install 'lacunet\[plots\]'"):
         plots.plot_evidence(selections["carcinoma"])
+
+
+def test_a_network_has_a_box_and_a_name_for_each_variable_and_an_arrow_for_each_edge():
+    model = api.random_model(3, 5, seed=1)
+    ax = plots.network(model)
+    names = [v.name for v in model.network.variables]
+    assert [text.get_text() for text in ax.texts] == names
+    kinds = [type(patch).__name__ for patch in ax.patches]
+    assert kinds.count("FancyBboxPatch") == 6
+    assert kinds.count("PathPatch") == kinds.count("Polygon") == 5
+    dashed = [
+        p.get_linestyle() not in ("-", "solid") for p in ax.patches if hasattr(p, "get_boxstyle")
+    ]
+    assert dashed == [v.hidden for v in model.network.variables]
+    assert all(name in svg(ax) for name in names)
+
+
+def test_a_network_may_come_in_many_forms_and_go_anywhere(tmp_path):
+    fit = api.fit(load_dataset("carcinoma"), 2, starts=2)
+    api_model = fit.model
+    lacunet.write_model(api_model, tmp_path / "m.json")
+    ax = plt.subplots()[1]
+    assert plots.network(fit, ax) is ax
+    for of in (api_model, api_model.network, tmp_path / "m.json"):
+        assert len(plots.network(of).texts) == len(ax.texts) == 8
+
+
+def test_certain_edges_of_a_network_are_broader(tmp_path):
+    model = api.random_model(2, 2, seed=1)
+    names = [v.name for v in model.network.variables]
+    ax = plots.network(model, certainty={(names[0], names[1]): 0.9, (names[0], names[2]): 0.2})
+    lines = [p for p in ax.patches if type(p).__name__ == "PathPatch"]
+    assert lines[0].get_linewidth() > lines[1].get_linewidth()
+    assert lines[0].get_alpha() > lines[1].get_alpha()
+
+
+def test_names_of_a_network_are_no_formulas():
+    network = lacunet.Network.build([lacunet.Variable("$x^2$ $", ("a", "b"))], [()])
+    svg(plots.network(network))

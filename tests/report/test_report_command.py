@@ -1,5 +1,6 @@
 """`--report` on the command line."""
 
+import json
 import shlex
 import sys
 
@@ -41,6 +42,23 @@ def test_compare_writes_a_report(monkeypatch, tmp_path):
     page = (tmp_path / "out.html").read_text("utf-8")
     assert "Which network?" in page
     assert "m2.json" in page
+
+
+def test_learn_writes_a_report(monkeypatch, tmp_path):
+    given = ("learn", dataset_path("carcinoma"), "--weights", "count", "--report", "out.html")
+    done = run(monkeypatch, tmp_path, *given, "--save", "net.dot", "--json")
+    assert done.exit_code == 0
+    assert "written: net.dot" in done.stderr
+    assert "out.html" in done.stderr
+    found = json.loads(done.stdout)
+    page = (tmp_path / "out.html").read_text("utf-8")
+    for child, parents in found["parents"].items():
+        for parent in parents:
+            assert f"<title>{parent} → {child}</title>" in page
+        assert f"p({child}" in page
+    assert f"{found['log_bd']:.2f}".replace("-", "−") in page
+    assert "lacunet learn" in page
+    assert (tmp_path / "net.dot").read_text().count(" -> ") == page.count("<title>") - 1
 
 
 def test_refused_before_the_search(monkeypatch, tmp_path):

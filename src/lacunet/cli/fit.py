@@ -32,7 +32,8 @@ def fit(
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     save: Annotated[
-        Path | None, o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl.")
+        Path | None,
+        o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl; .dot for a picture."),
     ] = None,
     intervals: Annotated[
         bool,

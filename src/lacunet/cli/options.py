@@ -65,7 +65,7 @@ SaveFolder: TypeAlias = Annotated[Path | None, option("Folder for the result and
 Report: TypeAlias = Annotated[
     Path | None,
     option(
-        "Also write one self-contained HTML page: charts, class profiles, warnings, holes.",
+        "Also write one self-contained HTML page: charts, the network, tables, warnings, holes.",
         metavar="FILE",
     ),
 ]

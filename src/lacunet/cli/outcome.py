@@ -1,4 +1,4 @@
-"""What `select` and `compare` do with what they found."""
+"""What commands do with what they found."""
 
 import shlex
 import sys
@@ -13,6 +13,11 @@ from lacunet.report.folder import save_selection
 from lacunet.report.page import check_report, write_report
 from lacunet.search.candidates import Selection
 from lacunet.tabular import Printable, Together
+
+
+def command_line() -> str:
+    """Give the command that runs, to run it again."""
+    return shlex.join(["lacunet", *sys.argv[1:]])
 
 
 def check_outputs(save: Path | None, report: Path | None) -> None:
@@ -33,7 +38,7 @@ def finish(
     if save is not None:
         save_selection(found, save)
     if report is not None:
-        write_report(found, report, command=shlex.join(["lacunet", *sys.argv[1:]]))
+        write_report(found, report, command=command_line())
     shown: Printable = found
     document = selection_document(found)
     if criteria:

@@ -2,9 +2,10 @@
 
 import itertools
 import math
+from collections.abc import Iterator, Sequence
 
 from lacunet.model.latent_class import classes_of, is_latent_class
-from lacunet.model.network import Model, Network
+from lacunet.model.network import Model, Network, Variable
 from lacunet.state import label
 from lacunet.tabular import Grid, probability
 
@@ -65,6 +66,29 @@ def table_grids(model: Model) -> tuple[list[Grid], str]:
     left = len(network.variables) - len(short)
     said = f"{left} more, which are large, {'is' if left == 1 else 'are'} in the model file only."
     return [_family_grid(model, i) for i in short], said if left else ""
+
+
+def table_lines(model: Model, i: int, rows: int = 12, states: int = 6) -> list[tuple[str, ...]]:
+    """Give p(variable | parents) in a few lines, for a tip: title, states, then rows."""
+    network = model.network
+    v, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
+    given = f" | {', '.join(p.name for p in parents)}" if parents else ""
+    title = (f"p({v.name}{given})",)
+    if not v.family.tabular:
+        return [title]
+    table = network.layout.table(model.theta, i).reshape(-1, len(v.states))
+    more = ("…",) if len(v.states) > states else ()
+    lines = [
+        (", ".join(labels), *(probability(p) for p in row[:states]), *more)
+        for labels, row in zip(_configurations(parents, rows), table.tolist(), strict=False)
+    ]
+    left = len(table) - len(lines)
+    rest = [(f"… {left:,} more row{'s' * (left > 1)}",)] if left else []
+    return [title, ("", *v.labels[:states], *more), *lines, *rest]
+
+
+def _configurations(parents: Sequence[Variable], most: int) -> Iterator[tuple[str, ...]]:
+    return itertools.islice(itertools.product(*(p.labels for p in parents)), most)
 
 
 def _rows(network: Network, i: int) -> int:

@@ -1,8 +1,9 @@
 """Networks in files: one list of formats, chosen by the ending of the name.
 
 A format is one module with ``read(text) -> Model`` and ``write(model) -> str``, and one line in
-`FORMATS`. Only the JSON model file holds a prior; the others are read with the same α everywhere.
-`read_model` and `write_model` are for that one format, whatever the name of the file.
+`FORMATS`; a picture (DOT) is written only. Only the JSON model file holds a prior; the others are
+read with the same α everywhere. `read_model` and `write_model` are for that one format, whatever
+the name of the file.
 Structure and numbers come back exactly, states with their types (`typed`).
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from lacunet.errors import ModelError
 from lacunet.files import StrPath, check_file, write_text
-from lacunet.model.formats import bif, json_model, xdsl, xmlbif
+from lacunet.model.formats import bif, dot, json_model, xdsl, xmlbif
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
 
@@ -25,7 +26,7 @@ class Format:
 
     name: str
     endings: tuple[str, ...]  # an ending of several formats: written as the first of them
-    read: Callable[[str], Model]
+    read: Callable[[str], Model] | None  # None: it is written only
     write: Callable[[Model], str]
     looks: str  # pattern that a text of this format holds
     prior: bool = False  # whether it holds α
@@ -41,13 +42,14 @@ FORMATS = (
     Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), xmlbif.read, xmlbif.write, r"<BIF\b"),
     Format("XDSL", (".xdsl", ".xml"), xdsl.read, xdsl.write, r"<smile\b"),
     JSON_MODEL,
+    Format("DOT", (".dot", ".gv"), None, dot.write, r"\A\s*(strict\s+)?digraph\b"),
 )
 
 
 def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
     """Read a network with its parameters; `alpha` is the prior where the file holds none."""
     check_alpha(alpha)
-    file_format, model = _read(path, _allowed(path))
+    file_format, model = _read(path, _readable(path))
     if file_format.prior:
         return model
     return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
@@ -88,11 +90,24 @@ def _allowed(path: StrPath) -> list[Format]:
     return allowed
 
 
+def _readable(path: StrPath) -> list[Format]:
+    allowed = _allowed(path)
+    if all(f.read is None for f in allowed):
+        others = ", ".join(f.endings[0] for f in FORMATS if f.read is not None)
+        raise ModelError(
+            f"{os.fspath(path)}: {allowed[0].name} is a picture of a network without its tables, "
+            f"and only written. Give the network as one of {others}."
+        )
+    return allowed
+
+
 def _read(path: StrPath, allowed: list[Format]) -> tuple[Format, Model]:
     """Read a file in one of several formats; whatever is wrong with it, its path is named."""
     try:
         text = _text(path)
         file_format = _chosen(allowed, text)
+        if file_format.read is None:
+            raise ModelError(f"{file_format.name} cannot be read.")
         return file_format, file_format.read(text)
     except ModelError as error:
         raise ModelError(f"{os.fspath(path)}: {error}") from error.__cause__
@@ -100,7 +115,7 @@ def _read(path: StrPath, allowed: list[Format]) -> tuple[Format, Model]:
 
 def _chosen(allowed: list[Format], text: str) -> Format:
     """Judge by content which of several formats it is, and whether it is quite another."""
-    alike = [f for f in FORMATS if re.search(f.looks, text)]
+    alike = [f for f in FORMATS if f.read is not None and re.search(f.looks, text)]
     both = [f for f in allowed if f in alike]
     if alike and not both:
         raise ModelError(

@@ -1,6 +1,5 @@
 """The network of the answer as a picture: its tables on the boxes, for pointer and keyboard."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from lacunet.charts.network.drawing import Curve
 from lacunet.charts.network.engine import available
 from lacunet.charts.network.names import LEADING
 from lacunet.charts.style import TEXT, edge_style
+from lacunet.model.display import table_lines
 from lacunet.model.network import Model
 from lacunet.report.page.svg import label, tag
 from lacunet.report.page.words import count, listed
@@ -18,7 +18,6 @@ from lacunet.tabular import probability
 
 LARGEST = 250  # variables of a network that is drawn: more cannot be read
 SMALLEST = 10.2 / TEXT  # share of its size that a picture may shrink to: texts stay readable
-ROWS, STATES = 12, 6  # of a table that a box shows when pointed at
 EDGE = 3  # pixels around everything
 CORNER = 5.0  # radius of the corners of a box
 
@@ -123,32 +122,8 @@ def _box(model: Model, box: Box) -> str:
         tabindex=0,
         role="img",
         aria_label=f"{said}, depends on {listed(parents)}" if parents else said,
-        data_tip=_table(model, box.variable),
+        data_tip="\n".join("\t".join(cells) for cells in table_lines(model, box.variable)),
     )
-
-
-def _table(model: Model, i: int) -> str:
-    """Write p(variable | parents) for the tip: lines, with tabs between cells."""
-    network = model.network
-    v, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
-    table = network.layout.table(model.theta, i)
-    table = table.reshape(-1, table.shape[-1])
-    names = ", ".join(p.name for p in parents)
-    head = f"p({v.name} | {names})" if parents else f"p({v.name})"
-    if not v.family.tabular:
-        return f"{head}\n{count(len(v.states), 'value')}"
-    labels = itertools.product(*(p.labels for p in parents))
-    lines = [
-        "\t".join([", ".join(given), *_some([probability(p) for p in row])])
-        for given, row in zip(itertools.islice(labels, ROWS), table.tolist(), strict=False)
-    ]
-    left = len(table) - ROWS
-    more = [f"… {count(left, 'more row')}"] if left > 0 else []
-    return "\n".join([head, "\t".join(["", *_some(v.labels)]), *lines, *more])
-
-
-def _some(cells: Sequence[str]) -> list[str]:
-    return [*cells[:STATES], *(["…"] if len(cells) > STATES else [])]
 
 
 def _path(curve: Curve) -> str:
