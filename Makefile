@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
 
 # Everything: the lower layers beside all the rest.
-LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/search
+LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/graphs tests/search
 HALF := $(LOWER) tests/evidence  # of the time that everything takes, about
 
 test: $(VENV)/.dev

@@ -32,6 +32,7 @@ PARTS = {
     "threads": ("threads",),
     "memory": ("memory",),
     "networks": ("networks.alarm_em", "networks.before", "networks.million", "networks.chain"),
+    "structure": ("structure.complete",),
     "paper": ("paper",),
     "density": ("density.ten_folds",),
     "startup": ("startup",),

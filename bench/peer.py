@@ -47,9 +47,9 @@ class Peers:
         """Run the peer's own search; "skipped" in the answer where it takes longer than `limit`."""
         return self._call(peer, [peer, str(self._input(case, "starts", starts))], limit)
 
-    def alarm(self) -> dict[str, Any]:
-        """Give the network ALARM as BIF text, key "bif"."""
-        return self._call("pyagrum", ["alarm"], CALL_AT_MOST, "run_pyagrum.py")
+    def shipped(self, name: str) -> dict[str, Any]:
+        """Give a network that pgmpy ships, such as alarm, as BIF text, key "bif"."""
+        return self._call("pyagrum", ["shipped", name], CALL_AT_MOST, "run_pyagrum.py")
 
     def pyagrum(self, task: str, path: Path, *options: str, limit: float) -> dict[str, Any]:
         """Let run_pyagrum.py do a task on its input."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
 
@@ -117,3 +117,14 @@ def two_loop(moves: FloatArray, changes: FloatArray, curvature: FloatArray) -> F
         keep = np.eye(len(move)) - np.outer(move, change) / (move @ change)
         inverse = keep @ inverse @ keep.T + np.outer(move, move) / (move @ change)
     return inverse
+
+
+def log_bd_of_family(
+    codes: IntArray, counts: FloatArray, cards: list[int], family: list[int], alpha: FloatArray
+) -> float:
+    """Twin of `graphs.counting.log_bd`: whole tables of (parents, child), CH96 eq. 5."""
+    N = np.zeros([cards[v] for v in family])
+    np.add.at(N, tuple(codes[:, family].T), counts)
+    N_ij, a_ij = N.sum(axis=-1), alpha.sum(axis=-1)
+    cells = gammaln(alpha + N) - gammaln(alpha)
+    return float(cells.sum() - (gammaln(a_ij + N_ij) - gammaln(a_ij)).sum())

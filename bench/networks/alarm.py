@@ -9,25 +9,18 @@ import numpy as np
 
 from bench.cases import FloatArray, IntArray
 from bench.peer import Peers
+from bench.structure.shipped import shipped_network
 from lacunet.data.table import Column, Table
-from lacunet.model.formats import read_network
 from lacunet.model.layout import Layout
 from lacunet.model.network import Model, Network
 from lacunet.model.sampling import sample_codes
 
 SEED = 1996
-FILE = "alarm.bif"
 
 
 def alarm(peers: Peers) -> Model | str:
-    """Give ALARM, or say why it is not to be had. Its file stays in the peers' folder."""
-    path = peers.folder / FILE
-    if not path.exists():
-        answer = peers.alarm()
-        if "skipped" in answer:
-            return str(answer["skipped"])
-        path.write_text(answer["bif"], encoding="utf-8")
-    return read_network(path)
+    """Give ALARM, or say why it is not to be had."""
+    return shipped_network(peers, "alarm")
 
 
 def draw(model: Model, rows: int, missing: float) -> IntArray:

@@ -1,8 +1,9 @@
-"""Time pyAgrum's EM on a network and rows handed over in a file; give ALARM as BIF text.
+"""Time pyAgrum's EM and its search for graphs on what is handed over in a file.
 
 Runs in the peers' environment (see requirements.txt) and imports nothing of Lacunet::
 
-    python run_pyagrum.py alarm
+    python run_pyagrum.py shipped alarm
+    python run_pyagrum.py graph ROWS.npz
     python run_pyagrum.py em INPUT.npz --iterations 2
     python run_pyagrum.py em INPUT.npz --epsilon 1e-4
     python run_pyagrum.py rows INPUT.npz
@@ -18,7 +19,10 @@ Its time is that of learnParameters(): reading the rows is over by then. EM is t
 many iterations, or when the relative change of the log-likelihood falls below epsilon. What pyAgrum
 calls the log-likelihood there is Σ E[N_ijk] log θ_ijk, with every missing cell filled in.
 
-ALARM is the file that pgmpy ships: only that file is read, pgmpy itself is not loaded.
+"graph" searches by BDeu, greedily and with a tabu list, as both come. ROWS.npz holds ``codes``,
+without holes, ``names`` and ``cards`` (n,), the numbers of states.
+
+"shipped" gives a network that pgmpy ships as BIF text: only that file is read, pgmpy is not loaded.
 """
 
 from __future__ import annotations
@@ -83,15 +87,15 @@ class Given:
         path.write_text("\n".join(lines) + "\n")
 
 
-def alarm() -> dict[str, Any]:
+def shipped(name: str) -> dict[str, Any]:
     try:
-        shipped = [f for f in files("pgmpy") or [] if f.name in ("alarm.bif", "alarm.bif.gz")]
+        found = [f for f in files("pgmpy") or [] if f.name in (f"{name}.bif", f"{name}.bif.gz")]
     except PackageNotFoundError:
-        return {"skipped": "pgmpy, which ships ALARM, is not installed"}
-    if not shipped:
-        return {"skipped": f"pgmpy {version('pgmpy')} does not ship alarm.bif"}
-    content = shipped[0].locate().read_bytes()
-    text = gzip.decompress(content) if shipped[0].name.endswith(".gz") else content
+        return {"skipped": f"pgmpy, which ships {name}, is not installed"}
+    if not found:
+        return {"skipped": f"pgmpy {version('pgmpy')} does not ship {name}.bif"}
+    content = found[0].locate().read_bytes()
+    text = gzip.decompress(content) if found[0].name.endswith(".gz") else content
     return {"version": version("pgmpy"), "bif": text.decode()}
 
 
@@ -135,18 +139,45 @@ def rows(given: Given) -> dict[str, Any]:
     return {"log_p": found}
 
 
+def graph(path: Path) -> dict[str, Any]:
+    """Give the edges that each search finds, and the time that it takes."""
+    import pyagrum as gum
+
+    with np.load(path) as file:
+        codes, names = file["codes"], [str(name) for name in file["names"]]
+        template = gum.BayesNet("given")
+        for name, card in zip(names, file["cards"], strict=True):
+            template.add(gum.LabelizedVariable(name, name, [str(k) for k in range(card)]))
+    edges, seconds = [], []
+    with TemporaryDirectory() as folder:
+        rows_file = Path(folder) / "rows.csv"
+        lines = [",".join(names), *(",".join(row) for row in codes.astype(str))]
+        rows_file.write_text("\n".join(lines) + "\n")
+        for way in ("useGreedyHillClimbing", "useLocalSearchWithTabuList"):
+            learner = gum.BNLearner(str(rows_file), template)
+            learner.setNumberOfThreads(1)
+            learner.useScoreBDeu()
+            getattr(learner, way)()
+            began = time.perf_counter()
+            found = learner.learnDAG()
+            seconds.append(time.perf_counter() - began)
+            edges.append([[names[u], names[v]] for u, v in found.arcs()])
+    return {"edges": edges, "seconds": seconds}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("task", choices=("alarm", "em", "rows"))
-    parser.add_argument("input", nargs="?", type=Path, help="INPUT.npz")
+    parser.add_argument("task", choices=("shipped", "em", "rows", "graph"))
+    parser.add_argument("input", type=Path, help="INPUT.npz, or the name of a network")
     parser.add_argument("--iterations", type=int, help="of EM; at least 2")
     parser.add_argument("--epsilon", type=float, help="relative change at which EM stops")
     options = parser.parse_args()
-    if options.task == "alarm":
-        print(json.dumps(alarm()))
+    if options.task == "shipped":
+        print(json.dumps(shipped(str(options.input))))
         return 0
-    if options.input is None:
-        parser.error("an input is needed")
+    if options.task == "graph":
+        print(json.dumps({"version": version("pyagrum"), **graph(options.input)}))
+        return 0
     given = Given(options.input)
     if options.task == "rows":
         result = rows(given)

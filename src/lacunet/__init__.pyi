@@ -8,7 +8,9 @@ from lacunet.api import (
     assign as assign,
     compare as compare,
     compare_missing as compare_missing,
+    cpdag as cpdag,
     d_separated as d_separated,
+    edge_f1 as edge_f1,
     em_traces as em_traces,
     fit as fit,
     fit_statistics as fit_statistics,
@@ -26,6 +28,7 @@ from lacunet.api import (
     score as score,
     select as select,
     simulate as simulate,
+    structural_hamming_distance as structural_hamming_distance,
 )
 from lacunet.data.datasets import dataset_path as dataset_path, load_dataset as load_dataset
 from lacunet.data.read import read_table as read_table
@@ -48,7 +51,10 @@ from lacunet.estimators import (
 )
 from lacunet.evidence.measure import Measurement as Measurement
 from lacunet.evidence.sandwich import Sandwich as Sandwich
+from lacunet.graphs.knowledge import Knowledge as Knowledge
+from lacunet.graphs.learned import Learned as Learned
 from lacunet.learn.fit import Fit as Fit
+from lacunet.model.equivalence import EquivalenceClass as EquivalenceClass
 from lacunet.model.formats import (
     read_model as read_model,
     read_network as read_network,

@@ -18,6 +18,7 @@ from lacunet.describe.intervals import FEWEST, LEVEL, check_level
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method
+from lacunet.graphs.searching import GraphSearch
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
@@ -149,8 +150,18 @@ class Settings:
     bootstrap: int = _option(
         0, "Replicates of a parametric bootstrap: --intervals from it, not the Hessian."
     )
+    sweeps: int = _option(
+        GraphSearch.sweeps,
+        "Shakes of a graph around every variable that must be in vain before a search ends; 0: one "
+        "climb alone.",
+    )
+    restarts: int = _option(GraphSearch.restarts, "Searches for a graph after the first.")
+    exact: bool = _option(
+        False, "Find the best of all graphs; of up to about 20 variables, soon done for 15."
+    )
     options: Options = field(init=False, compare=False)  # what learning asks for
     goal: Goal = field(init=False, compare=False)  # what measuring asks for
+    graph_search: GraphSearch = field(init=False, compare=False)  # what a search for a graph asks
 
     def __post_init__(self) -> None:
         def put(name: str, value: object) -> None:
@@ -177,6 +188,7 @@ class Settings:
         put("options", Options(*learning))
         put("goal", Goal(self.target, _seconds(self.budget)))
         put("budget", self.goal.budget)
+        put("graph_search", GraphSearch(self.sweeps, self.restarts, self.exact, self.seed))
         check_level(self.level)
         if self.bootstrap:
             check_number(self.bootstrap, FEWEST)

@@ -42,10 +42,30 @@ def test_learn_in_a_process(lacunet, carcinoma, tmp_path):
 
 
 def test_learn_prints_a_table(invoke, carcinoma):
-    ran = invoke("learn", carcinoma, "--weights", "count", "--max-parents", 1, "--tabu", 3)
+    ran = invoke("learn", carcinoma, "--weights", "count", "--max-parents", 1, "--sweeps", 0)
     assert ran.code == 0
     assert ran.out.startswith("log p(D|S) = ")
     assert "families scored" in ran.out
+
+
+def test_learn_keeps_to_what_is_known(invoke, carcinoma, tmp_path):
+    known = tmp_path / "known.json"
+    known.write_text('{"require": [["A", "B"]], "max_parents": 2}')
+    learn = ("learn", carcinoma, "--weights", "count", "--sweeps", 0, "--json")
+    told = ("--knowledge", known, "--forbid", "C>D,D>C", "--tiers", "A,B;C,D,E,F,G")
+    ran = invoke(*learn, *told, "--save", "net.bif")
+    assert ran.code == 0, ran.err
+    parents = ran.json["parents"]
+    assert "A" in parents["B"]
+    assert "C" not in parents["D"]
+    assert "D" not in parents["C"]
+    assert {*parents["A"], *parents["B"]} <= {"A", "B"}
+    assert max(map(len, parents.values())) <= 2
+    edges = [*ran.json["compelled"], *ran.json["reversible"]]
+    assert len(edges) == sum(map(len, parents.values()))
+    again = invoke(*learn, "--start", "net.bif", "--exact")
+    assert again.code == 0, again.err
+    assert again.json["log_bd"] >= ran.json["log_bd"] - 1e-9
 
 
 def test_learn_refuses(invoke, carcinoma):
@@ -53,6 +73,8 @@ def test_learn_refuses(invoke, carcinoma):
     for arguments, text in (
         ((survey,), "has missing cells"),
         ((carcinoma, "--restarts", -1), "restarts -1 is not allowed: give 0 or more."),
+        ((carcinoma, "--require", "A>B", "--forbid", "A>B"), "the edge A → B is also forbidden"),
+        ((carcinoma, "--require", "A>Z"), "names 'Z', no column. There are A, B"),
         ((carcinoma, "--alpha", "bdeu:0"), "Dirichlet exponents must be above 0"),
         ((carcinoma, "--save", "net.doc"), "the ending '.doc' belongs to no network format"),
     ):

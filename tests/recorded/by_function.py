@@ -342,10 +342,12 @@ def learn_structure():
     model = m.random_dag(8, 0, 4)
     rows = lacunet.simulate(model, 400, seed=2)
     ways = {
-        "k2": {},
-        "bdeu": {"alpha": "bdeu:5", "max_parents": 2},
+        "bdeu": {},
+        "k2": {"alpha": "k2"},
+        "parents": {"alpha": "bdeu:5", "max_parents": 2},
         "restarts": {"restarts": 5, "seed": 3, "alpha": 1.2},
-        "tabu": {"tabu": 6, "seed": 1},
+        "climb": {"sweeps": 0, "restarts": 0, "seed": 1},
+        "exact": {"exact": True},
     }
     found = {name: lacunet.learn_structure(rows, **how) for name, how in ways.items()}
     return {

@@ -16,7 +16,13 @@ from lacunet.api.describe import (
 )
 from lacunet.api.drawing import draw, random_model, simulate
 from lacunet.api.fitting import fit, score
-from lacunet.api.graphs import learn_structure, with_parameters
+from lacunet.api.graphs import (
+    cpdag,
+    edge_f1,
+    learn_structure,
+    structural_hamming_distance,
+    with_parameters,
+)
 from lacunet.api.inputs import (
     as_model,
     as_network,

@@ -77,7 +77,9 @@ class DrawOptions(SeedOptions, total=False):  # of `random_model`
 
 
 class GraphOptions(DrawOptions, ReadOptions, total=False):  # of `learn_structure`
-    pass
+    sweeps: int
+    restarts: int
+    exact: bool
 
 
 class ThreadOptions(SeedOptions, ReadOptions, total=False):  # of all that have threads and a seed

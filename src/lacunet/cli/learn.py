@@ -3,51 +3,78 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.cli.outcome import command_line
+from lacunet.cli.parsing import split
 from lacunet.cli.table_words import read
-from lacunet.model.formats import check_network_file, write_network
+from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.knowledge_file import edges_of, parse_edges, parse_tiers, read_knowledge
+from lacunet.model.formats import check_network_file, read_network, write_network
 from lacunet.report.documents import learned_document, table_document
 from lacunet.report.page import check_report, write_network_report
 from lacunet.report.page.learned import learned_answer
 
 
 @command
-@o.options_after(api.learn_structure, data=("alpha",), tabu=("seed", *o.READING), report=o.PRINTING)
+@o.options_after(
+    api.learn_structure,
+    data=("alpha", "sweeps", "restarts", "exact", "seed", *o.READING),
+    report=o.PRINTING,
+)
 def learn(
     asked: o.Asked,
     data: o.Data,
     max_parents: Annotated[
         int | None, o.option("Most parents of a variable (default: any number).")
     ] = None,
-    restarts: Annotated[int, typer.Option(help="More climbs, from the best graph shaken.")] = 0,
-    tabu: Annotated[
-        int, typer.Option(help="Length of the tabu list; above 0 the search also walks downhill.")
-    ] = 0,
+    require: Annotated[
+        list[str] | None,
+        o.option(f"Edge that there must be; {o.REPEAT}", metavar="PARENT>CHILD"),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        o.option(f"Edge that there may not be; {o.REPEAT}", metavar="PARENT>CHILD"),
+    ] = None,
+    tiers: Annotated[
+        str | None,
+        o.option("No edge goes from a later tier to an earlier one.", metavar="'A,B;C,...'"),
+    ] = None,
+    start: Annotated[
+        Path | None, o.option("Network file: the graph to start from (default: the empty one).")
+    ] = None,
+    knowledge: Annotated[
+        Path | None, o.option("JSON file with all of this: see the manual.", metavar="FILE")
+    ] = None,
     save: Annotated[
         Path | None,
         o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),
     ] = None,
     report: o.Report = None,
 ) -> None:
-    """Learn the graph over the columns of a complete table: greedy search for the largest BD.
+    """Learn the graph over the columns of a complete table: search for the largest BD.
 
-    Edges are added, deleted or reversed one at a time, from the empty graph. The score is exact.
+    Edges are added, deleted or reversed one at a time; then the graph is shaken around every
+    variable in turn, until that is in vain. The score is exact.
     """
     if save is not None:
         check_network_file(save)
     if report is not None:
         check_report(report)
+    known = Knowledge(
+        parse_edges("--require", split(require)),
+        parse_edges("--forbid", split(forbid)),
+        parse_tiers(tiers) if tiers else (),
+        edges_of(read_network(start).network) if start else (),
+        max_parents,
+    )
+    if knowledge is not None:
+        known = read_knowledge(knowledge).and_also(known)
     table = read(data, None, asked)
     settings = asked.settings
     with asked.work() as how:
-        found = api.learn_structure(
-            table, max_parents=max_parents, restarts=restarts, tabu=tabu, **how
-        )
+        found = api.learn_structure(table, knowledge=known, **how)
     model = api.with_parameters(found.network, table, settings.alpha)
     if save is not None:
         write_network(model, save)

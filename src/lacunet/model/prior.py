@@ -61,6 +61,17 @@ def understand_alpha(alpha: float | str) -> tuple[float, bool]:
     return value, kind == "bdeu"
 
 
+def describe_alpha(alpha: float | str) -> str:
+    """Say a prior in words.
+
+    >>> describe_alpha("bdeu:10"), describe_alpha("k2")
+    ('BDeu, equivalent sample size 10', 'every Dirichlet exponent 1')
+    """
+    value, is_size = understand_alpha(alpha)
+    what = "BDeu, equivalent sample size" if is_size else "every Dirichlet exponent"
+    return f"{what} {value:g}"
+
+
 def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
     names = [v.name for v in network.variables]
     for name in alpha:

@@ -10,6 +10,7 @@ from lacunet.data import Table
 from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measure import Measurement
 from lacunet.evidence.sandwich import Sandwich
+from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Network
 from lacunet.scores import Evidence
@@ -17,7 +18,6 @@ from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty
-from lacunet.search.greedy import Learned
 
 
 def to_json(document: Mapping[str, Any]) -> str:
@@ -176,6 +176,9 @@ def learned_document(learned: Learned) -> dict[str, Any]:
             name: [names[p] for p in parents]
             for name, parents in zip(names, learned.network.parents, strict=True)
         },
+        "compelled": learned.equivalence_class.compelled,
+        "reversible": learned.equivalence_class.reversible,
+        "exact": learned.exact,
         "families": dict(zip(names, learned.families, strict=True)),
         "steps": learned.steps,
         "families_scored": learned.scored,

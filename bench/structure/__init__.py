@@ -1,0 +1,1 @@
+"""(r): the search for graphs, beside pyAgrum's and pgmpy's."""

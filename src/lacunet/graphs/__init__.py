@@ -1,0 +1,1 @@
+"""The search for the graph over the columns of a table."""

@@ -1,0 +1,149 @@
+"""How often the states of a family occur, and its log BD: the loops that take the time.
+
+Sets of parents are arrays of columns. Configurations of parents are numbers; where there could be
+far more of them than rows, those that occur are numbered anew.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.jit import kernel
+
+AIR = 4  # a table may have this many cells per row before those that occur are numbered anew
+LANES = 4  # tables that neighbouring rows take turns with
+MIX = np.int64(0x2545F4914F6CDD1D)  # an odd number that scatters keys over a hash table
+
+
+class Columns(NamedTuple):
+    """A table without holes, column by column."""
+
+    codes: CodeArray  # (n, m) states of each variable in each distinct row
+    counts: FloatArray  # (m,) weight of each distinct row
+    cards: IntArray  # (n,) states of each variable
+
+
+class Prior(NamedTuple):
+    """The exponents of a family's Dirichlet distributions."""
+
+    value: float  # one exponent for all, or
+    is_size: bool  # an equivalent sample size that is spread over the cells of a family
+
+
+@kernel
+def renumber(keys: IntArray) -> int:
+    """Replace keys by 0, 1, … in the order in which they first occur; give their number."""
+    slots = 16
+    while slots < 2 * keys.shape[0]:
+        slots *= 2
+    held = np.full(slots, np.int64(-1))
+    number = np.empty(slots, dtype=np.int64)
+    found = 0
+    for row in range(keys.shape[0]):
+        at = ((keys[row] * MIX) >> np.int64(20)) & (slots - 1)
+        while held[at] >= 0 and held[at] != keys[row]:
+            at = (at + 1) & (slots - 1)
+        if held[at] < 0:
+            held[at] = keys[row]
+            number[at] = found
+            found += 1
+        keys[row] = number[at]
+    return found
+
+
+@kernel
+def refine(columns: Columns, j: IntArray, configurations: int, parent: int, out: IntArray) -> int:
+    """Cut configurations by one more parent; give how many numbers there are then."""
+    r, x = columns.cards[parent], columns.codes[parent]
+    for row in range(j.shape[0]):
+        out[row] = j[row] * r + x[row]
+    size = configurations * r
+    return renumber(out) if size > AIR * j.shape[0] else size
+
+
+@kernel
+def add_up(key: IntArray, counts: FloatArray, size: int) -> FloatArray:
+    """Sum the counts of equal keys: (size,).
+
+    Neighbouring rows often have the same key, and then wait for each other's sum: they take turns
+    with several tables, as long as these are small.
+    """
+    m = key.shape[0]
+    whole = m - m % LANES if size * LANES < m else 0
+    N = np.zeros(size)
+    if whole:
+        lanes = np.zeros((LANES, size))
+        for row in range(0, whole, LANES):
+            lanes[0, key[row]] += counts[row]
+            lanes[1, key[row + 1]] += counts[row + 1]
+            lanes[2, key[row + 2]] += counts[row + 2]
+            lanes[3, key[row + 3]] += counts[row + 3]
+        for cell in range(size):
+            N[cell] = (lanes[0, cell] + lanes[1, cell]) + (lanes[2, cell] + lanes[3, cell])
+    for row in range(whole, m):
+        N[key[row]] += counts[row]
+    return N
+
+
+@kernel
+def log_rising_sum(a: float, N: FloatArray) -> float:
+    """Sum log Γ(a + N) − log Γ(a) over all N above 0."""
+    total, at_rest = 0.0, math.lgamma(a)
+    for cell in range(N.shape[0]):
+        if N[cell] > 0.0:
+            total += math.lgamma(a + N[cell]) - at_rest
+    return total
+
+
+@kernel
+def log_bd(
+    columns: Columns, child: int, j: IntArray, configurations: int, cells: float, prior: Prior
+) -> float:
+    """Log BD of a child's column given its parents' configurations, CH96 eq. 5.
+
+    `cells` is the size of the family's whole table, also of what never occurs.
+    """
+    r, x = columns.cards[child], columns.codes[child]
+    a = prior.value / cells if prior.is_size else prior.value
+    key = np.empty(j.shape[0], dtype=np.int64)
+    for row in range(j.shape[0]):
+        key[row] = j[row] * r + x[row]
+    size = configurations * r
+    if size > AIR * j.shape[0]:
+        N = add_up(key, columns.counts, renumber(key))
+        N_j = add_up(j, columns.counts, configurations)
+    else:
+        N = add_up(key, columns.counts, size)
+        N_j = N.reshape((configurations, r)).sum(axis=1)
+    return log_rising_sum(a, N) - log_rising_sum(r * a, N_j)
+
+
+@kernel
+def score_toggles(columns: Columns, child: int, parents: IntArray, prior: Prior) -> FloatArray:
+    """Log BD of a child with each variable in turn put to its parents, or taken from them: (n,).
+
+    At the child's own place stands the family as it is.
+    """
+    n, m = columns.codes.shape
+    scores, one_more = np.empty(n), np.empty(m, dtype=np.int64)
+    chosen = np.zeros(n, dtype=np.bool_)
+    chosen[parents] = True
+    j, q, cells = np.zeros(m, dtype=np.int64), 1, float(columns.cards[child])
+    for p in parents:
+        q = refine(columns, j, q, p, j)
+        cells *= columns.cards[p]
+    scores[child] = log_bd(columns, child, j, q, cells, prior)
+    for u in range(n):
+        if u != child and not chosen[u]:
+            wider = refine(columns, j, q, u, one_more)
+            scores[u] = log_bd(columns, child, one_more, wider, cells * columns.cards[u], prior)
+    for u in parents:
+        one_more[:] = 0
+        q = 1
+        for p in parents:
+            if p != u:
+                q = refine(columns, one_more, q, p, one_more)
+        scores[u] = log_bd(columns, child, one_more, q, cells / columns.cards[u], prior)
+    return scores

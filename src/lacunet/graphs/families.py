@@ -1,0 +1,76 @@
+"""Scores of families, each computed once, from whoever provides their statistics."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray
+from lacunet.data.table import Table
+from lacunet.errors import DataError
+from lacunet.graphs.counting import Columns, Prior, score_toggles
+from lacunet.model.network import LARGEST_TABLE
+from lacunet.model.prior import understand_alpha
+
+
+class Scored(NamedTuple):
+    """A family, and what changes of it by one parent are worth."""
+
+    score: float  # log p(its column | its parents' columns)
+    gains: FloatArray  # (n,) what it adds to put each variable to the parents, or to take it away
+
+
+class Statistics(Protocol):
+    """Scores a family, and all that differ from it by one parent."""
+
+    cards: FloatArray  # (n,) states of each variable
+
+    def __call__(self, child: int, parents: BoolArray) -> FloatArray:
+        """Give the scores with each variable put to the parents, or taken from them: (n,).
+
+        At the child's own place stands the family as it is.
+        """
+
+
+class CompleteCounts:
+    """Log BD of families in a table without holes, CH96 eq. 5."""
+
+    def __init__(self, table: Table, alpha: float | str) -> None:
+        if not table.complete:
+            worst = int(table.missing.argmax())
+            raise DataError(
+                f"column '{table.columns[worst].name}' has missing cells "
+                f"({table.missing[worst]:.1%}), and this search needs complete data. Fill them in "
+                "with `lacunet assign --impute`, or leave such columns out with --exclude."
+            )
+        cards = np.array([len(c.states) for c in table.columns])
+        self.columns = Columns(np.ascontiguousarray(table.codes.T), table.counts, cards)
+        self.prior = Prior(*understand_alpha(alpha))
+        self.cards = cards.astype(np.float64)
+
+    def __call__(self, child: int, parents: BoolArray) -> FloatArray:
+        """Count the rows of each configuration and state."""
+        return score_toggles(self.columns, child, np.flatnonzero(parents), self.prior)
+
+
+class FamilyScores:
+    """Scores of families that were asked for once; a table that would not fit is never a choice."""
+
+    def __init__(self, statistics: Statistics) -> None:
+        self.statistics, self.cards = statistics, statistics.cards
+        self.known: dict[tuple[int, bytes], Scored] = {}
+
+    def __call__(self, child: int, parents: BoolArray) -> Scored:
+        """Give the score of a family, and the gains of changing it; `parents` is a set, (n,)."""
+        key = (child, parents.tobytes())
+        if key not in self.known:
+            scores = self.statistics(child, parents)
+            cells = self.cards[child] * self.cards[parents].prod()
+            gains = scores - scores[child]
+            gains[~parents & (cells * self.cards > LARGEST_TABLE)] = -np.inf
+            self.known[key] = Scored(float(scores[child]), gains)
+        return self.known[key]
+
+    @property
+    def scored(self) -> int:
+        """How many families were looked at."""
+        return len(self.known) * len(self.cards)

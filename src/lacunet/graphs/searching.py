@@ -1,0 +1,122 @@
+"""The whole search: climbs, and climbs again from graphs that were shaken in one place.
+
+A climb ends where no single edge helps, often because several edges point the wrong way at once, or
+help only together. So edges that may as well point the other way are turned at random, some
+neighbours lose most of their edges and get a few others, and the climb goes on from there. Families
+elsewhere are as they were, so it costs little: most sets of parents were met before.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.errors import OptionError
+from lacunet.executor import SERIAL, Executor
+from lacunet.graphs.climb import Climbed, climb, score_graph
+from lacunet.graphs.families import FamilyScores
+from lacunet.graphs.moves import EQUAL, Limits, find_ancestors, turn_covered
+
+# How a graph is shaken; on simulated networks of 4 to 37 variables these met the best graphs most.
+NEIGHBOURS = 4  # variables that lose edges together
+LOST = 0.7  # chance of each of their edges to go
+GAINED = 2  # edges that one of them gets, where there may be one
+FEWEST = 40  # shakes of a sweep, at least about: of few variables, several around each
+
+
+@dataclass(frozen=True)
+class GraphSearch:
+    """How to search."""
+
+    sweeps: int = 1  # shakes around every variable that must be in vain before a search ends
+    restarts: int = 1  # searches after the first, all from the same graph
+    exact: bool = False  # the best of all graphs instead, for few variables
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value < 0:
+                raise OptionError(f"{name} {value} is not allowed: give 0 or more.")
+
+
+ONE_CLIMB = GraphSearch(sweeps=0, restarts=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best graph of a search."""
+
+    parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
+    families: FloatArray  # (n,) scores of its families
+    steps: int  # moves made, over all climbs
+    scored: int  # families scored
+
+
+def search(
+    start: BoolArray,
+    scores: FamilyScores,
+    limits: Limits,
+    how: GraphSearch,
+    executor: Executor = SERIAL,
+) -> Found:
+    """Search several times from the same graph; the best one that was met is the answer."""
+    found: list[Climbed] = []
+    for k in range(1 + how.restarts):
+        executor.say(f"search {k + 1} of {1 + how.restarts}", k / (1 + how.restarts))
+        rng = np.random.default_rng([how.seed, k])
+        found.append(_search_once(start, scores, limits, how.sweeps, rng))
+    best = max(found, key=lambda one: one.score)
+    steps = sum(one.steps for one in found)
+    return Found(best.parents, best.families, steps, scores.scored)
+
+
+def _search_once(
+    start: BoolArray,
+    scores: FamilyScores,
+    limits: Limits,
+    sweeps: int,
+    rng: np.random.Generator,
+) -> Climbed:
+    """Climb, and shake around every variable in turn until that is in vain."""
+    best = climb(start, scores, limits, rng, score_graph(start, scores))
+    steps, in_vain = best.steps, 0
+    while in_vain < sweeps * max(1, FEWEST // len(start)):
+        in_vain += 1
+        for v in rng.permutation(len(start)):
+            other = climb(shaken(best.parents, v, limits, rng), scores, limits, rng, best)
+            steps += other.steps
+            if other.score > best.score + EQUAL:
+                in_vain = 0
+            if other.score >= best.score - EQUAL:  # as good is another place to go on from
+                best = other
+    return replace(best, steps=steps)
+
+
+def shaken(parents: BoolArray, v: int, limits: Limits, rng: np.random.Generator) -> BoolArray:
+    """Turn edges where that changes no independence, then make and unmake edges around a variable.
+
+    What is required stays, and nothing is made that is not allowed.
+    """
+    graph = parents.copy()
+    turn_covered(graph, limits, rng)
+    near = neighbourhood(graph, v, rng)
+    lost = rng.random(graph.shape) < LOST
+    lost[np.ix_(*[~np.isin(np.arange(len(graph)), near)] * 2)] = False
+    graph &= ~lost | limits.required
+    for _ in range(GAINED):
+        u, w = rng.permutation([v, int(rng.integers(len(graph)))])
+        if limits.allowed[w, u] and graph[w].sum() < limits.most[w]:
+            graph[w, u] |= not find_ancestors(graph)[u, w]
+    return graph
+
+
+def neighbourhood(parents: BoolArray, v: int, rng: np.random.Generator) -> IntArray:
+    """Give a variable and some that hang together with it, at random."""
+    near = [v]
+    while len(near) < NEIGHBOURS:
+        touched = np.logical_or(parents[near].any(axis=0), parents[:, near].any(axis=1))
+        others = [u for u in np.flatnonzero(touched).tolist() if u not in near]
+        if not others:
+            break
+        near.append(others[int(rng.integers(len(others)))])
+    return np.array(near)

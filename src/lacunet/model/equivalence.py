@@ -1,0 +1,115 @@
+"""Which graphs say the same: those with the same independences, as one partly directed graph.
+
+Data tell graphs without hidden variables apart only as far as this goes (Verma & Pearl 1990).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from lacunet.arrays import BoolArray
+from lacunet.errors import ModelError
+from lacunet.model.network import Network
+
+Edge: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class EquivalenceClass:
+    """All graphs with the same independences: a completed partially directed graph (CPDAG)."""
+
+    names: tuple[str, ...]  # its variables
+    compelled: tuple[Edge, ...]  # parent, child: edges that all of the graphs have
+    reversible: tuple[Edge, ...]  # edges that point one way in some of them, the other in others
+
+    def __str__(self) -> str:
+        """Give its edges, one a line.
+
+        >>> print(EquivalenceClass(("a", "b", "c"), (("a", "b"),), (("b", "c"),)))
+        a → b
+        b — c
+        """
+        arrows = [f"{u} → {v}" for u, v in self.compelled]
+        return "\n".join([*arrows, *(f"{u} — {v}" for u, v in self.reversible)])
+
+
+def equivalence_class(network: Network) -> EquivalenceClass:
+    """Tell the edges that every graph with the same independences has from the others."""
+    names = tuple(v.name for v in network.variables)
+    edge = np.zeros((len(names), len(names)), dtype=bool)  # [parent, child]
+    for v, parents in enumerate(network.parents):
+        edge[list(parents), v] = True
+    compelled = find_compelled(edge)
+    order = [(int(u), int(v)) for u, v in np.argwhere(edge)]
+    return EquivalenceClass(
+        names,
+        tuple((names[u], names[v]) for u, v in order if compelled[u, v]),
+        tuple(
+            (names[min(u, v)], names[max(u, v)])
+            for u, v in sorted(order, key=lambda e: (min(e), max(e)))
+            if not compelled[u, v]
+        ),
+    )
+
+
+def find_compelled(edge: BoolArray) -> BoolArray:
+    """Say of each edge [parent, child] whether it is compelled: v-structures, and what they force.
+
+    An edge is forced where the other way would make a new v-structure or a cycle (Meek 1995).
+    """
+    apart = ~(edge | edge.T)
+    np.fill_diagonal(apart, val=False)
+    compelled = edge & (apart.astype(int) @ edge > 0)  # u → v ← w, u and w apart
+    while True:
+        free = edge & ~compelled
+        new = compelled.copy()
+        for u, v in np.argwhere(free):
+            either = (free[u] | free[:, u]) & compelled[:, v]
+            new[u, v] = (
+                (compelled[:, u] & apart[:, v]).any()  # w → u, w and v apart
+                or (compelled[u] & compelled[:, v]).any()  # u → w → v
+                or apart[np.ix_(either, either)].any()  # u — w → v, u — x → v, w and x apart
+            )
+        if (new == compelled).all():
+            return compelled
+        compelled = new
+
+
+def structural_hamming_distance(one: EquivalenceClass, other: EquivalenceClass) -> int:
+    """Count the pairs of variables between which the two differ: no edge, →, ←, or —."""
+    first, second = _by_pair(one), _by_pair(other)
+    _check_same_names(one, other)
+    return sum(first.get(pair) != second.get(pair) for pair in {*first, *second})
+
+
+def edge_f1(found: EquivalenceClass, true: EquivalenceClass) -> float:
+    """F1 of the edges found: the harmonic mean of precision and recall; 1 where both have none.
+
+    An edge is found if it is there, and is the same: →, ← or —.
+    """
+    first, second = _by_pair(found), _by_pair(true)
+    _check_same_names(found, true)
+    if not first and not second:
+        return 1.0
+    hits = sum(first.get(pair) == edge for pair, edge in second.items())
+    return 2.0 * hits / (len(first) + len(second))
+
+
+def _by_pair(graph: EquivalenceClass) -> dict[frozenset[str], str]:
+    """Say which way the edge between two variables points."""
+    return {
+        **{frozenset(edge): f"→ {edge[1]}" for edge in graph.compelled},
+        **{frozenset(edge): "—" for edge in graph.reversible},
+    }
+
+
+def _check_same_names(one: EquivalenceClass, other: EquivalenceClass) -> None:
+    different = sorted({*one.names} ^ {*other.names})
+    if different:
+        raise ModelError(
+            f"'{different[0]}' is a variable of only one of the two graphs. Compare graphs over "
+            "the same variables."
+        )

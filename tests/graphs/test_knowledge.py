@@ -1,0 +1,130 @@
+"""What is known of a graph: contradictions are named, and every search keeps to the rest."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lacunet import Knowledge, learn_structure
+from lacunet.data.table import Table
+from lacunet.errors import OptionError
+from lacunet.graphs.knowledge_file import parse_edges, parse_tiers, read_knowledge
+
+NAMES = [f"x{i}" for i in range(1, 6)]
+EDGES = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)).filter(lambda e: e[0] != e[1]),
+    max_size=5,
+)
+
+
+@given(
+    EDGES,
+    EDGES,
+    st.permutations(NAMES),
+    st.integers(0, 5),
+    st.sampled_from([None, 2, 3]),
+    st.integers(0, 1000),
+    st.booleans(),
+)
+def test_every_search_keeps_to_what_is_known(require, forbid, order, cut, most, seed, exact):
+    tiers = [order[:cut], order[cut:]] if 0 < cut < 5 else []
+    try:
+        known = Knowledge(require, forbid, tiers, (), most)
+    except OptionError:
+        return
+    rng = np.random.default_rng(seed)
+    base = rng.integers(0, 2, (60, 1))
+    table = Table.from_codes(np.where(rng.random((60, 5)) < 0.8, base, 1 - base))
+    found = learn_structure(table, knowledge=known, exact=exact, sweeps=1, restarts=0, seed=seed)
+    edges = {
+        (NAMES[u], NAMES[v]) for v, parents in enumerate(found.network.parents) for u in parents
+    }
+    assert edges >= set(require)
+    assert not edges & set(forbid)
+    if tiers:
+        assert not [(u, v) for u, v in edges if u in tiers[1] and v in tiers[0]]
+    if most is not None:
+        assert max(len(p) for p in found.network.parents) <= most
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"require": [("a", "b")], "forbid": [("a", "b")]}, "require: the edge a → b is also for"),
+        ({"require": [("a", "b"), ("b", "c"), ("c", "a")]}, r"form a cycle: .*Take one of them"),
+        ({"require": [("c", "a")], "tiers": [["a"], ["c"]]}, "against the tiers: 'c' is in tier 2"),
+        ({"tiers": [["a", "b"], ["b"]]}, "'b' stands twice. Put it in one tier"),
+        ({"require": [("a", "a")]}, "'a' cannot be its own parent"),
+        ({"forbid": [("a", "b", "c")]}, r"forbid: \['a', 'b', 'c'\] is no edge"),
+        ({"start": [("a", "b")], "forbid": [("a", "b")]}, "start: the edge a → b is also forbid"),
+        ({"start": [("a", "b")], "require": [("b", "a")]}, "start from and required ones form a c"),
+        ({"require": [("a", "c"), ("b", "c")], "max_parents": 1}, "'c' is given the parents a, b"),
+        ({"max_parents": -1}, "max_parents -1 is not allowed"),
+    ],
+)
+def test_contradictions_are_named(given, text):
+    with pytest.raises(OptionError, match=text):
+        Knowledge(**given)
+
+
+def test_names_are_those_of_columns():
+    table = Table.from_codes([[0, 1, 0], [1, 0, 1]])
+    with pytest.raises(OptionError, match=r"names 'x22', no column. Did you mean 'x2'\?"):
+        learn_structure(table, knowledge=Knowledge(require=[("x1", "x22")]))
+    with pytest.raises(OptionError, match=r"names 'smoking', no column. There are x1, x2, x3."):
+        learn_structure(table, knowledge=Knowledge(tiers=[["smoking"]]))
+
+
+def test_a_search_starts_where_it_is_told():
+    """Two rows: any edge costs, none is worth a climb through another; without moves it stays."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, 300)
+    table = Table.from_codes(np.column_stack([x, x, rng.integers(0, 2, 300)]))
+    known = Knowledge(start=[("x2", "x1")])
+    found = learn_structure(table, knowledge=known, sweeps=0, restarts=0)
+    assert found.network.parents == ((1,), (), ())
+    assert found.steps == 0
+
+
+def test_files_and_options(tmp_path):
+    path = tmp_path / "known.json"
+    path.write_text(
+        json.dumps({"require": [["x1", "x2"]], "tiers": [["x1"], ["x2", "x3"]], "max_parents": 1})
+    )
+    known = read_knowledge(path)
+    assert known == Knowledge([("x1", "x2")], (), [["x1"], ["x2", "x3"]], (), 1)
+    more = known.and_also(Knowledge(forbid=parse_edges("--forbid", ["x2>x3"]), max_parents=2))
+    assert (more.require, more.forbid, more.max_parents) == ((("x1", "x2"),), (("x2", "x3"),), 2)
+    assert more.tiers == known.tiers
+    with pytest.raises(OptionError, match="against the tiers"):
+        known.and_also(Knowledge(require=[("x3", "x1")]))
+    assert parse_tiers("a, b;c") == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "give an object with some of require"),
+        ('{"required": []}', r"'required' is not known. Did you mean 'require'\?"),
+        ('{"require": ["a>b"]}', "'require' must be a list of lists of names"),
+        ('{"max_parents": "two"}', "max_parents 'two' is no whole number"),
+        ('{"require": [["a", "a"]]}', r"known.json: require: 'a' cannot be its own parent"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(tmp_path, text, message):
+    path = tmp_path / "known.json"
+    path.write_text(text)
+    with pytest.raises(OptionError, match=message):
+        read_knowledge(path)
+
+
+def test_mistakes_in_options_are_named():
+    with pytest.raises(OptionError, match=r"--require 'a-b' is no edge. Give PARENT>CHILD"):
+        parse_edges("--require", ["a-b"])
+    with pytest.raises(OptionError, match="--tiers 'a;;b' is not understood"):
+        parse_tiers("a;;b")
+    with pytest.raises(OptionError, match=r"nowhere.json cannot be read: No such file"):
+        read_knowledge("nowhere.json")
