@@ -13,6 +13,7 @@ from lacunet.graphs.learned import Learned
 from lacunet.graphs.searching import GraphSearch, search
 from lacunet.model.network import Network, Variable, check_table_sizes
 
+FEW = 6_000  # families: a search scores as many, so that the best of all graphs costs no more
 NOTHING = Knowledge()
 DEFAULT = GraphSearch()
 
@@ -31,13 +32,14 @@ def learn_structure(
     check_table_sizes(names, cards, [np.flatnonzero(pa).tolist() for pa in start])
     if how.exact:
         check_size(len(names))
+    exact = how.exact or (how.sweeps > 0 and len(names) << (len(names) - 1) <= FEW)
     counts = CompleteCounts(table, alpha)
-    if how.exact:
+    if exact:
         found = search_exactly(counts, limits, executor)
     else:
         found = search(start, FamilyScores(counts), limits, how, executor)
     parents = [np.flatnonzero(pa).tolist() for pa in found.parents]
     network = Network.build([Variable(c.name, c.states) for c in table.columns], parents)
     families = tuple(found.families.tolist())
-    told = (found.steps, found.scored, how.exact)
+    told = (found.steps, found.scored, exact)
     return Learned(network, alpha, math.fsum(families), families, *told)
