@@ -158,7 +158,7 @@ class Settings:
     restarts: int = _option(GraphSearch.restarts, "Searches for a graph after the first.")
     exact: bool = _option(
         False,
-        "Find the best of all graphs, of up to about 20 variables; of 10 or fewer it is done anyway.",
+        "Find the best of all graphs, of up to about 20 variables; done anyway for 10 or fewer.",
     )
     options: Options = field(init=False, compare=False)  # what learning asks for
     goal: Goal = field(init=False, compare=False)  # what measuring asks for

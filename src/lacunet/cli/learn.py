@@ -1,7 +1,7 @@
 """`lacunet learn`: the best graph without hidden variables."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from lacunet import api
 from lacunet.cli import options as o
@@ -16,6 +16,25 @@ from lacunet.report.documents import learned_document, table_document
 from lacunet.report.page import check_report, write_network_report
 from lacunet.report.page.learned import learned_answer
 
+EDGE = "PARENT>CHILD"
+Required: TypeAlias = Annotated[
+    list[str] | None, o.option(f"Edge that there must be; {o.REPEAT}", metavar=EDGE)
+]
+Forbidden: TypeAlias = Annotated[
+    list[str] | None, o.option(f"Edge that there may not be; {o.REPEAT}", metavar=EDGE)
+]
+Tiers: TypeAlias = Annotated[
+    str | None,
+    o.option("No edge goes from a later tier to an earlier one.", metavar="'A,B;C,...'"),
+]
+Start: TypeAlias = Annotated[
+    Path | None, o.option("Network file: the graph to start from (default: the empty one).")
+]
+KnowledgeFile: TypeAlias = Annotated[
+    Path | None,
+    o.option("JSON file with require, forbid, tiers, start, max_parents.", metavar="FILE"),
+]
+
 
 @command
 @o.options_after(
@@ -29,24 +48,11 @@ def learn(
     max_parents: Annotated[
         int | None, o.option("Most parents of a variable (default: any number).")
     ] = None,
-    require: Annotated[
-        list[str] | None,
-        o.option(f"Edge that there must be; {o.REPEAT}", metavar="PARENT>CHILD"),
-    ] = None,
-    forbid: Annotated[
-        list[str] | None,
-        o.option(f"Edge that there may not be; {o.REPEAT}", metavar="PARENT>CHILD"),
-    ] = None,
-    tiers: Annotated[
-        str | None,
-        o.option("No edge goes from a later tier to an earlier one.", metavar="'A,B;C,...'"),
-    ] = None,
-    start: Annotated[
-        Path | None, o.option("Network file: the graph to start from (default: the empty one).")
-    ] = None,
-    knowledge: Annotated[
-        Path | None, o.option("JSON file with all of this: see the manual.", metavar="FILE")
-    ] = None,
+    require: Required = None,
+    forbid: Forbidden = None,
+    tiers: Tiers = None,
+    start: Start = None,
+    knowledge: KnowledgeFile = None,
     save: Annotated[
         Path | None,
         o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),

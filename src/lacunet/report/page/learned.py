@@ -1,10 +1,10 @@
 """A learned graph as the answer of a page."""
 
 from lacunet.data import Table
+from lacunet.graphs.learned import Learned
 from lacunet.model.network import Model
 from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.words import count, nats
-from lacunet.search.greedy import Learned
 from lacunet.settings import Settings
 
 
