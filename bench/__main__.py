@@ -33,6 +33,7 @@ PARTS = {
     "memory": ("memory",),
     "networks": ("networks.alarm_em", "networks.before", "networks.million", "networks.chain"),
     "structure": ("structure.complete",),
+    "files": ("networks.files",),
     "paper": ("paper",),
     "density": ("density.ten_folds",),
     "startup": ("startup",),

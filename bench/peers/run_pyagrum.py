@@ -1,4 +1,4 @@
-"""Time pyAgrum's EM and its search for graphs on what is handed over in a file.
+"""Time pyAgrum's EM, its search for graphs and its reading of files on what is handed over.
 
 Runs in the peers' environment (see requirements.txt) and imports nothing of Lacunet::
 
@@ -7,6 +7,7 @@ Runs in the peers' environment (see requirements.txt) and imports nothing of Lac
     python run_pyagrum.py em INPUT.npz --iterations 2
     python run_pyagrum.py em INPUT.npz --epsilon 1e-4
     python run_pyagrum.py rows INPUT.npz
+    python run_pyagrum.py bif INPUT.bif --repeats 5
 
 One JSON line goes to standard output. INPUT.npz holds
 
@@ -165,10 +166,24 @@ def graph(path: Path) -> dict[str, Any]:
     return {"edges": edges, "seconds": seconds}
 
 
+def bif(path: Path, repeats: int) -> dict[str, Any]:
+    """Give the times of reading a file, after it was read once."""
+    import pyagrum as gum
+
+    gum.loadBN(str(path))
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        gum.loadBN(str(path))
+        seconds.append(time.perf_counter() - began)
+    return {"seconds": seconds}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("task", choices=("shipped", "em", "rows", "graph"))
-    parser.add_argument("input", type=Path, help="INPUT.npz, or the name of a network")
+    parser.add_argument("task", choices=("shipped", "em", "rows", "graph", "bif"))
+    parser.add_argument("input", type=Path, help="INPUT.npz, INPUT.bif, or the name of a network")
+    parser.add_argument("--repeats", type=int, default=5, help="times to read a file")
     parser.add_argument("--iterations", type=int, help="of EM; at least 2")
     parser.add_argument("--epsilon", type=float, help="relative change at which EM stops")
     options = parser.parse_args()
@@ -177,6 +192,9 @@ def main() -> int:
         return 0
     if options.task == "graph":
         print(json.dumps({"version": version("pyagrum"), **graph(options.input)}))
+        return 0
+    if options.task == "bif":
+        print(json.dumps({"version": version("pyagrum"), **bif(options.input, options.repeats)}))
         return 0
     given = Given(options.input)
     if options.task == "rows":

@@ -161,5 +161,7 @@ class Layout:
 
     def _to_storage(self, i: int, table: NDArray[Any]) -> NDArray[Any]:
         family = self.families[i]
+        if self.axes[i] == family:
+            return table.reshape(-1)
         shaped = np.reshape(table, self.shape(i))
         return np.transpose(shaped, [family.index(v) for v in self.axes[i]]).reshape(-1)

@@ -94,11 +94,6 @@ def check_table(
     1e-6 for each state, and is then divided by its sum. Nothing else is ever changed: a row that
     sums to 1 within 1e-12 stays as it is, and one that is further off is an error.
     """
-    with np.errstate(invalid="ignore"):  # infinite entries are told below
-        sums = table.sum(axis=-1)
-    off = np.abs(sums - 1.0)
-    if (off <= FLOAT_NOISE).all() and (table >= 0.0).all():  # NaN is neither
-        return table
 
     def place(at: list[int]) -> str:
         named = zip(variables, at, strict=False)  # at the parents of a row, or at one cell
@@ -110,6 +105,8 @@ def check_table(
             raise ModelError(
                 f"{where}: its table is {wrong} at {at}. Each entry must be a probability."
             )
+    sums = table.sum(axis=-1)
+    off = np.abs(sums - 1.0)
     too_far = off > (DIGITS * table.shape[-1] if rounded else SUM_TOLERANCE)
     if too_far.any():
         row = np.argwhere(too_far)[0].tolist()
@@ -155,12 +152,24 @@ def assemble(
     network, ordered = connect(variables, families, kind)
     both = list(zip(ordered, members(network), strict=True))
     given = [read(family, its) for family, its in both]
-    checked = [
-        check_table(table, family.where, its, rounded=True)
-        for table, (family, its) in zip(given, both, strict=True)
-    ]
+    for k in _to_judge(given):
+        family, its = both[k]
+        given[k] = check_table(given[k], family.where, its, rounded=True)
     layout = network.layout
-    return Model(network, layout.flat(checked), uniform_alpha(layout, alpha))
+    return Model(network, layout.flat(given), uniform_alpha(layout, alpha))
+
+
+def _to_judge(given: Sequence[FloatArray]) -> list[int]:
+    """Find, all at once, the tables whose rows are not distributions as they are."""
+    flat = np.concatenate([table.reshape(-1) for table in given])
+    rows = [table.size // table.shape[-1] for table in given]
+    widths = np.repeat([table.shape[-1] for table in given], rows)
+    starts = np.cumsum(widths) - widths
+    with np.errstate(invalid="ignore"):  # NaN and infinity have no sum near 1
+        sums = np.add.reduceat(flat, starts)
+    bad = ~(np.abs(sums - 1.0) <= FLOAT_NOISE) | (np.minimum.reduceat(flat, starts) < 0.0)
+    owner = np.repeat(np.arange(len(given)), rows)
+    return sorted(set(owner[bad].tolist()))
 
 
 def numbers(words: Sequence[str], variables: Sequence[Variable], where: str) -> FloatArray:

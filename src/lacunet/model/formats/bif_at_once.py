@@ -28,8 +28,8 @@ BLOCK = re.compile(
     r"network\s[^{}]*\{[^{}]*\}"
     r")\s*"
 )
-WORDS = str.maketrans("(),;", "    ")
-NO_SIGN = re.compile(r"[^(),;]+")
+ROW = re.compile(r"\(([^()]*)\)([^();]*);")
+ROWS = re.compile(r"(?:\s*\([^()]*\)[^();]*;)*\s*")
 
 
 class _UnlikeError(Exception):
@@ -64,54 +64,69 @@ def read(text: str) -> Model | None:
 
 
 def _variable(block: re.Match[str]) -> Variable:
-    labels = [label.strip() for label in block["labels"].split(",")]
-    if str(len(labels)) != block["number"] or any(len(label.split()) != 1 for label in labels):
+    labels = block["labels"].replace(",", " ").split()
+    if str(len(labels)) != block["number"] or block["labels"].count(",") != len(labels) - 1:
         raise _UnlikeError
-    told = (entry.strip().removeprefix("property") for entry in block["properties"].split(";"))
-    return variable(block["name"], labels, properties(entry for entry in told if entry), "")
+    told: dict[str, str] = {}
+    if block["properties"]:
+        entries = (entry.strip() for entry in block["properties"].split(";"))
+        told = properties(entry.removeprefix("property") for entry in entries if entry)
+    return variable(block["name"], labels, told, "")
 
 
 def _table(family: Family, variables: Sequence[Variable]) -> FloatArray:
     """Read rows by parent states, or one table."""
-    parents = variables[:-1]
     *sizes, states = shape(variables)
     body: str = family.entry
-    words = body.translate(WORDS).split()
-    signs = NO_SIGN.sub("", body)
-    rows = math.prod(sizes)
-    if words[:1] == ["table"] and len(words) == 1 + rows * states and signs.strip(",") == ";":
-        flat = _numbers(words[1:]).reshape(states, *sizes)  # the child varies slowest
-        return np.moveaxis(flat, 0, -1)
-    width = len(parents) + states
-    row = f"({',' * (len(parents) - 1)}){',' * (states - 1)};"
-    if not parents or len(words) != rows * width or signs != row * rows:
+    if "(" not in body:
+        return _one_table(body, sizes, states)
+    rows = ROW.findall(body)
+    needed = math.prod(sizes)
+    if len(rows) != needed or not ROWS.fullmatch(body):
         raise _UnlikeError
-    places = _places(words, parents, width)
-    table = np.empty((rows, states))
-    table[places] = _numbers(words).reshape(rows, states)
+    given, numbers = zip(*rows, strict=True)
+    if {text.count(",") for text in numbers} != {states - 1}:
+        raise _UnlikeError
+    table = _numbers(",".join(numbers).split(","), needed * states).reshape(needed, states)
+    places = _places(",".join(given).split(","), variables[:-1])
+    if places != list(range(needed)):
+        table = table[np.argsort(places)]
     return table.reshape(*sizes, states)
 
 
-def _places(words: list[str], parents: Sequence[Variable], width: int) -> list[int]:
-    """Take the states of the parents out of the words; give the place of every row."""
-    places = [0] * (len(words) // width)
-    for k, parent in enumerate(parents):
-        codes = {label: code for code, label in enumerate(parent.labels)}
-        column = words[:: width - k]
-        del words[:: width - k]
-        try:
-            places = [
-                len(codes) * place + codes[word] for place, word in zip(places, column, strict=True)
-            ]
-        except KeyError:
-            raise _UnlikeError from None
+def _one_table(body: str, sizes: Sequence[int], states: int) -> FloatArray:
+    """Read a table in which the child varies slowest."""
+    words, end, after = body.partition(";")
+    keyword, *numbers = words.replace(",", " ").split() or [""]
+    if keyword != "table" or not end or after.strip():
+        raise _UnlikeError
+    flat = _numbers(numbers, math.prod(sizes) * states)
+    return np.moveaxis(flat.reshape(states, *sizes), 0, -1) if sizes else flat
+
+
+def _places(words: Sequence[str], parents: Sequence[Variable]) -> list[int]:
+    """Give the place of every row, of which the words name the states of the parents."""
+    places = [0] * (len(words) // len(parents))
+    bare = [word.strip() for word in words]
+    try:
+        for k, parent in enumerate(parents):
+            labels = parent.labels
+            codes = dict(zip(labels, range(len(labels)), strict=True))
+            own = map(codes.__getitem__, bare[k :: len(parents)])
+            size = len(labels)
+            places = [size * p + code for p, code in zip(places, own, strict=True)]
+    except (KeyError, ValueError):
+        raise _UnlikeError from None
     if len(set(places)) < len(places):
         raise _UnlikeError
     return places
 
 
-def _numbers(words: Sequence[str]) -> FloatArray:
+def _numbers(words: Sequence[str], needed: int) -> FloatArray:
     try:
-        return np.array(list(map(float, words)))
+        numbers = np.array(list(map(float, words)))
     except ValueError:
         raise _UnlikeError from None
+    if len(numbers) != needed:
+        raise _UnlikeError
+    return numbers

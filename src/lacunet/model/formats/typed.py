@@ -59,6 +59,8 @@ def guess(labels: Sequence[str]) -> tuple[State, ...]:
     """
     if labels and set(labels) <= {"true", "false"}:
         return tuple(text == "true" for text in labels)
+    if not labels or not labels[0][-1:].isdigit():  # a number that is written out ends in a digit
+        return tuple(labels)
     for kind in (int, float):
         try:
             values = tuple(kind(text) for text in labels)
