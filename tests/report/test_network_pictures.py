@@ -216,6 +216,15 @@ def test_certain_edges_are_broader_and_darker():
     assert edge_style(None) == edge_style(1.0)
 
 
+def test_edges_that_may_point_the_other_way_have_open_heads():
+    network = Network.build([Variable(n, ("x", "y")) for n in "abc"], [(), (0,), (0, 1)])
+    shown = picture(model_of(network), compelled=[("a", "c")])
+    heads = [e.find("polygon").get("class") for e in by_class(parsed(shown), "edge")]
+    assert heads == ["open", None, "open"]
+    assert shown.turning
+    assert not picture(model_of(network)).turning
+
+
 @pytest.mark.parametrize(
     ("certainty", "text"),
     [({("a", "nobody"): 0.5}, "no variable is 'nobody'"), ({("a", "b"): 1.5}, "is 1.5")],

@@ -175,3 +175,12 @@ def test_certain_edges_of_a_network_are_broader(tmp_path):
 def test_names_of_a_network_are_no_formulas():
     network = lacunet.Network.build([lacunet.Variable("$x^2$ $", ("a", "b"))], [()])
     svg(plots.network(network))
+
+
+def test_a_learned_graph_shows_which_edges_may_be_turned_round():
+    found = api.learn_structure(load_dataset("carcinoma"))
+    heads = [p for p in plots.network(found).patches if type(p).__name__ == "Polygon"]
+    colours = {p.get_facecolor() for p in heads}
+    compelled = len(found.equivalence_class.compelled)
+    assert len(heads) == compelled + len(found.equivalence_class.reversible)
+    assert len(colours) == 1 + (0 < compelled < len(heads))

@@ -10,7 +10,9 @@ from lacunet.charts.network.drawing import Curve
 from lacunet.charts.network.layout import ROOM
 from lacunet.charts.network.names import LEADING
 from lacunet.charts.style import EDGE, PRINT, TEXT, edge_style
+from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
+from lacunet.model.network import Network
 from lacunet.plots.door import POINTS, THIN, axes, load
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ INK = PRINT.page["soft"]
 
 
 def network(
-    of: NetworkLike | Fit,
+    of: NetworkLike | Fit | Learned,
     ax: Axes | None = None,
     *,
     certainty: Certainty | None = None,
@@ -30,7 +32,8 @@ def network(
 ) -> Axes:
     """Draw a network: a box for each variable, an arrow from each parent to its child.
 
-    Hidden variables have round boxes with dashed borders.
+    Hidden variables have round boxes with dashed borders. Edges of a learned graph that may as well
+    point the other way have open heads.
 
     Parameters
     ----------
@@ -45,8 +48,8 @@ def network(
         Width from which leaves are gathered in columns, or layers run from left to right; a name of
         ten letters takes about 90.
     """
-    structure = of.model.network if isinstance(of, Fit) else as_network(getattr(of, "network", of))
-    drawing = draw(structure, certainty, room)
+    compelled = of.equivalence_class.compelled if isinstance(of, Learned) else None
+    drawing = draw(_structure(of), certainty, compelled, room)
     size = POINTS / INCH * drawing.width, POINTS / INCH * drawing.height
     ax = axes(ax, size)
     ax.set_axis_off()
@@ -61,6 +64,12 @@ def network(
     for box in drawing.boxes:
         _add_box(ax, box, scale)
     return ax
+
+
+def _structure(of: NetworkLike | Fit | Learned) -> Network:
+    if isinstance(of, Learned):
+        return of.network
+    return of.model.network if isinstance(of, Fit) else as_network(of)
 
 
 def _scale(ax: Axes, drawing: Drawing) -> float:
@@ -79,7 +88,13 @@ def _add_curve(ax: Axes, curve: Curve, width: float, opacity: float) -> None:
 def _add_arrow(ax: Axes, arrow: Arrow, scale: float) -> None:
     width, opacity = edge_style(arrow.certainty)
     _add_curve(ax, arrow.curve, scale * width, opacity)
-    look: dict[str, Any] = {"facecolor": INK, "linewidth": 0.0, "alpha": opacity}
+    inside = PRINT.page["paper"] if arrow.turns else INK
+    look: dict[str, Any] = {
+        "facecolor": inside,
+        "edgecolor": INK,
+        "linewidth": scale,
+        "alpha": opacity,
+    }
     ax.add_patch(load("patches").Polygon(arrow.head, closed=True, **look))
 
 

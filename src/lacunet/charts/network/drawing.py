@@ -44,6 +44,7 @@ class Arrow:
     curve: Curve  # to where the head begins
     tip: Point  # on the border of the child's box
     certainty: float | None = None  # probability of the edge, where it is known
+    turns: bool = False  # whether it may as well point the other way
 
     def moved(self, right: float) -> Self:
         """Give the same further to the right."""

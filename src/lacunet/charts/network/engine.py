@@ -17,11 +17,21 @@ from lacunet.errors import OptionError
 from lacunet.optional import find, require
 
 INCH = 72.0  # pixels: Graphviz's points
-BESIDE, BELOW = 18.0, 34.0  # pixels between boxes of a layer, and between layers
-ABOVE, AFTER = 12.0, 26.0  # the same where layers run from left to right
 FIRM = 3  # weight of a firm link, by that of another
 PROGRAM = "dot"
 WHAT = "a picture of a network"
+
+
+@dataclass(frozen=True)
+class Direction:
+    """How layers run, and how much room there is between them."""
+
+    name: str  # Graphviz's
+    within: float  # pixels between boxes of a layer
+    between: float  # pixels between layers
+
+
+DOWN, DOWN_CLOSE, ACROSS = Direction("TB", 18, 34), Direction("TB", 10, 34), Direction("LR", 12, 26)
 
 
 @dataclass(frozen=True)
@@ -46,12 +56,12 @@ class Places:
 
 
 def place(
-    sizes: Sequence[tuple[float, float]], links: Sequence[Link], *, sideways: bool = False
+    sizes: Sequence[tuple[float, float]], links: Sequence[Link], direction: Direction = DOWN
 ) -> Places:
-    """Place boxes of given (width, height), and lead links between them, from top to bottom."""
+    """Place boxes of given (width, height), and lead links between them."""
     if not sizes:
         return Places(0.0, 0.0, (), (), ())
-    found = json.loads(_run(_question(sizes, links, sideways)))
+    found = json.loads(_run(_question(sizes, links, direction)))
     width, height = (float(n) for n in found["bb"].split(",")[2:])
 
     def point(text: str) -> Point:
@@ -71,12 +81,14 @@ def place(
     return Places(width, height, middles, tuple(curves), tuple(tips))
 
 
-def _question(sizes: Sequence[tuple[float, float]], links: Sequence[Link], sideways: bool) -> str:
+def _question(
+    sizes: Sequence[tuple[float, float]], links: Sequence[Link], direction: Direction
+) -> str:
     """Write the graph in Graphviz's language: numbers only, so that there is nothing to escape."""
+    apart = direction.within / INCH, direction.between / INCH
     lines = [
         "digraph {",
-        f"rankdir={'LR' if sideways else 'TB'} nodesep={(ABOVE if sideways else BESIDE) / INCH}",
-        f"ranksep={(AFTER if sideways else BELOW) / INCH}",
+        f"rankdir={direction.name} nodesep={apart[0]} ranksep={apart[1]}",
         f'node [shape=box fixedsize=true label=""] edge [arrowsize={HEAD / 10.0}]',
     ]
     lines += [

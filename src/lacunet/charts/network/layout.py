@@ -1,10 +1,11 @@
 """Where the boxes and arrows of a network go."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from lacunet.charts.network.drawing import Arrow, Box, Curve, Drawing, Point
-from lacunet.charts.network.engine import Link, place
+from lacunet.charts.network.engine import ACROSS, DOWN, DOWN_CLOSE, Direction, Link, place
 from lacunet.charts.network.fans import Fan, branch, find_fans, gather, trunk
 from lacunet.charts.network.names import box_size, name_lines
 from lacunet.errors import OptionError
@@ -12,35 +13,58 @@ from lacunet.model.network import Network
 
 Edge: TypeAlias = tuple[int, int]  # parent and child
 Certainty: TypeAlias = Mapping[tuple[str, str], float]  # of edges, by parent and child
+# Ways to draw, the nicest first: whether leaves are gathered, and how layers run.
+WAYS = (
+    (False, DOWN),
+    (False, DOWN_CLOSE),
+    (True, DOWN),
+    (True, DOWN_CLOSE),
+    (False, ACROSS),
+    (True, ACROSS),
+)
 ROOM = 880.0  # pixels: the width of the report
 
 
-def draw(network: Network, certainty: Certainty | None = None, room: float = ROOM) -> Drawing:
+def draw(
+    network: Network,
+    certainty: Certainty | None = None,
+    compelled: Collection[tuple[str, str]] | None = None,
+    room: float = ROOM,
+) -> Drawing:
     """Place every variable and every edge of a network.
 
-    Layers run from top to bottom. Where that is wider than the room, leaves of one parent are
-    gathered below it, or layers run from left to right: the first of these that fits, or else the
-    narrowest. `certainty` gives the probability of some edges, by the names of parent and child.
+    Layers run from top to bottom. Where that is wider than the room, boxes move closer together,
+    leaves of one parent are gathered below it, or layers run from left to right: the first way that
+    fits, or else the narrowest. `certainty` gives the probability of some edges, by the names of
+    parent and child; `compelled`, if given, names those that cannot point the other way.
     """
-    chances = _checked(network, certainty or {})
+    marks = _Marks(_checked(network, certainty or {}), _turning(network, compelled))
     fans = find_fans(network.parents)
     tried: list[Drawing] = []
-    for gathered, sideways in ((False, False), (True, False), (False, True), (True, True)):
+    for gathered, direction in WAYS:
         if gathered and not fans:
             continue
-        sketch = _Sketch(network, chances)
-        sketch.place(fans if gathered else {}, room, sideways)
+        sketch = _Sketch(network, marks)
+        sketch.place(fans if gathered else {}, room, direction)
         tried.append(sketch.drawing())
         if tried[-1].width <= room:
             return tried[-1]
     return min(tried, key=lambda drawing: drawing.width)
 
 
+@dataclass(frozen=True)
+class _Marks:
+    """What is known of edges."""
+
+    chances: Mapping[Edge, float]
+    turning: Collection[Edge]  # those that may as well point the other way
+
+
 class _Sketch:
     """Where everything is, as far as it is known."""
 
-    def __init__(self, network: Network, chances: Mapping[Edge, float]) -> None:
-        self.network, self.chances = network, chances
+    def __init__(self, network: Network, marks: _Marks) -> None:
+        self.network, self.marks = network, marks
         self.lines = [name_lines(v.name) for v in network.variables]
         self.sizes = [box_size(text) for text in self.lines]
         self.width = self.height = 0.0
@@ -48,7 +72,7 @@ class _Sketch:
         self.arrows: dict[Edge, Arrow] = {}
         self.trunks: list[Curve] = []
 
-    def place(self, fans: Mapping[int | None, Sequence[int]], room: float, sideways: bool) -> None:
+    def place(self, fans: Mapping[int | None, Sequence[int]], room: float, how: Direction) -> None:
         """Let Graphviz place single boxes, and each fan as one; what has no edges comes below."""
         loose = fans.get(None, ())
         own = {p: leaves for p, leaves in fans.items() if p is not None}
@@ -62,7 +86,7 @@ class _Sketch:
         links += [Link(at[p], len(single) + k, from_above=True) for k, p in enumerate(blocks)]
         shapes = [self.sizes[i] for i in single]
         shapes += [(block.width, block.height) for block in blocks.values()]
-        found = place(shapes, links, sideways=sideways)
+        found = place(shapes, links, how)
         self.width, self.height = found.width, found.height
         self.middles |= {i: found.middles[k] for i, k in at.items()}
         for k, edge in enumerate(edges):
@@ -95,7 +119,8 @@ class _Sketch:
         self.height += fan.height
 
     def _add(self, edge: Edge, curve: Curve, tip: Point) -> None:
-        self.arrows[edge] = Arrow(*edge, curve, tip, self.chances.get(edge))
+        chance, turns = self.marks.chances.get(edge), edge in self.marks.turning
+        self.arrows[edge] = Arrow(*edge, curve, tip, chance, turns)
 
     def drawing(self) -> Drawing:
         """Give the whole, boxes and arrows in the order of the network."""
@@ -123,3 +148,11 @@ def _checked(network: Network, certainty: Certainty) -> dict[Edge, float]:
             )
         known[index[parent], index[child]] = chance
     return known
+
+
+def _turning(network: Network, compelled: Collection[tuple[str, str]] | None) -> set[Edge]:
+    if compelled is None:
+        return set()
+    names = [v.name for v in network.variables]
+    edges = {(p, i) for i, pa in enumerate(network.parents) for p in pa}
+    return {(p, i) for p, i in edges if (names[p], names[i]) not in compelled}

@@ -19,5 +19,6 @@ def learned_answer(found: Learned, model: Model, table: Table, settings: Setting
         table,
         [("Families", found.grids())],
         f"lacunet.learn_structure(data, alpha={settings.alpha!r}, seed={settings.seed})",
+        compelled=found.equivalence_class.compelled,
         settings=[("Prior", f"alpha {settings.alpha}"), ("Seed", str(settings.seed))],
     )

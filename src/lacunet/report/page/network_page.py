@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class NetworkAnswer:
     parts: Sequence[tuple[str, Sequence[Grid]]]  # what was found out: titles, and tables
     call: str  # how to do it again in Python
     certainty: Certainty | None = None  # probabilities of edges
+    compelled: Collection[tuple[str, str]] | None = None  # those that cannot be turned round
     settings: Sequence[tuple[str, str]] = ()  # what the numbers depend on
 
 
@@ -60,7 +61,7 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
             Tile("edges", f"{edges:,}", f"{network.dimension:,} free parameters"),
             *data_tiles(table),
         ],
-        "picture": network_view.picture(found.model, found.certainty),
+        "picture": network_view.picture(found.model, found.certainty, found.compelled),
         "parts": found.parts,
         "tables": tables,
         "left_out": left_out,

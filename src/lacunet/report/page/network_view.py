@@ -1,7 +1,7 @@
 """The network of the answer as a picture: its tables on the boxes, for pointer and keyboard."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -31,11 +31,16 @@ class Picture:
     smallest: int  # pixels that it needs, at least
     hidden: bool  # whether it has hidden variables
     certain: bool  # whether edges have probabilities
+    turning: bool  # whether some edges may as well point the other way
     words: str  # what to know of it
 
 
-def picture(model: Model, certainty: Certainty | None = None) -> Picture:
-    """Draw a network, if it can be drawn."""
+def picture(
+    model: Model,
+    certainty: Certainty | None = None,
+    compelled: Collection[tuple[str, str]] | None = None,
+) -> Picture:
+    """Draw a network, if it can be drawn; edges that are not compelled are marked."""
     variables = len(model.network.variables)
     edges = sum(map(len, model.network.parents))
     about = f"{count(variables, 'variable')}, {count(edges, 'edge')}"
@@ -46,7 +51,7 @@ def picture(model: Model, certainty: Certainty | None = None) -> Picture:
             f"{about}. There is no picture: Graphviz is not installed (pip install "
             "'lacunet[report]')."
         )
-    drawing = draw(model.network, certainty)
+    drawing = draw(model.network, certainty, compelled)
     width = drawing.width + 2 * EDGE
     return Picture(
         _svg(model, drawing, about),
@@ -54,12 +59,13 @@ def picture(model: Model, certainty: Certainty | None = None) -> Picture:
         math.ceil(SMALLEST * width),
         any(box.hidden for box in drawing.boxes),
         bool(certainty),
+        any(arrow.turns for arrow in drawing.arrows),
         about,
     )
 
 
 def _nothing(words: str) -> Picture:
-    return Picture("", 0, 0, False, False, words)
+    return Picture("", 0, 0, False, False, False, words)
 
 
 def _svg(model: Model, drawing: Drawing, about: str) -> str:
@@ -94,7 +100,7 @@ def _arrow(arrow: Arrow, names: Sequence[str]) -> str:
         tag("title", escape(words)) if tip is None else "",
         *touched,
         tag("path", d=curve, stroke_width=width),
-        tag("polygon", points=head),
+        tag("polygon", points=head, class_="open" if arrow.turns else None),
         class_="edge",
         opacity=opacity if opacity < 1.0 else None,
         data_tip=tip,
