@@ -79,3 +79,14 @@ def test_refused_without_jinja(monkeypatch, tmp_path):
     done = run(monkeypatch, tmp_path, "select", dataset_path("carcinoma"), "--report", "x.html")
     assert done.exit_code == 2
     assert "pip install 'lacunet[report]'" in " ".join(done.stderr.split())
+
+
+def test_fit_writes_a_report(monkeypatch, tmp_path):
+    given = ("fit", dataset_path("carcinoma"), "--weights", "count", "--states", "2")
+    given = (*given, "--starts", "2", "--statistics", "--report", "out.html", "--json")
+    done = run(monkeypatch, tmp_path, *given)
+    assert done.exit_code == 0
+    page = (tmp_path / "out.html").read_text("utf-8")
+    assert page.count("<title>class → ") == 7
+    assert "Fit statistics" in page
+    assert f"{json.loads(done.stdout)['log_likelihood']:.2f}".replace("-", "−") in page

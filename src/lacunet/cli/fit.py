@@ -6,17 +6,20 @@ from typing import Annotated, Any
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
+from lacunet.cli.outcome import check_network_outputs, report_network, save_network
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, doubt, network_of, read
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
 from lacunet.describe.intervals import FEWEST
 from lacunet.learn.fit import Fit
-from lacunet.model.formats import check_network_file, write_network
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document, hidden_sizes, table_document
+from lacunet.report.page.answers import fitted_answer
 from lacunet.settings import Settings
 from lacunet.tabular import Printable, Together
+
+TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 
 
 @command
@@ -35,6 +38,7 @@ def fit(
         Path | None,
         o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl; .dot for a picture."),
     ] = None,
+    report: o.Report = None,
     intervals: Annotated[
         bool,
         o.switch("--intervals", "Standard errors and confidence intervals of all probabilities."),
@@ -58,8 +62,7 @@ def fit(
     settings = asked.settings
     check_one_model(states, network)
     resembled = None if like is None else api.as_model(like)
-    if save is not None:
-        check_network_file(save)
+    check_network_outputs(save, report)
     structure = network_of(network, parse_hidden(hidden))
     table = read(data, structure, asked)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
@@ -70,9 +73,10 @@ def fit(
         found = api.fit(table, states, network=structure, **how)
     if resembled is not None:
         found = api.match_classes(found, resembled)
-    if save is not None:
-        write_network(found.model, save)
+    save_network(found.model, save)  # what comes next may take long
     described = _described(table, found, asked, intervals, statistics)
+    others = {TITLES[name]: result for name, (result, _) in described.items()}
+    report_network(fitted_answer(found, table, settings, others), report)
     document = {
         "data": table_document(table),
         "seed": settings.seed,
@@ -83,7 +87,7 @@ def fit(
         **{name: document for name, (_, document) in described.items()},
     }
     show(Together(found, *(result for result, _ in described.values())), document, asked.form)
-    say_written(save)
+    say_written(save, report)
 
 
 def _described(

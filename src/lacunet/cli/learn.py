@@ -6,15 +6,14 @@ from typing import Annotated, TypeAlias
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
-from lacunet.cli.outcome import command_line
+from lacunet.cli.outcome import check_network_outputs, report_network, save_network
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import read
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import edges_of, parse_edges, parse_tiers, read_knowledge
-from lacunet.model.formats import check_network_file, read_network, write_network
+from lacunet.model.formats import read_network
 from lacunet.report.documents import learned_document, table_document
-from lacunet.report.page import check_report, write_network_report
-from lacunet.report.page.learned import learned_answer
+from lacunet.report.page.answers import learned_answer
 
 EDGE = "PARENT>CHILD"
 Required: TypeAlias = Annotated[
@@ -64,10 +63,7 @@ def learn(
     Edges are added, deleted or reversed one at a time; then the graph is shaken around every
     variable in turn, until that is in vain. The score is exact.
     """
-    if save is not None:
-        check_network_file(save)
-    if report is not None:
-        check_report(report)
+    check_network_outputs(save, report)
     known = Knowledge(
         parse_edges("--require", split(require)),
         parse_edges("--forbid", split(forbid)),
@@ -82,11 +78,8 @@ def learn(
     with asked.work() as how:
         found = api.learn_structure(table, knowledge=known, **how)
     model = api.with_parameters(found.network, table, settings.alpha)
-    if save is not None:
-        write_network(model, save)
-    if report is not None:
-        answer = learned_answer(found, model, table, settings)
-        write_network_report(answer, report, command=command_line())
+    save_network(model, save)
+    report_network(learned_answer(found, model, table, settings), report)
     document = {
         "data": table_document(table),
         "seed": settings.seed,

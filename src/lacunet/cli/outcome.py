@@ -7,10 +7,17 @@ from pathlib import Path
 from lacunet import api
 from lacunet.cli.console import Format, say_written, show
 from lacunet.files import check_folder
+from lacunet.model.formats import check_network_file, write_network
+from lacunet.model.network import Model
 from lacunet.report.descriptions import criteria_document
 from lacunet.report.documents import selection_document
 from lacunet.report.folder import save_selection
-from lacunet.report.page import check_report, write_report
+from lacunet.report.page import (
+    NetworkAnswer,
+    check_report,
+    write_network_report,
+    write_report,
+)
 from lacunet.search.candidates import Selection
 from lacunet.tabular import Printable, Together
 
@@ -26,6 +33,26 @@ def check_outputs(save: Path | None, report: Path | None) -> None:
         check_folder(save)
     if report is not None:
         check_report(report)
+
+
+def check_network_outputs(save: Path | None, report: Path | None) -> None:
+    """Refuse, before the work, a network file or a page that could not be written."""
+    if save is not None:
+        check_network_file(save)
+    if report is not None:
+        check_report(report)
+
+
+def save_network(model: Model, save: Path | None) -> None:
+    """Write a network file, if asked to."""
+    if save is not None:
+        write_network(model, save)
+
+
+def report_network(answer: NetworkAnswer, report: Path | None) -> None:
+    """Write the page of a network, if asked to."""
+    if report is not None:
+        write_network_report(answer, report, command=command_line())
 
 
 def finish(

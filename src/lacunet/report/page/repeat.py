@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from lacunet.data.audit import holes, sizes
 from lacunet.data.missing_state import has_missing_state
 from lacunet.model.latent_class import is_latent_class
+from lacunet.model.prior import Alpha
 from lacunet.report.page.words import count, listed
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import How
@@ -35,7 +36,7 @@ def facts(selection: Selection) -> list[tuple[str, str]]:
         ("Data", f"{table.source}: {sizes(table)}; {holes(table)}"),
         ("Candidates", listed([c.title for c in selection.candidates], 20)),
         ("Parameters", _parameters(selection)),
-        ("Prior of the parameters", _alpha(selection)),
+        ("Prior of the parameters", prior_words(selection.alpha)),
         ("Prior of the candidates", _prior(selection)),
         ("Search", f"{starts}, schedule {options.schedule.value}, seed {options.seed}"),
         ("Computing time", f"{seconds:,.1f} s, over all threads"),
@@ -50,8 +51,8 @@ def _parameters(selection: Selection) -> str:
     return "; ".join(PARAMETERS[estimate.value] for estimate in estimates)
 
 
-def _alpha(selection: Selection) -> str:
-    alpha = selection.alpha
+def prior_words(alpha: Alpha) -> str:
+    """Say the prior of the parameters."""
     if isinstance(alpha, Mapping):
         return f"tables of Dirichlet exponents for {listed(list(alpha), 12)}"
     return f"Dirichlet, exponents {alpha}"

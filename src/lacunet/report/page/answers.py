@@ -1,0 +1,51 @@
+"""A learned graph, or a fitted network, as the answer of a page."""
+
+from collections.abc import Mapping
+
+from lacunet.data import Table
+from lacunet.graphs.learned import Learned
+from lacunet.learn.fit import Fit
+from lacunet.model.network import Model
+from lacunet.report.page.network_page import NetworkAnswer
+from lacunet.report.page.repeat import prior_words
+from lacunet.report.page.words import count, listed, nats
+from lacunet.settings import Settings
+from lacunet.tabular import Printable
+
+
+def learned_answer(found: Learned, model: Model, table: Table, settings: Settings) -> NetworkAnswer:
+    """Say what was learned, by families; `model` is the graph with its parameters."""
+    edges = count(sum(map(len, found.network.parents)), "edge")
+    variables = count(len(found.network.variables), "variable")
+    return NetworkAnswer(
+        "Which network?",
+        f"{edges} between {variables}, with log evidence {nats(found.log_bd)}",
+        model,
+        table,
+        [("Families", found.grids())],
+        f"lacunet.learn_structure(data, alpha={settings.alpha!r}, seed={settings.seed})",
+        compelled=found.equivalence_class.compelled,
+        settings=_told(settings),
+    )
+
+
+def fitted_answer(
+    fit: Fit, table: Table, settings: Settings, others: Mapping[str, Printable]
+) -> NetworkAnswer:
+    """Say what was fitted, and what else is known of it, by titles."""
+    network = fit.model.network
+    hidden = [f"{v.name} ({len(v.states)})" for v in network.variables if v.hidden]
+    what = f"hidden: {listed(hidden)}" if hidden else "nothing hidden"
+    return NetworkAnswer(
+        "What does the fitted network look like?",
+        f"{count(len(network.variables), 'variable')}, {what}; log likelihood {nats(fit.log_lik)}",
+        fit.model,
+        table,
+        [("Fit", fit.grids()), *((title, other.grids()) for title, other in others.items())],
+        f"lacunet.fit(data, network=..., alpha={settings.alpha!r}, seed={settings.seed})",
+        settings=_told(settings),
+    )
+
+
+def _told(settings: Settings) -> list[tuple[str, str]]:
+    return [("Prior", prior_words(settings.alpha)), ("Seed", str(settings.seed))]
