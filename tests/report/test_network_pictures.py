@@ -235,9 +235,12 @@ def test_certainties_that_are_none(certainty, text):
 
 
 def test_what_is_too_large_is_not_drawn():
-    shown = picture(model_of(random_network(LARGEST + 1, 0)))
-    assert not shown.svg
-    assert "too many" in shown.words
+    parents = [range(max(0, i - 4), i) for i in range(200)]
+    dense = Network.build([Variable(f"v{i}", ("a",)) for i in range(200)], parents)
+    for network in (random_network(LARGEST + 1, 0), dense):
+        shown = picture(model_of(network))
+        assert not shown.svg
+        assert "too many" in shown.words
 
 
 @pytest.fixture

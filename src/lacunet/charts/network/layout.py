@@ -45,7 +45,7 @@ def draw(
         if gathered and not fans:
             continue
         sketch = _Sketch(network, marks)
-        sketch.place(fans if gathered else {}, room, direction)
+        sketch.fill(fans if gathered else {}, room, direction)
         tried.append(sketch.drawing())
         if tried[-1].width <= room:
             return tried[-1]
@@ -72,7 +72,7 @@ class _Sketch:
         self.arrows: dict[Edge, Arrow] = {}
         self.trunks: list[Curve] = []
 
-    def place(self, fans: Mapping[int | None, Sequence[int]], room: float, how: Direction) -> None:
+    def fill(self, fans: Mapping[int | None, Sequence[int]], room: float, how: Direction) -> None:
         """Let Graphviz place single boxes, and each fan as one; what has no edges comes below."""
         loose = fans.get(None, ())
         own = {p: leaves for p, leaves in fans.items() if p is not None}

@@ -16,7 +16,7 @@ from lacunet.report.page.svg import label, tag
 from lacunet.report.page.words import count, listed
 from lacunet.tabular import probability
 
-LARGEST = 250  # variables of a network that is drawn: more cannot be read
+LARGEST, MOST_EDGES = 250, 600  # of a network that is drawn: more cannot be read
 SMALLEST = 10.2 / TEXT  # share of its size that a picture may shrink to: texts stay readable
 EDGE = 3  # pixels around everything
 CORNER = 5.0  # radius of the corners of a box
@@ -44,7 +44,7 @@ def picture(
     variables = len(model.network.variables)
     edges = sum(map(len, model.network.parents))
     about = f"{count(variables, 'variable')}, {count(edges, 'edge')}"
-    if variables > LARGEST:
+    if variables > LARGEST or edges > MOST_EDGES:
         return _nothing(f"{about}: too many for a picture that can be read.")
     if not available():
         return _nothing(
