@@ -104,6 +104,11 @@ class Kind(Enum):
         "the chains disagree (R̂ = {r_hat:.2f}): they are in different places, and neither the "
         "value nor its standard error can be trusted"
     )
+    # Of a learned graph
+    FEW_ROWS = (
+        "few rows: {rows} for {variables} variables; most edges that there may be cannot show, and "
+        "some that show are chance"
+    )
     # Of the measured evidence
     LOWER_BOUND = "lower bound only"
     MISSED_MODE = "particle runs gave about {value:.1f}: annealing missed a mode"

@@ -156,6 +156,11 @@ class Settings:
         "climb alone.",
     )
     restarts: int = _option(GraphSearch.restarts, "Searches for a graph after the first.")
+    probes: int = _option(
+        GraphSearch.probes,
+        "With holes: changes of one edge that are fitted, one by one, where drawn completions lead "
+        "to no better graph.",
+    )
     exact: bool = _option(
         False,
         "Find the best of all graphs, of up to about 20 variables; done anyway for 10 or fewer.",
@@ -189,10 +194,13 @@ class Settings:
         put("options", Options(*learning))
         put("goal", Goal(self.target, _seconds(self.budget)))
         put("budget", self.goal.budget)
-        put("graph_search", GraphSearch(self.sweeps, self.restarts, self.exact, self.seed))
+        put("graph_search", self._graph_search())
         check_level(self.level)
         if self.bootstrap:
             check_number(self.bootstrap, FEWEST)
+
+    def _graph_search(self) -> GraphSearch:
+        return GraphSearch(self.sweeps, self.restarts, self.probes, self.exact, self.seed)
 
     @property
     def chosen_scores(self) -> tuple[Score, ...]:

@@ -21,7 +21,6 @@ from lacunet.api.graphs import (
     edge_f1,
     learn_structure,
     structural_hamming_distance,
-    with_parameters,
 )
 from lacunet.api.inputs import (
     as_model,

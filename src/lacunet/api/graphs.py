@@ -1,4 +1,4 @@
-"""Learn a graph from complete data."""
+"""Learn a graph from data, and compare graphs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from typing import Unpack
 
 from lacunet.api.inputs import NetworkLike, as_network, as_table
 from lacunet.api.options import GraphOptions, divide, with_options
-from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.executor import Serial
 from lacunet.files import StrPath
-from lacunet.graphs import complete
+from lacunet.graphs import learning
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.graphs.learned import Learned
-from lacunet.inference.problem import build_problem
 from lacunet.model import equivalence
 from lacunet.model.equivalence import EquivalenceClass, equivalence_class
-from lacunet.model.network import Model, Network
-from lacunet.model.prior import Alpha, dirichlet
 from lacunet.progress import Listener, ignore
 from lacunet.settings import Settings
 
@@ -38,7 +34,7 @@ def learn_structure(
     listener: Listener = ignore,
     **options: Unpack[GraphOptions],
 ) -> Learned:
-    """Learn the graph over the columns of a complete table: search for the largest BD.
+    """Learn the graph over the columns of a table: the largest evidence, or bound of it.
 
     Parameters
     ----------
@@ -57,7 +53,7 @@ def learn_structure(
         given = knowledge if isinstance(knowledge, Knowledge) else read_knowledge(knowledge)
         known = given.and_also(known)
     table, how = as_table(data, reading), settings.graph_search
-    return complete.learn_structure(table, settings.alpha, how, known, Serial(listener))
+    return learning.learn_structure(table, settings.alpha, how, known, Serial(listener))
 
 
 def cpdag(network: NetworkLike) -> EquivalenceClass:
@@ -73,11 +69,3 @@ def structural_hamming_distance(one: NetworkLike, other: NetworkLike) -> int:
 def edge_f1(found: NetworkLike, true: NetworkLike) -> float:
     """F1 of the edges of a network's CPDAG, held against those of the true one's."""
     return equivalence.edge_f1(cpdag(found), cpdag(true))
-
-
-def with_parameters(network: Network, table: Table, alpha: Alpha) -> Model:
-    """Give a network without hidden variables its expected parameters, from complete data."""
-    exponents = dirichlet(network, alpha)
-    layout = network.layout
-    N = build_problem(table, network, exponents).seen + exponents
-    return Model(network, N / layout.spread(layout.sum_k(N)), exponents, N)

@@ -79,6 +79,7 @@ class DrawOptions(SeedOptions, total=False):  # of `random_model`
 class GraphOptions(DrawOptions, ReadOptions, total=False):  # of `learn_structure`
     sweeps: int
     restarts: int
+    probes: int
     exact: bool
 
 

@@ -1,4 +1,4 @@
-"""`lacunet learn`: the best graph without hidden variables."""
+"""`lacunet learn`: the best graph without hidden variables, and its parameters."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -38,7 +38,7 @@ KnowledgeFile: TypeAlias = Annotated[
 @command
 @o.options_after(
     api.learn_structure,
-    data=("alpha", "sweeps", "restarts", "exact", "seed", *o.READING),
+    data=("alpha", "sweeps", "restarts", "probes", "exact", "seed", *o.READING),
     report=o.PRINTING,
 )
 def learn(
@@ -58,10 +58,10 @@ def learn(
     ] = None,
     report: o.Report = None,
 ) -> None:
-    """Learn the graph over the columns of a complete table: search for the largest BD.
+    """Learn the graph over the columns of a table, complete or not, and its parameters.
 
-    Edges are added, deleted or reversed one at a time; then the graph is shaken around every
-    variable in turn, until that is in vain. The score is exact.
+    Of complete data the score is the exact evidence. Where cells are missing, what is drawn for
+    them proposes graphs, and a lower bound of the evidence of the data as they are decides.
     """
     check_network_outputs(save, report)
     known = Knowledge(
@@ -77,9 +77,8 @@ def learn(
     settings = asked.settings
     with asked.work() as how:
         found = api.learn_structure(table, knowledge=known, **how)
-    model = api.with_parameters(found.network, table, settings.alpha)
-    save_network(model, save)
-    report_network(learned_answer(found, model, table, settings), report)
+    save_network(found.model, save)
+    report_network(learned_answer(found, table, settings), report)
     document = {
         "data": table_document(table),
         "seed": settings.seed,

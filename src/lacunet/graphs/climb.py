@@ -12,6 +12,8 @@ from lacunet.arrays import BoolArray, FloatArray
 from lacunet.graphs.families import FamilyScores
 from lacunet.graphs.moves import ADD, EQUAL, REVERSE, Limits, find_best
 
+MOST_STEPS = 20  # per variable; gains that are taken on different rows may lead round in circles
+
 
 @dataclass(frozen=True, eq=False)
 class Climbed:
@@ -53,7 +55,7 @@ def climb(
         for v in changed:
             families[v], gains[v] = scores(v, parents[v])
         top, tied = find_best(parents, limits, gains)
-        if top <= EQUAL:
+        if top <= EQUAL or steps == MOST_STEPS * len(parents):
             return Climbed(parents, families, gains, steps)
         kind, u, v = tied[int(rng.integers(len(tied)))].tolist()
         parents[v, u] = kind == ADD

@@ -25,6 +25,14 @@ class Columns(NamedTuple):
     cards: IntArray  # (n,) states of each variable
 
 
+class Child(NamedTuple):
+    """The column whose probability is asked for."""
+
+    x: CodeArray  # (m,) its states
+    r: int  # how many it has
+    counts: FloatArray  # (m,) weight of each row
+
+
 class Prior(NamedTuple):
     """The exponents of a family's Dirichlet distributions."""
 
@@ -54,9 +62,8 @@ def renumber(keys: IntArray) -> int:
 
 
 @kernel
-def refine(columns: Columns, j: IntArray, configurations: int, parent: int, out: IntArray) -> int:
-    """Cut configurations by one more parent; give how many numbers there are then."""
-    r, x = columns.cards[parent], columns.codes[parent]
+def refine(j: IntArray, configurations: int, x: CodeArray, r: int, out: IntArray) -> int:
+    """Cut configurations by one more parent, x; give how many numbers there are then."""
     for row in range(j.shape[0]):
         out[row] = j[row] * r + x[row]
     size = configurations * r
@@ -98,52 +105,58 @@ def log_rising_sum(a: float, N: FloatArray) -> float:
 
 
 @kernel
-def log_bd(
-    columns: Columns, child: int, j: IntArray, configurations: int, cells: float, prior: Prior
-) -> float:
+def log_bd(child: Child, j: IntArray, configurations: int, cells: float, prior: Prior) -> float:
     """Log BD of a child's column given its parents' configurations, CH96 eq. 5.
 
     `cells` is the size of the family's whole table, also of what never occurs.
     """
-    r, x = columns.cards[child], columns.codes[child]
     a = prior.value / cells if prior.is_size else prior.value
     key = np.empty(j.shape[0], dtype=np.int64)
     for row in range(j.shape[0]):
-        key[row] = j[row] * r + x[row]
-    size = configurations * r
+        key[row] = j[row] * child.r + child.x[row]
+    size = configurations * child.r
     if size > AIR * j.shape[0]:
-        N = add_up(key, columns.counts, renumber(key))
-        N_j = add_up(j, columns.counts, configurations)
+        N = add_up(key, child.counts, renumber(key))
+        N_j = add_up(j, child.counts, configurations)
     else:
-        N = add_up(key, columns.counts, size)
-        N_j = N.reshape((configurations, r)).sum(axis=1)
-    return log_rising_sum(a, N) - log_rising_sum(r * a, N_j)
+        N = add_up(key, child.counts, size)
+        N_j = N.reshape((configurations, child.r)).sum(axis=1)
+    return log_rising_sum(a, N) - log_rising_sum(child.r * a, N_j)
 
 
 @kernel
-def score_toggles(columns: Columns, child: int, parents: IntArray, prior: Prior) -> FloatArray:
+def cut_rows(columns: Columns, parents: IntArray, left_out: int, j: IntArray) -> int:
+    """Number the configurations of some parents in every row; give how many there are."""
+    j[:] = 0
+    q = 1
+    for p in parents:
+        if p != left_out:
+            q = refine(j, q, columns.codes[p], columns.cards[p], j)
+    return q
+
+
+@kernel
+def score_toggles(columns: Columns, v: int, parents: IntArray, prior: Prior) -> FloatArray:
     """Log BD of a child with each variable in turn put to its parents, or taken from them: (n,).
 
     At the child's own place stands the family as it is.
     """
     n, m = columns.codes.shape
-    scores, one_more = np.empty(n), np.empty(m, dtype=np.int64)
-    chosen = np.zeros(n, dtype=np.bool_)
-    chosen[parents] = True
-    j, q, cells = np.zeros(m, dtype=np.int64), 1, float(columns.cards[child])
+    child = Child(columns.codes[v], columns.cards[v], columns.counts)
+    scores, other = np.empty(n), np.empty(m, dtype=np.int64)
+    chosen, cells = np.zeros(n, dtype=np.bool_), float(child.r)
     for p in parents:
-        q = refine(columns, j, q, p, j)
+        chosen[p] = True
         cells *= columns.cards[p]
-    scores[child] = log_bd(columns, child, j, q, cells, prior)
+    j = np.empty(m, dtype=np.int64)
+    q = cut_rows(columns, parents, -1, j)
+    scores[v] = log_bd(child, j, q, cells, prior)
     for u in range(n):
-        if u != child and not chosen[u]:
-            wider = refine(columns, j, q, u, one_more)
-            scores[u] = log_bd(columns, child, one_more, wider, cells * columns.cards[u], prior)
-    for u in parents:
-        one_more[:] = 0
-        q = 1
-        for p in parents:
-            if p != u:
-                q = refine(columns, one_more, q, p, one_more)
-        scores[u] = log_bd(columns, child, one_more, q, cells / columns.cards[u], prior)
+        r = columns.cards[u]
+        if chosen[u]:
+            fewer = cut_rows(columns, parents, u, other)
+            scores[u] = log_bd(child, other, fewer, cells / r, prior)
+        elif u != v:
+            more = refine(j, q, columns.codes[u], r, other)
+            scores[u] = log_bd(child, other, more, cells * r, prior)
     return scores

@@ -13,7 +13,7 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
-from lacunet.graphs.counting import Columns, Prior, log_bd, refine
+from lacunet.graphs.counting import Child, Columns, Prior, log_bd, refine
 from lacunet.graphs.families import CompleteCounts
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.searching import Found
@@ -65,7 +65,7 @@ def search_exactly(counts: CompleteCounts, limits: Limits, executor: Executor = 
 
 
 @kernel
-def score_sets(columns: Columns, child: int, choice: Choice, prior: Prior) -> FloatArray:
+def score_sets(columns: Columns, v: int, choice: Choice, prior: Prior) -> FloatArray:
     """Score the child with each set of parents, one bit for each of the others; −inf: not allowed.
 
     Sets grow by one variable at a time, so rows are cut by that variable alone.
@@ -73,21 +73,23 @@ def score_sets(columns: Columns, child: int, choice: Choice, prior: Prior) -> Fl
     k, m = choice.others.shape[0], columns.codes.shape[1]
     scores = np.full(1 << k, -np.inf)
     j, q = np.zeros((k + 1, m), dtype=np.int64), np.ones(k + 1, dtype=np.int64)
-    cells = np.full(k + 1, float(columns.cards[child]))
+    child = Child(columns.codes[v], columns.cards[v], columns.counts)
+    cells = np.full(k + 1, float(child.r))
     path, depth, chosen, after = np.zeros(k + 1, dtype=np.int64), 0, 0, 0
     if choice.required == 0:
-        scores[0] = log_bd(columns, child, j[0], 1, cells[0], prior)
+        scores[0] = log_bd(child, j[0], 1, cells[0], prior)
     while True:
         if after < k and depth < choice.most:
             u, place, after = choice.others[after], after, after + 1
             cells[depth + 1] = cells[depth] * columns.cards[u]
             if not choice.allowed[place] or cells[depth + 1] > LARGEST_TABLE:
                 continue
-            q[depth + 1] = refine(columns, j[depth], q[depth], u, j[depth + 1])
+            x, r = columns.codes[u], columns.cards[u]
+            q[depth + 1] = refine(j[depth], q[depth], x, r, j[depth + 1])
             depth, chosen = depth + 1, chosen | 1 << place
             path[depth] = place
             if chosen & choice.required == choice.required:
-                scores[chosen] = log_bd(columns, child, j[depth], q[depth], cells[depth], prior)
+                scores[chosen] = log_bd(child, j[depth], q[depth], cells[depth], prior)
         elif depth == 0:
             return scores
         else:

@@ -27,7 +27,7 @@ class Statistics(Protocol):
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Give the scores with each variable put to the parents, or taken from them: (n,).
 
-        At the child's own place stands the family as it is.
+        At the child's own place stands the family as it is; only differences from it count.
         """
 
 

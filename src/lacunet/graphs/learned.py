@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from lacunet.flags import Flag
 from lacunet.model.equivalence import EquivalenceClass, equivalence_class
-from lacunet.model.network import Network
+from lacunet.model.network import Model, Network
 from lacunet.model.prior import describe_alpha
 from lacunet.tabular import Grid, Printable, number
 
@@ -14,13 +15,31 @@ from lacunet.tabular import Grid, Printable, number
 class Learned(Printable):
     """The best graph that was found."""
 
-    network: Network
-    alpha: float | str  # its prior, as it was asked for
-    log_bd: float  # log p(D|S), exact
-    families: tuple[float, ...]  # its addends, by variable
-    steps: int  # moves made, over all climbs
+    model: Model  # its parameters are posterior means
+    alpha: float | str  # the prior, as it was asked for
+    log_evidence: float  # log p(D|S): exact where no cell is missing, else a lower bound
+    families: tuple[float, ...]  # log BD of (expected) counts by variable; all of it if exact
     scored: int  # families scored
+    steps: int = 0  # moves made, over all climbs
     exact: bool = False  # whether no graph that is allowed has more
+    bounds: tuple[float, ...] = ()  # with holes: the bound of each graph that was accepted
+    fitted: int = 0  # with holes: graphs that were fitted to see whether they are better
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def network(self) -> Network:
+        """The graph."""
+        return self.model.network
+
+    @property
+    def complete(self) -> bool:
+        """Whether no cell was missing, so that the evidence is exact."""
+        return not self.bounds
+
+    @property
+    def log_bd(self) -> float:
+        """The same as `log_evidence`: of complete data it is log BD."""
+        return self.log_evidence
 
     @cached_property
     def equivalence_class(self) -> EquivalenceClass:
@@ -40,11 +59,19 @@ class Learned(Printable):
             for name, parents, value in zip(names, self.network.parents, self.families, strict=True)
         )
         edges = sum(len(p) for p in self.network.parents)
-        title = f"log p(D|S) = {self.log_bd:.4f} (BD, exact); {edges} edges"
-        way = "The best of all graphs" if self.exact else f"{self.steps:,} moves"
+        what = "= {:.4f} (BD, exact)" if self.complete else "≥ {:.4f} (variational bound)"
+        title = f"log p(D|S) {what.format(self.log_evidence)}; {edges} edges"
         notes = (
             "→: as in every graph with the same independences; —: may as well point the other way.",
             f"Prior: {describe_alpha(self.alpha)}.",
-            f"{way}; {self.scored:,} families scored.",
+            f"{self._way()}; {self.scored:,} families scored.",
+            *(f"- {flag}" for flag in self.flags),
         )
         return [Grid(title, ("variable", "parents", "log BD"), rows, frozenset({0, 1}), notes)]
+
+    def _way(self) -> str:
+        """Say how the graph was found."""
+        if not self.complete:
+            times, nats = len(self.bounds) - 1, self.bounds[-1] - self.bounds[0]
+            return f"{self.fitted} graphs fitted, bound raised {times} times, by {nats:.1f} nats"
+        return "The best of all graphs" if self.exact else f"{self.steps:,} moves"

@@ -65,6 +65,15 @@ def find_ancestors(parents: BoolArray) -> BoolArray:
 
 
 @kernel
+def look_at(parents: BoolArray, limits: Limits) -> Graph:
+    """Find out what moves ask of a graph."""
+    room = np.empty(parents.shape[0], dtype=np.bool_)
+    for v in range(parents.shape[0]):
+        room[v] = parents[v].sum() < limits.most[v]
+    return Graph(parents, find_ancestors(parents), room)
+
+
+@kernel
 def is_possible(graph: Graph, limits: Limits, kind: int, u: int, v: int) -> bool:
     """Whether a move is allowed and closes no cycle."""
     if kind == ADD:
@@ -84,10 +93,7 @@ def find_best(parents: BoolArray, limits: Limits, gains: FloatArray) -> tuple[fl
     `gains[v, u]` is what it adds to put u to the parents of v, or to take it from them.
     """
     n = parents.shape[0]
-    room = np.empty(n, dtype=np.bool_)
-    for v in range(n):
-        room[v] = parents[v].sum() < limits.most[v]
-    graph = Graph(parents, find_ancestors(parents), room)
+    graph = look_at(parents, limits)
     top, tied, k = -np.inf, np.empty((2 * n * n, 3), dtype=np.int64), 0
     for v in range(n):
         for u in range(n):
@@ -102,6 +108,24 @@ def find_best(parents: BoolArray, limits: Limits, gains: FloatArray) -> tuple[fl
                 tied[k, 0], tied[k, 1], tied[k, 2] = kind, u, v
                 k += 1
     return top, tied[:k]
+
+
+@kernel
+def every_move(parents: BoolArray, limits: Limits, gains: FloatArray) -> IntArray:
+    """Give all possible moves, (k, 3) kind, u, v, those that gain most first."""
+    n = parents.shape[0]
+    graph = look_at(parents, limits)
+    moves, worth, k = np.empty((2 * n * n, 3), dtype=np.int64), np.empty(2 * n * n), 0
+    for v in range(n):
+        for u in range(n):
+            for kind in range(ADD, REVERSE + 1):
+                if (kind == ADD) == parents[v, u] or u == v:
+                    continue
+                if is_possible(graph, limits, kind, u, v):
+                    moves[k, 0], moves[k, 1], moves[k, 2] = kind, u, v
+                    worth[k] = gains[v, u] + (gains[u, v] if kind == REVERSE else 0.0)
+                    k += 1
+    return moves[np.argsort(-worth[:k])]
 
 
 @kernel
@@ -121,3 +145,12 @@ def turn_covered(parents: BoolArray, limits: Limits, rng: Any) -> None:
         if covered and parents[v].sum() <= limits.most[u]:
             parents[v, u], parents[u, v] = False, True
             head[at], tail[at] = u, v
+
+
+def moved(parents: BoolArray, move: IntArray) -> BoolArray:
+    """Make a move, (kind, u, v)."""
+    kind, u, v = move.tolist()
+    after = parents.copy()
+    after[v, u] = kind == ADD
+    after[u, v] |= kind == REVERSE
+    return after

@@ -11,7 +11,7 @@ import numpy as np
 
 from lacunet.data.table import Table
 from lacunet.executor import Executor
-from lacunet.graphs.complete import learn_structure
+from lacunet.graphs.learning import learn_structure
 from lacunet.graphs.searching import ONE_CLIMB
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit, Options, learn

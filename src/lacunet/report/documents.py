@@ -171,7 +171,9 @@ def learned_document(learned: Learned) -> dict[str, Any]:
     """Describe a learned graph."""
     names = [v.name for v in learned.network.variables]
     return {
-        "log_bd": learned.log_bd,
+        "log_evidence": learned.log_evidence,
+        "complete": learned.complete,
+        "bounds": learned.bounds,
         "parents": {
             name: [names[p] for p in parents]
             for name, parents in zip(names, learned.network.parents, strict=True)
@@ -182,6 +184,8 @@ def learned_document(learned: Learned) -> dict[str, Any]:
         "families": dict(zip(names, learned.families, strict=True)),
         "steps": learned.steps,
         "families_scored": learned.scored,
+        "graphs_fitted": learned.fitted,
+        "flags": list(map(str, learned.flags)),
     }
 
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from lacunet.data import Table
 from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
-from lacunet.model.network import Model
 from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.repeat import prior_words
 from lacunet.report.page.words import count, listed, nats
@@ -13,14 +12,15 @@ from lacunet.settings import Settings
 from lacunet.tabular import Printable
 
 
-def learned_answer(found: Learned, model: Model, table: Table, settings: Settings) -> NetworkAnswer:
-    """Say what was learned, by families; `model` is the graph with its parameters."""
+def learned_answer(found: Learned, table: Table, settings: Settings) -> NetworkAnswer:
+    """Say what was learned, by families."""
     edges = count(sum(map(len, found.network.parents)), "edge")
     variables = count(len(found.network.variables), "variable")
+    least = "" if found.complete else "of at least "
     return NetworkAnswer(
         "Which network?",
-        f"{edges} between {variables}, with log evidence {nats(found.log_bd)}",
-        model,
+        f"{edges} between {variables}, with log evidence {least}{nats(found.log_evidence)}",
+        found.model,
         table,
         [("Families", found.grids())],
         f"lacunet.learn_structure(data, alpha={settings.alpha!r}, seed={settings.seed})",

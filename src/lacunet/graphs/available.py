@@ -1,0 +1,88 @@
+"""Gains of moves on the rows that show all they are about: log Bayes factors of available cases.
+
+Both sides of a move are scored on the same rows. Scores on different rows cannot be compared: a
+family with more parents is seen whole in fewer rows.
+"""
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.data.table import Table
+from lacunet.graphs.counting import Child, Columns, Prior, cut_rows, log_bd
+from lacunet.jit import kernel
+from lacunet.model.prior import understand_alpha
+
+
+@kernel
+def whole_rows(columns: Columns, family: IntArray) -> Columns:
+    """Give the rows that show some variables, and only those columns, in their order."""
+    m = columns.codes.shape[1]
+    rows, seen = np.empty(m, dtype=np.int64), 0
+    for row in range(m):
+        whole = True
+        for v in family:
+            whole = whole and columns.codes[v, row] >= 0
+        if whole:
+            rows[seen] = row
+            seen += 1
+    codes = np.empty((family.shape[0], seen), dtype=columns.codes.dtype)
+    counts, cards = np.empty(seen), np.empty(family.shape[0], dtype=np.int64)
+    for k in range(family.shape[0]):
+        cards[k] = columns.cards[family[k]]
+        for i in range(seen):
+            codes[k, i] = columns.codes[family[k], rows[i]]
+    for i in range(seen):
+        counts[i] = columns.counts[rows[i]]
+    return Columns(codes, counts, cards)
+
+
+@kernel
+def score_part(columns: Columns, parents: IntArray, prior: Prior) -> float:
+    """Log BD of column 0 given some of the others; every row shows them."""
+    child = Child(columns.codes[0], columns.cards[0], columns.counts)
+    j, cells = np.empty(columns.counts.shape[0], dtype=np.int64), float(child.r)
+    if j.shape[0] == 0:
+        return 0.0
+    for p in parents:
+        cells *= columns.cards[p]
+    return log_bd(child, j, cut_rows(columns, parents, -1, j), cells, prior)
+
+
+@kernel
+def available_gains(columns: Columns, v: int, parents: IntArray, prior: Prior) -> FloatArray:
+    """What it adds to put each variable to the parents of v, or to take it from them: (n,)."""
+    n, k = columns.codes.shape[0], parents.shape[0]
+    gains, chosen = np.zeros(n), np.zeros(n, dtype=np.bool_)
+    family = np.empty(k + 1, dtype=np.int64)
+    family[0] = v
+    family[1:] = parents
+    base = whole_rows(columns, family)
+    places = np.arange(1, k + 1)
+    as_it_is = score_part(base, places, prior)
+    for i in range(k):
+        chosen[parents[i]] = True
+        others = np.concatenate((places[:i], places[i + 1 :]))
+        gains[parents[i]] = score_part(base, others, prior) - as_it_is
+    wider = np.empty(k + 2, dtype=np.int64)
+    wider[: k + 1] = family
+    for u in range(n):
+        if u != v and not chosen[u]:
+            wider[k + 1] = u
+            both = whole_rows(columns, wider)
+            after = score_part(both, np.arange(1, k + 2), prior)
+            gains[u] = after - score_part(both, places, prior)
+    return gains
+
+
+class AvailableCases:
+    """Scores of families in a table with holes, relative to a neighbour's on the same rows."""
+
+    def __init__(self, table: Table, alpha: float | str) -> None:
+        cards = np.array([len(c.states) for c in table.columns])
+        self.columns = Columns(np.ascontiguousarray(table.codes.T), table.counts, cards)
+        self.prior = Prior(*understand_alpha(alpha))
+        self.cards = cards.astype(np.float64)
+
+    def __call__(self, child: int, parents: BoolArray) -> FloatArray:
+        """Give scores of the families that differ by one parent, relative to the one as it is."""
+        return available_gains(self.columns, child, np.flatnonzero(parents), self.prior)

@@ -1,0 +1,100 @@
+"""Draw what is missing, cell by cell given all others (Gibbs), so that any family can be counted.
+
+Only proposals rest on these draws; what is accepted goes by a bound that needs none.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.data.table import Table
+from lacunet.jit import kernel
+from lacunet.model.network import Model, Network
+
+BURN_IN, APART = 20, 3  # sweeps before the first completion, and between two
+ROWS = 25_000  # rows that all completions together may have, where one has fewer
+MOST = 20  # completions
+
+
+class Wiring(NamedTuple):
+    """Which families each variable is in, and where they stand in a flat vector; ragged lists."""
+
+    cards: IntArray  # (n,) states of each variable
+    offsets: IntArray  # (n,) where the family of each child begins
+    starts: IntArray  # (n + 1,) first member of each family in the next two
+    member: IntArray  # its variables, the child among them
+    stride: IntArray  # how far neighbouring states of each are apart
+    touched: IntArray  # (n + 1,) first family of each variable in the next
+    family: IntArray  # families that a variable is in: its own, and its children's
+
+
+def wiring_of(network: Network) -> Wiring:
+    """Write the families of a network out."""
+    layout, n = network.layout, len(network.variables)
+    families = layout.families
+    around = [[f for f in range(n) if v in families[f]] for v in range(n)]
+    strides = (layout.stride(f, v) for f in range(n) for v in families[f])
+    return Wiring(
+        np.array(layout.cards, dtype=np.int64),
+        layout.offsets[:-1].astype(np.int64),
+        np.cumsum([0, *map(len, families)], dtype=np.int64),
+        np.fromiter(chain.from_iterable(families), dtype=np.int64),
+        np.fromiter(strides, dtype=np.int64),
+        np.cumsum([0, *map(len, around)], dtype=np.int64),
+        np.fromiter(chain.from_iterable(around), dtype=np.int64),
+    )
+
+
+@kernel
+def sweep(codes: CodeArray, holes: IntArray, wiring: Wiring, theta: FloatArray, rng: Any) -> None:
+    """Draw every missing cell once, given the others of its row; (row, variable) in `holes`."""
+    weight = np.empty(wiring.cards.max())
+    for h in range(holes.shape[0]):
+        row, v = codes[holes[h, 0]], holes[h, 1]
+        weight[: wiring.cards[v]] = 1.0
+        for t in range(wiring.touched[v], wiring.touched[v + 1]):
+            f = wiring.family[t]
+            first, step = wiring.offsets[f], 0
+            for e in range(wiring.starts[f], wiring.starts[f + 1]):
+                if wiring.member[e] == v:
+                    step = wiring.stride[e]
+                else:
+                    first += row[wiring.member[e]] * wiring.stride[e]
+            for k in range(wiring.cards[v]):
+                weight[k] *= theta[first + k * step]
+        left = rng.random() * weight[: wiring.cards[v]].sum()
+        k = 0
+        while k < wiring.cards[v] - 1 and left >= weight[k]:
+            left -= weight[k]
+            k += 1
+        row[v] = k
+
+
+class Completer:
+    """Completed rows that walk on from one model to the next."""
+
+    def __init__(self, table: Table, rng: np.random.Generator) -> None:
+        self.table, self.rng = table, rng
+        self.holes = np.argwhere(table.codes < 0)
+        self.codes = table.codes.astype(np.int32)
+        for v, column in enumerate(self.codes.T):
+            seen = column >= 0
+            share = np.bincount(column[seen], table.counts[seen], len(table.columns[v].states))
+            column[~seen] = rng.choice(len(share), int((~seen).sum()), p=share / share.sum())
+        self.sweeps = BURN_IN
+
+    def __call__(self, model: Model) -> Table:
+        """Complete the table a few times, each row with its share of the weight."""
+        wiring, m = wiring_of(model.network), len(self.codes)
+        times, rows = max(1, min(MOST, ROWS // m)), []
+        for _ in range(times):
+            for _ in range(self.sweeps):
+                sweep(self.codes, self.holes, wiring, model.theta, self.rng)
+            rows.append(self.codes.copy())
+            self.sweeps = APART
+        counts = np.tile(self.table.counts / times, times)
+        return Table.from_codes(np.concatenate(rows), self.table.columns, counts)

@@ -1,0 +1,57 @@
+"""What a search for a graph works on, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import BoolArray
+from lacunet.data.table import Table
+from lacunet.errors import DataError
+from lacunet.graphs.exact import check_size
+from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.moves import Limits
+from lacunet.graphs.searching import GraphSearch
+from lacunet.model.network import Network, Variable, check_table_sizes
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTask:
+    """A table, a prior, and what its graph may look like."""
+
+    table: Table
+    alpha: float | str
+    how: GraphSearch
+    limits: Limits
+    start: BoolArray  # (n, n) the graph to start from: whether u is a parent of v, at [v, u]
+
+    def network(self, parents: BoolArray) -> Network:
+        """Give a graph its variables."""
+        variables = [Variable(c.name, c.states) for c in self.table.columns]
+        return Network.build(variables, parent_lists(parents))
+
+
+def graph_task(
+    table: Table, alpha: float | str, how: GraphSearch, knowledge: Knowledge
+) -> GraphTask:
+    """Check that what is known fits the table, that it fits into memory, that there are data."""
+    names = [column.name for column in table.columns]
+    limits, start = knowledge.limits(names), knowledge.first_graph(names)
+    cards = [len(column.states) for column in table.columns]
+    check_table_sizes(names, cards, parent_lists(start))
+    if how.exact:
+        check_size(len(names))
+    for name, missing in zip(names, table.missing, strict=True):
+        if missing == 1.0:
+            raise DataError(
+                f"column '{name}' is all missing: it has no place in a graph that is learned from "
+                f"the data. Leave it out with --exclude {name}."
+            )
+    return GraphTask(table, alpha, how, limits, start)
+
+
+def parent_lists(parents: BoolArray) -> list[Sequence[int]]:
+    """Give the parents of each variable."""
+    return [np.flatnonzero(row).tolist() for row in parents]
