@@ -14,9 +14,9 @@ from bench.report import Line, faster, skipped, within
 from bench.structure.shipped import shipped_network
 from bench.timing import clock
 from lacunet.data.table import Table
-from lacunet.graphs.complete import learn_structure
 from lacunet.graphs.families import CompleteCounts
 from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.learning import learn_structure
 from lacunet.model.network import Model
 from lacunet.model.sampling import sample_codes
 from lacunet.paper.design import PAPER

@@ -205,6 +205,13 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(Kind.FEW_ROWS, detail={"rows": 6, "variables": 12}),
+        (
+            "few rows: 6 for 12 variables; most edges that there may be cannot show, and some that "
+            "show are chance"
+        ),
+    ),
+    (
         Flag(Kind.LOWER_BOUND),
         "lower bound only",
     ),

@@ -56,7 +56,7 @@ def test_learn_writes_a_report(monkeypatch, tmp_path):
         for parent in parents:
             assert f"<title>{parent} → {child}</title>" in page
         assert f"p({child}" in page
-    assert f"{found['log_bd']:.2f}".replace("-", "−") in page
+    assert f"{found['log_evidence']:.2f}".replace("-", "−") in page
     assert "lacunet learn" in page
     assert (tmp_path / "net.dot").read_text().count(" -> ") == page.count("<title>") - 1
 

@@ -13,6 +13,7 @@ from lacunet.graphs.learned import Learned
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import GraphTask, graph_task
 from lacunet.inference.problem import build_problem
+from lacunet.learn.prepare import PREPARING
 from lacunet.model import conjugacy
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
@@ -33,6 +34,7 @@ def learn_structure(
     Where cells are missing, a lower bound of the evidence takes its place.
     """
     task = graph_task(table, alpha, how, knowledge)
+    executor.say(PREPARING, 0.0)
     return (_complete if table.complete else _incomplete)(task, executor)
 
 

@@ -13,10 +13,12 @@ from lacunet.model.latent_class import is_latent_class, latent_class
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
 
+PREPARING = "preparing (kernels are compiled once, then kept on disk)"
+
 
 def prepare(executor: Executor, *networks: Network) -> None:
     """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
-    executor.say("preparing (kernels are compiled once, then kept on disk)", 0.0)
+    executor.say(PREPARING, 0.0)
     _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
 
 
