@@ -14,6 +14,11 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method, measure
 from lacunet.evidence.sandwich import sandwich
 from lacunet.executor import SERIAL, Executor, on_threads
+from lacunet.graphs.edges.bootstrap import resample_edges
+from lacunet.graphs.edges.posterior import find_edges
+from lacunet.graphs.edges.sampling import EdgeSampling
+from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.searching import GraphSearch
 from lacunet.inference.classes import with_classes
 from lacunet.inference.plans import plan
 from lacunet.learn.fit import Options, learn
@@ -193,6 +198,19 @@ def test_bootstrap_intervals():
     one, *others = both(lambda e: bootstrap_intervals(problem, model, QUICK, 6, executor=e))
     for other in others:
         np.testing.assert_array_equal(one.stderr, other.stderr)
+
+
+def test_chains_over_graphs_and_resamples():
+    rows = np.random.default_rng(0).integers(-1, 2, (30, 3))
+    table, how = Table.from_codes(rows), EdgeSampling(sweeps=20, rounds=2)
+    whole = Table.from_codes(np.abs(rows))
+    for work in (
+        lambda e: find_edges(table, "bdeu:2", Knowledge(), how, e),
+        lambda e: resample_edges(whole, "bdeu:2", Knowledge(), GraphSearch(), 4, e),
+    ):
+        one, *others = both(work)
+        for other in others:
+            np.testing.assert_array_equal(one.arrows, other.arrows)
 
 
 @pytest.mark.slow

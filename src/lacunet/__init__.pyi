@@ -10,6 +10,7 @@ from lacunet.api import (
     compare_missing as compare_missing,
     cpdag as cpdag,
     d_separated as d_separated,
+    edge_certainty as edge_certainty,
     edge_f1 as edge_f1,
     em_traces as em_traces,
     fit as fit,
@@ -53,6 +54,7 @@ from lacunet.evidence.measure import Measurement as Measurement
 from lacunet.evidence.sandwich import Sandwich as Sandwich
 from lacunet.graphs.knowledge import Knowledge as Knowledge
 from lacunet.graphs.learned import Learned as Learned
+from lacunet.graphs.edges.certainty import EdgeCertainty as EdgeCertainty
 from lacunet.learn.fit import Fit as Fit
 from lacunet.model.equivalence import EquivalenceClass as EquivalenceClass
 from lacunet.model.formats import (

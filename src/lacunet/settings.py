@@ -18,6 +18,7 @@ from lacunet.describe.intervals import FEWEST, LEVEL, check_level
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method
+from lacunet.graphs.edges.sampling import EdgeSampling
 from lacunet.graphs.searching import GraphSearch
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.learn.objective import Estimate
@@ -32,6 +33,7 @@ FORMER = {  # values that there are no more, and what to say of them
     "mass": "schedule 'mass' is what default and thorough do now. Choose thorough to look as far "
     "as it did, or highest for the MAP."
 }
+OF_PROBABILITY = 0.2  # error of a probability, for each nat of that of a log evidence, about
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # of a time that is given as a text
 
 
@@ -201,6 +203,11 @@ class Settings:
 
     def _graph_search(self) -> GraphSearch:
         return GraphSearch(self.sweeps, self.restarts, self.probes, self.exact, self.seed)
+
+    @property
+    def edge_sampling(self) -> EdgeSampling:
+        """What drawing graphs asks for."""
+        return EdgeSampling(self.target * OF_PROBABILITY, seed=self.seed)
 
     @property
     def chosen_scores(self) -> tuple[Score, ...]:

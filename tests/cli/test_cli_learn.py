@@ -2,7 +2,7 @@
 
 import pytest
 
-from lacunet import read_network
+from lacunet import dataset_path, read_network
 from lacunet.paper import reproduce as module
 from lacunet.paper.alternatives.study import compare_alternatives
 from lacunet.paper.design import Design
@@ -119,3 +119,20 @@ def test_paper_compares_alternatives(invoke, monkeypatch, tmp_path):
     assert "Ways up" in ran.out
     page = (tmp_path / "ways" / "alternatives.html").read_text(encoding="utf-8")
     assert "lacunet paper --out ways --alternatives --models 1 --datasets 1" in page
+
+
+def test_how_sure_each_edge_is(invoke, tmp_path):
+    path = dataset_path("myocardial")
+    ask = ("learn", path, "--weights", "count", "--edges")
+    text = invoke(*ask)
+    assert text.code == 0
+    assert "How sure each edge is\npair       p(edge)   p(→)   p(←)\nCPK – LDH" in text.out
+    found = invoke(*ask, "--json").json["edges"]
+    assert found["by"] == "exact"
+    pair = found["pairs"][0]
+    assert pair["forward"] + pair["backward"] == pytest.approx(pair["edge"])
+    shares = invoke(*ask, "--resamples", "5", "--json").json["edges"]
+    assert (shares["by"], shares["draws"]) == ("bootstrap", 5)
+    ran = invoke("learn", path, "--weights", "count", "--resamples", "5")
+    assert ran.code == 2
+    assert "--resamples says how sure edges are. Give --edges too." in ran.err

@@ -18,6 +18,7 @@ from lacunet.api.drawing import draw, random_model, simulate
 from lacunet.api.fitting import fit, score
 from lacunet.api.graphs import (
     cpdag,
+    edge_certainty,
     edge_f1,
     learn_structure,
     structural_hamming_distance,

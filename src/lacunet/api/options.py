@@ -83,6 +83,11 @@ class GraphOptions(DrawOptions, ReadOptions, total=False):  # of `learn_structur
     exact: bool
 
 
+class EdgeOptions(GraphOptions, total=False):  # of `edge_certainty`
+    threads: int | None
+    target: float
+
+
 class ThreadOptions(SeedOptions, ReadOptions, total=False):  # of all that have threads and a seed
     threads: int | None
 

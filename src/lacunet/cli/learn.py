@@ -3,17 +3,21 @@
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
+import typer
+
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.cli.outcome import check_network_outputs, report_network, save_network
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import read
+from lacunet.errors import OptionError
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import edges_of, parse_edges, parse_tiers, read_knowledge
 from lacunet.model.formats import read_network
-from lacunet.report.documents import learned_document, table_document
+from lacunet.report.documents import edges_document, learned_document, table_document
 from lacunet.report.page.answers import learned_answer
+from lacunet.tabular import Together
 
 EDGE = "PARENT>CHILD"
 Required: TypeAlias = Annotated[
@@ -35,10 +39,27 @@ KnowledgeFile: TypeAlias = Annotated[
 ]
 
 
+Edges: TypeAlias = Annotated[
+    bool,
+    o.switch(
+        "--edges",
+        "Also say how sure each edge is: its posterior probability, and that of each direction.",
+    ),
+]
+Resamples: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="With --edges, above 0: the share of so many resamples of the rows whose graph has "
+        "the edge, in place of its posterior probability."
+    ),
+]
+
+
 @command
 @o.options_after(
-    api.learn_structure,
+    api.edge_certainty,
     data=("alpha", "sweeps", "restarts", "probes", "exact", "seed", *o.READING),
+    resamples=("target", "threads"),
     report=o.PRINTING,
 )
 def learn(
@@ -52,6 +73,8 @@ def learn(
     tiers: Tiers = None,
     start: Start = None,
     knowledge: KnowledgeFile = None,
+    edges: Edges = False,
+    resamples: Resamples = 0,
     save: Annotated[
         Path | None,
         o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),
@@ -64,6 +87,8 @@ def learn(
     them proposes graphs, and a lower bound of the evidence of the data as they are decides.
     """
     check_network_outputs(save, report)
+    if resamples and not edges:
+        raise OptionError("--resamples says how sure edges are. Give --edges too.")
     known = Knowledge(
         parse_edges("--require", split(require)),
         parse_edges("--forbid", split(forbid)),
@@ -77,14 +102,20 @@ def learn(
     settings = asked.settings
     with asked.work() as how:
         found = api.learn_structure(table, knowledge=known, **how)
+        sure = (
+            api.edge_certainty(table, resamples=resamples, knowledge=known, **how)
+            if edges
+            else None
+        )
     save_network(found.model, save)
-    report_network(learned_answer(found, table, settings), report)
+    report_network(learned_answer(found, table, settings, sure), report)
     document = {
         "data": table_document(table),
         "seed": settings.seed,
         "alpha": settings.alpha,
         **learned_document(found),
+        **({} if sure is None else {"edges": edges_document(sure)}),
         "model": None if save is None else str(save),
     }
-    show(found, document, asked.form)
+    show(found if sure is None else Together(found, sure), document, asked.form)
     say_written(save, report)

@@ -55,13 +55,17 @@ def search_exactly(counts: CompleteCounts, limits: Limits, executor: Executor = 
     best = np.empty((n, 1 << (n - 1)))
     for v in range(n):
         executor.say(f"families of variable {v + 1} of {n}", v / n)
-        others = np.delete(np.arange(n), v)
-        required = int(sum(1 << k for k, u in enumerate(others) if limits.required[v, u]))
-        choice = Choice(others, limits.allowed[v, others], required, int(limits.most[v]))
-        best[v] = score_sets(counts.columns, v, choice, counts.prior)
+        best[v] = score_sets(counts.columns, v, choice_of(limits, v), counts.prior)
         take_best_subsets(best[v])
     parents, families = trace_back(best, find_sinks(best))
     return Found(parents, families, steps=0, scored=n << (n - 1))
+
+
+def choice_of(limits: Limits, v: int) -> Choice:
+    """Give the parents that a variable may have."""
+    others = np.delete(np.arange(len(limits.most)), v)
+    required = int(sum(1 << k for k, u in enumerate(others) if limits.required[v, u]))
+    return Choice(others, limits.allowed[v, others], required, int(limits.most[v]))
 
 
 @kernel

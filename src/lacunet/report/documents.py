@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from lacunet.api import Answer, Assigned, Assignment, MostProbable, Scores, Separations
@@ -10,6 +11,7 @@ from lacunet.data import Table
 from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measure import Measurement
 from lacunet.evidence.sandwich import Sandwich
+from lacunet.graphs.edges.certainty import EdgeCertainty
 from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Network
@@ -186,6 +188,16 @@ def learned_document(learned: Learned) -> dict[str, Any]:
         "families_scored": learned.scored,
         "graphs_fitted": learned.fitted,
         "flags": list(map(str, learned.flags)),
+    }
+
+
+def edges_document(sure: EdgeCertainty) -> dict[str, Any]:
+    """Describe how sure each edge is: every pair of variables, the likelier parent first."""
+    return {
+        "by": sure.by.value,
+        **taken(sure, "draws", "chains"),
+        "flags": list(map(str, sure.flags)),
+        "pairs": [asdict(pair) for pair in sure.pairs()],
     }
 
 

@@ -20,10 +20,10 @@ from lacunet.search.candidates import Selection
 from lacunet.search.certainty import How, about
 from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.screening import may_matter
+from lacunet.settings import OF_PROBABILITY
 
 MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute
 FEWEST_ROUNDS = 4  # of a walk, which must fit into that
-OF_PROBABILITY = 0.2  # error of a probability, for each nat of that of a log evidence, about
 MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times parameters, of a network
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from lacunet.data import Table
+from lacunet.graphs.edges.certainty import EdgeCertainty
 from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
 from lacunet.report.page.network_page import NetworkAnswer
@@ -12,8 +13,10 @@ from lacunet.settings import Settings
 from lacunet.tabular import Printable
 
 
-def learned_answer(found: Learned, table: Table, settings: Settings) -> NetworkAnswer:
-    """Say what was learned, by families."""
+def learned_answer(
+    found: Learned, table: Table, settings: Settings, sure: EdgeCertainty | None = None
+) -> NetworkAnswer:
+    """Say what was learned, by families, and how sure its edges are, if that is known."""
     edges = count(sum(map(len, found.network.parents)), "edge")
     variables = count(len(found.network.variables), "variable")
     least = "" if found.complete else "of at least "
@@ -22,8 +25,9 @@ def learned_answer(found: Learned, table: Table, settings: Settings) -> NetworkA
         f"{edges} between {variables}, with log evidence {least}{nats(found.log_evidence)}",
         found.model,
         table,
-        [("Families", found.grids())],
+        [("Families", found.grids()), *([("Edges", sure.grids())] if sure else [])],
         f"lacunet.learn_structure(data, alpha={settings.alpha!r}, seed={settings.seed})",
+        certainty=None if sure is None else sure.by_edge(),
         compelled=found.equivalence_class.compelled,
         settings=_told(settings),
     )

@@ -1,0 +1,1 @@
+"""How sure each edge is: all graphs summed up, graphs drawn from their posterior, or resamples."""

@@ -1,0 +1,121 @@
+"""How sure each edge is, however that was found out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.flags import Flag
+from lacunet.tabular import Grid, Printable, chance
+
+SHOWN = 0.02  # pairs that are less probably joined are not printed
+
+
+class EdgesBy(StrEnum):
+    """Where probabilities of edges come from."""
+
+    EXACT = "exact"  # all graphs summed up
+    SAMPLED = "sampled"  # graphs drawn from their posterior
+    BOOTSTRAP = "bootstrap"  # graphs learned from resampled rows
+
+
+MEANINGS = {
+    EdgesBy.EXACT: "Posterior probabilities, exact: summed over all graphs.",
+    EdgesBy.SAMPLED: "Posterior probabilities, from {draws:,} graphs of {chains} chains.",
+    EdgesBy.BOOTSTRAP: "Shares of {draws:,} resamples of the rows whose learned graph has the edge "
+    "(no posterior probabilities).",
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two variables, the likelier parent first."""
+
+    parent: str
+    child: str
+    edge: float  # p(an edge between them | D)
+    edge_stderr: float
+    forward: float  # p(parent → child | D)
+    forward_stderr: float
+    backward: float  # p(child → parent | D)
+    backward_stderr: float
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeCertainty(Printable):
+    """The probability of every edge between variables."""
+
+    names: tuple[str, ...]
+    arrows: FloatArray  # (n, n) p(u → v | D) at [v, u]
+    arrows_stderr: FloatArray  # (n, n); 0 if exact
+    edges_stderr: FloatArray  # (n, n) of p(an edge between u and v | D)
+    by: EdgesBy
+    draws: int = 0  # graphs drawn, or resamples
+    chains: int = 0
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def edges(self) -> FloatArray:
+        """p(an edge between u and v, either way | D): (n, n)."""
+        return self.arrows + self.arrows.T
+
+    def by_edge(self) -> dict[tuple[str, str], float]:
+        """p(an edge between them | D), by both names, in either order."""
+        n = range(len(self.names))
+        return {
+            (self.names[u], self.names[v]): min(1.0, float(self.edges[v, u]))
+            for u in n
+            for v in n
+            if u != v
+        }
+
+    def pairs(self) -> list[Pair]:
+        """All pairs of variables, the likeliest edges first."""
+        return sorted(self._pairs(), key=lambda pair: -pair.edge)
+
+    def _pairs(self) -> Iterator[Pair]:
+        for u, v in combinations(range(len(self.names)), 2):
+            a, b = (u, v) if self.arrows[v, u] >= self.arrows[u, v] else (v, u)
+            yield Pair(
+                self.names[a],
+                self.names[b],
+                float(self.edges[a, b]),
+                float(self.edges_stderr[a, b]),
+                float(self.arrows[b, a]),
+                float(self.arrows_stderr[b, a]),
+                float(self.arrows[a, b]),
+                float(self.arrows_stderr[a, b]),
+            )
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        exact, pairs = self.by is EdgesBy.EXACT, self.pairs()
+        shown = [pair for pair in pairs if pair.edge >= SHOWN]
+        rows = tuple(
+            (
+                f"{pair.parent} – {pair.child}",
+                chance(pair.edge, pair.edge_stderr or None, exact=exact),
+                chance(pair.forward, pair.forward_stderr or None, exact=exact),
+                chance(pair.backward, pair.backward_stderr or None, exact=exact),
+            )
+            for pair in shown
+        )
+        rest = len(pairs) - len(shown)
+        notes = (
+            MEANINGS[self.by].format(draws=self.draws, chains=self.chains),
+            *([f"{rest:,} pairs below {SHOWN:g} are not shown."] if rest else []),
+            *(f"- {flag}" for flag in self.flags),
+        )
+        header = ("pair", "p(edge)", "p(→)", "p(←)")
+        return [Grid("How sure each edge is", header, rows, frozenset({0}), notes)]
+
+
+def without_error(names: Sequence[str], arrows: FloatArray) -> EdgeCertainty:
+    """Describe probabilities that are exact."""
+    nothing = np.zeros_like(arrows)
+    return EdgeCertainty(tuple(names), arrows, nothing, nothing, EdgesBy.EXACT)

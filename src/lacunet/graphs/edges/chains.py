@@ -1,0 +1,106 @@
+"""Chains over graphs, and over what fills the holes: draws from the posterior of both together.
+
+Given the holes filled in, graphs are visited by their scores; given the graph, holes are filled in
+anew. Each chain starts from noise, at a heat that lets it go anywhere, and cools down while it
+walks; what it does until then does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.edges.completing import lay_out, redraw
+from lacunet.graphs.edges.family_book import FamilyBook, family_book, forget
+from lacunet.graphs.edges.reversing import Choices, reverse_edges
+from lacunet.graphs.edges.walking import Walker, first_walker, rescore, settle, walk
+from lacunet.graphs.moves import Limits
+
+PASSES = 4
+COOLING = 1000  # passes in which a chain cools down: in a hurry they freeze far from each other
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """A table, in columns: its holes are cells to be filled in."""
+
+    codes: CodeArray  # (n, m), −1 = a hole
+    counts: FloatArray  # (m,) weight of each row; 1 where it has holes
+    cards: IntArray  # (n,) states of each variable
+    prior: Prior
+
+    @property
+    def holes(self) -> IntArray:
+        """(holes, 2) variable and row of each."""
+        return np.argwhere(self.codes < 0)
+
+    def filled(self, rng: np.random.Generator) -> Columns:
+        """Fill each hole with what some other row shows in its column."""
+        codes = self.codes.astype(np.int64)
+        for column in codes:
+            shown, number = column[column >= 0], int((column < 0).sum())
+            column[column < 0] = rng.choice(shown, number) if len(shown) else 0
+        return Columns(codes, self.counts, self.cards)
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Where a chain is: its arrays change as it goes on."""
+
+    walker: Walker
+    book: FamilyBook
+    holes: IntArray  # (holes, 2) variable and row
+    limits: Limits
+    rng: np.random.Generator
+
+    @property
+    def passes(self) -> int:
+        """How often every pair is changed before holes are filled in anew: then scores are new."""
+        return PASSES if len(self.holes) else 1
+
+    def sweep(self, heat: float = 1.0, choices: Choices | None = None) -> None:
+        """Fill the holes in anew, and propose changes of every pair of variables, on average.
+
+        With choices, reversals are proposed too.
+        """
+        if len(self.holes):
+            columns, parents = self.book.columns, self.walker.graph.parents
+            counts = lay_out(columns, self.book.prior, parents)
+            redraw(columns, self.holes, parents, counts, self.rng)
+            forget(self.book)
+            rescore(self.walker, self.book)
+        n = len(self.walker.families)
+        for _ in range(self.passes):
+            walk(self.walker, self.book, self.limits, heat, n * (n - 1) // 2, self.rng)
+            if choices is not None:
+                moves = -(-n // self.passes**2)  # each asks for many scores
+                reverse_edges(self.walker, self.book, self.limits, choices, moves, self.rng)
+
+
+def begin(cases: Cases, limits: Limits, seed: tuple[int, int]) -> Chain:
+    """Start a chain, and let it cool down."""
+    rng = np.random.default_rng(seed)
+    book, walker = family_book(cases.filled(rng), cases.prior), first_walker(limits)
+    settle(walker.graph, limits)
+    rescore(walker, book)
+    chain = Chain(walker, book, cases.holes, limits, rng)
+    sweeps = COOLING // chain.passes
+    for sweep in range(sweeps):
+        chain.sweep((sweep + 1) / sweeps)
+    return chain
+
+
+def advance(chain: Chain, choices: Choices, sweeps: int, thin: int) -> tuple[Chain, BoolArray]:
+    """Let a chain go on; give it, and its graph after every `thin` sweeps, (draws, n, n).
+
+    The chain comes back, for this may have been done elsewhere, on a copy.
+    """
+    drawn = np.empty((sweeps // thin, *chain.walker.graph.parents.shape), dtype=np.bool_)
+    for sweep in range(sweeps):
+        chain.sweep(choices=choices)
+        if sweep % thin == thin - 1:
+            drawn[sweep // thin] = chain.walker.graph.parents
+    return chain, drawn

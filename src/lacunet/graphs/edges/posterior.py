@@ -1,0 +1,65 @@
+"""The posterior probability of every edge: exact where that can be summed, sampled elsewhere."""
+
+import math
+
+import numpy as np
+
+from lacunet.data.table import Table
+from lacunet.errors import DataError, OptionError
+from lacunet.executor import SERIAL, Executor
+from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.edges.certainty import EdgeCertainty, without_error
+from lacunet.graphs.edges.chains import Cases
+from lacunet.graphs.edges.exact_sums import MOST_VARIABLES, edge_probabilities
+from lacunet.graphs.edges.family_book import MOST_CELLS
+from lacunet.graphs.edges.sampling import EdgeSampling, sample_edges
+from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.moves import Limits
+from lacunet.model.prior import understand_alpha
+
+
+def find_edges(
+    table: Table,
+    alpha: float | str,
+    knowledge: Knowledge,
+    how: EdgeSampling,
+    executor: Executor = SERIAL,
+) -> EdgeCertainty:
+    """Give p(edge | D), with all graphs that keep to what is known equally probable before."""
+    names, cases = [column.name for column in table.columns], as_cases(table, alpha)
+    limits = knowledge.limits(names)
+    _check_required(names, cases, limits)
+    if table.complete and len(names) <= MOST_VARIABLES:
+        columns = Columns(cases.codes, cases.counts, cases.cards)
+        return without_error(names, edge_probabilities(columns, cases.prior, limits))
+    return sample_edges(names, cases, limits, how, executor)
+
+
+def as_cases(table: Table, alpha: float | str) -> Cases:
+    """Give a table in columns; each case that has holes is a row of its own."""
+    whole = (table.codes >= 0).all(axis=1)
+    often = table.counts[~whole]
+    if (often != np.round(often)).any():
+        weight = often[often != np.round(often)][0]
+        raise DataError(
+            f"a row with missing cells weighs {weight:g}: cells of whole cases are filled in, so "
+            "such weights must be whole numbers. Round them."
+        )
+    codes = np.concatenate(
+        [table.codes[whole], np.repeat(table.codes[~whole], often.astype(np.int64), axis=0)]
+    )
+    counts = np.concatenate([table.counts[whole], np.ones(len(codes) - int(whole.sum()))])
+    cards = np.array([len(column.states) for column in table.columns])
+    columns = np.ascontiguousarray(codes.T, dtype=np.int64)
+    return Cases(columns, counts, cards, Prior(*understand_alpha(alpha)))
+
+
+def _check_required(names: list[str], cases: Cases, limits: Limits) -> None:
+    """Refuse families that must be, and are too large for chains to hold."""
+    for v, required in enumerate(limits.required):
+        size = math.prod(int(r) for r in (cases.cards[v], *cases.cards[required]))
+        if size > MOST_CELLS:
+            raise OptionError(
+                f"the required parents of '{names[v]}' give it a table of {size:,} numbers; at "
+                f"most {MOST_CELLS:,} are allowed here. Require fewer."
+            )
