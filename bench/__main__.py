@@ -32,7 +32,7 @@ PARTS = {
     "threads": ("threads",),
     "memory": ("memory",),
     "networks": ("networks.alarm_em", "networks.before", "networks.million", "networks.chain"),
-    "structure": ("structure.complete",),
+    "structure": ("structure.complete", "structure.holes"),
     "files": ("networks.files",),
     "paper": ("paper",),
     "density": ("density.ten_folds",),

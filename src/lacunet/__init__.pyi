@@ -15,6 +15,7 @@ from lacunet.api import (
     em_traces as em_traces,
     fit as fit,
     fit_statistics as fit_statistics,
+    graph_distances as graph_distances,
     information_criteria as information_criteria,
     intervals as intervals,
     learn_structure as learn_structure,
@@ -52,6 +53,7 @@ from lacunet.estimators import (
 )
 from lacunet.evidence.measure import Measurement as Measurement
 from lacunet.evidence.sandwich import Sandwich as Sandwich
+from lacunet.graphs.distances import GraphDistances as GraphDistances
 from lacunet.graphs.knowledge import Knowledge as Knowledge
 from lacunet.graphs.learned import Learned as Learned
 from lacunet.graphs.edges.certainty import EdgeCertainty as EdgeCertainty

@@ -241,6 +241,18 @@ def test_compare_structures(lacunet, files):
     assert (files / "o" / "candidates.csv").read_text().startswith("network,dimension,")
 
 
+def test_compare_says_how_far_graphs_are_from_a_reference(invoke, files):
+    (files / "other.bif").write_bytes((files / "net.bif").read_bytes())
+    told = ("compare", "data.csv", "net.bif", "other.bif", "--reference", "net.bif")
+    options = ("--scores", "bic", "--starts", 2, "--quick")
+    found = invoke(*told, *options, "--json").json
+    assert found["distances"] == {
+        "hamming": {"net.bif": 0, "other.bif": 0},
+        "f1": {"net.bif": 1.0, "other.bif": 1.0},
+    }
+    assert "Distance from the reference" in invoke(*told, *options).out
+
+
 def test_files_of_one_name_are_told_apart(invoke, files):
     (files / "there").mkdir()
     (files / "there" / "net.bif").write_bytes((files / "net.bif").read_bytes())

@@ -54,3 +54,11 @@ def test_variables_are_matched_by_name():
     assert lacunet.structural_hamming_distance(turned, network(["ac", "bc"])) == 0
     with pytest.raises(ModelError, match="'d' is a variable of only one of the two graphs"):
         lacunet.edge_f1(network(["ab"], "abc"), network(["ab"]))
+
+
+def test_several_graphs_against_a_reference():
+    true = network(["ac", "bc"])
+    found = lacunet.graph_distances({"same": true, "chain": network(["ac", "cb"])}, true)
+    assert found.hamming == {"same": 0, "chain": 2}
+    assert found.f1 == {"same": 1.0, "chain": 0.0}
+    assert str(found).startswith("Distance from the reference, which has 2 edges")

@@ -20,6 +20,7 @@ from lacunet.api.graphs import (
     cpdag,
     edge_certainty,
     edge_f1,
+    graph_distances,
     learn_structure,
     structural_hamming_distance,
 )

@@ -10,7 +10,8 @@ from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
 from lacunet.errors import OptionError
 from lacunet.executor import Serial, on_threads
 from lacunet.files import StrPath
-from lacunet.graphs import learning
+from lacunet.graphs import distances, learning
+from lacunet.graphs.distances import GraphDistances
 from lacunet.graphs.edges.bootstrap import resample_edges
 from lacunet.graphs.edges.certainty import EdgeCertainty
 from lacunet.graphs.edges.posterior import find_edges
@@ -123,6 +124,12 @@ def cpdag(network: NetworkLike) -> EquivalenceClass:
 def structural_hamming_distance(one: NetworkLike, other: NetworkLike) -> int:
     """Count the pairs of variables between which the CPDAGs of two networks differ."""
     return equivalence.structural_hamming_distance(cpdag(one), cpdag(other))
+
+
+def graph_distances(networks: Mapping[str, NetworkLike], reference: NetworkLike) -> GraphDistances:
+    """Hold networks, by name, against a reference over the same variables: SHD and F1."""
+    graphs = {name: as_network(network) for name, network in networks.items()}
+    return distances.graph_distances(graphs, as_network(reference))
 
 
 def edge_f1(found: NetworkLike, true: NetworkLike) -> float:

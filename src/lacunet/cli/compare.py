@@ -16,7 +16,7 @@ from lacunet.cli.table_words import read
     api.compare,
     hidden=("scores", *o.LEARNING, "dimension", *o.HOLES),
     report=o.MEASURING,
-    criteria=o.PRINTING,
+    reference=o.PRINTING,
 )
 def compare(
     asked: o.Asked,
@@ -28,12 +28,20 @@ def compare(
     save: o.SaveFolder = None,
     report: o.Report = None,
     criteria: o.Criteria = False,
+    reference: Annotated[
+        Path | None,
+        o.option(
+            "Network to take for the truth: also print how far each structure's graph is from its "
+            "(SHD and F1 of CPDAGs)."
+        ),
+    ] = None,
 ) -> None:
     """Rank whole structures by each score, with posterior probabilities; all are learned anew."""
     check_outputs(save, report)
     structures = api.structures(networks, parse_hidden(hidden))
     table = read(data, structures[0].network, asked)
     by_name = {str(p.label): p.network for p in structures}
+    distances = None if reference is None else api.graph_distances(by_name, reference)
     with asked.work() as how:
         found = api.compare(table, by_name, **how)
-    finish(found, asked.form, save, report, criteria)
+    finish(found, asked.form, save, report, criteria, distances)

@@ -7,10 +7,11 @@ from pathlib import Path
 from lacunet import api
 from lacunet.cli.console import Format, say_written, show
 from lacunet.files import check_folder
+from lacunet.graphs.distances import GraphDistances
 from lacunet.model.formats import check_network_file, write_network
 from lacunet.model.network import Model
 from lacunet.report.descriptions import criteria_document
-from lacunet.report.documents import selection_document
+from lacunet.report.documents import selection_document, taken
 from lacunet.report.folder import save_selection
 from lacunet.report.page import (
     NetworkAnswer,
@@ -56,7 +57,12 @@ def report_network(answer: NetworkAnswer, report: Path | None) -> None:
 
 
 def finish(
-    found: Selection, form: Format, save: Path | None, report: Path | None, criteria: bool
+    found: Selection,
+    form: Format,
+    save: Path | None,
+    report: Path | None,
+    criteria: bool,
+    distances: GraphDistances | None = None,
 ) -> None:
     """Save, if asked to, and show.
 
@@ -66,10 +72,14 @@ def finish(
         save_selection(found, save)
     if report is not None:
         write_report(found, report, command=command_line())
-    shown: Printable = found
+    shown: list[Printable] = [found]
     document = selection_document(found)
     if criteria:
         others = api.information_criteria(found)
-        shown, document["fit_statistics"] = Together(found, others), criteria_document(others)
-    show(shown, document, form)
+        shown.append(others)
+        document["fit_statistics"] = criteria_document(others)
+    if distances is not None:
+        shown.append(distances)
+        document["distances"] = taken(distances, "hamming", "f1")
+    show(Together(*shown) if len(shown) > 1 else found, document, form)
     say_written(save, report)
