@@ -29,8 +29,8 @@ class GraphSearch:
     """How to search."""
 
     sweeps: int = 1  # shakes around every variable that must be in vain before a search ends
-    restarts: int = 1  # searches after the first, all from the same graph
-    probes: int = 2  # with holes: single moves that are tried where completed rows lead nowhere
+    restarts: int = 2  # searches after the first, all from the same graph
+    probes: int = 1  # with holes: single moves that are tried where completed rows lead nowhere
     exact: bool = False  # the best of all graphs instead, for few variables
     seed: int = 0
 
