@@ -275,7 +275,7 @@ def learn_graphs():
         "k2": (),
         "bdeu": ("--alpha", "bdeu:10", "--max-parents", 2),
         "restarts": ("--restarts", 4, "--seed", 7),
-        "tabu": ("--tabu", 5, "--alpha", 2),
+        "climb": ("--sweeps", 0, "--restarts", 0, "--alpha", 2),
     }
     found = {
         name: m.printed("learn", data, *COUNTS, *options, "--save", f"{name}.json")
