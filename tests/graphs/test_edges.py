@@ -14,7 +14,7 @@ from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
 from lacunet.flags import Kind
 from lacunet.graphs.counting import Columns, Prior
-from lacunet.graphs.edges import completing, family_book
+from lacunet.graphs.edges import family_book, refilling
 from lacunet.graphs.edges.candidates import propose_sets
 from lacunet.graphs.edges.certainty import EdgesBy
 from lacunet.graphs.edges.chains import advance, begin
@@ -170,13 +170,13 @@ def test_a_hole_is_drawn_by_what_the_other_cells_predict():
             np.add.at(tables[v], tuple(codes[[*np.flatnonzero(pa), v]]), 1.0)
         log.append(oracle.log_bd(tables, [np.full(N.shape, 2.0 / N.size) for N in tables]))
     wanted = 1 / (1 + np.exp(log[0] - log[1]))
-    counts = completing.lay_out(columns, prior, graph)
+    counts = refilling.lay_out(columns, prior, graph)
     ones = 0
     for _ in range(4000):
-        completing.redraw(columns, np.array([[0, row]]), graph, counts, rng)
+        refilling.redraw(columns, np.array([[0, row]]), graph, counts, rng)
         ones += codes[0, row]
     assert ones / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
-    fresh = completing.lay_out(columns, prior, graph)
+    fresh = refilling.lay_out(columns, prior, graph)
     np.testing.assert_array_equal(counts.N, fresh.N)
 
 

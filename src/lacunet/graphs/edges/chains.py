@@ -13,8 +13,8 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.graphs.counting import Columns, Prior
-from lacunet.graphs.edges.completing import lay_out, redraw
 from lacunet.graphs.edges.family_book import FamilyBook, family_book, forget
+from lacunet.graphs.edges.refilling import lay_out, redraw
 from lacunet.graphs.edges.reversing import Choices, reverse_edges
 from lacunet.graphs.edges.walking import Walker, first_walker, rescore, settle, walk
 from lacunet.graphs.moves import Limits
@@ -61,11 +61,8 @@ class Chain:
         """How often every pair is changed before holes are filled in anew: then scores are new."""
         return PASSES if len(self.holes) else 1
 
-    def sweep(self, heat: float = 1.0, choices: Choices | None = None) -> None:
-        """Fill the holes in anew, and propose changes of every pair of variables, on average.
-
-        With choices, reversals are proposed too.
-        """
+    def sweep(self, heat: float = 1.0) -> None:
+        """Fill the holes in anew, and propose changes of every pair of variables, on average."""
         if len(self.holes):
             columns, parents = self.book.columns, self.walker.graph.parents
             counts = lay_out(columns, self.book.prior, parents)
@@ -73,11 +70,12 @@ class Chain:
             forget(self.book)
             rescore(self.walker, self.book)
         n = len(self.walker.families)
-        for _ in range(self.passes):
-            walk(self.walker, self.book, self.limits, heat, n * (n - 1) // 2, self.rng)
-            if choices is not None:
-                moves = -(-n // self.passes**2)  # each asks for many scores
-                reverse_edges(self.walker, self.book, self.limits, choices, moves, self.rng)
+        walk(self.walker, self.book, self.limits, heat, self.passes * n * (n - 1) // 2, self.rng)
+
+    def reverse(self, choices: Choices) -> None:
+        """Propose to turn as many edges as there are variables."""
+        n = len(self.walker.families)
+        reverse_edges(self.walker, self.book, self.limits, choices, n, self.rng)
 
 
 def begin(cases: Cases, limits: Limits, seed: tuple[int, int]) -> Chain:
@@ -100,7 +98,9 @@ def advance(chain: Chain, choices: Choices, sweeps: int, thin: int) -> tuple[Cha
     """
     drawn = np.empty((sweeps // thin, *chain.walker.graph.parents.shape), dtype=np.bool_)
     for sweep in range(sweeps):
-        chain.sweep(choices=choices)
+        chain.sweep()
+        if sweep % chain.passes == 0:  # reversals ask for many scores, which holes make anew
+            chain.reverse(choices)
         if sweep % thin == thin - 1:
             drawn[sweep // thin] = chain.walker.graph.parents
     return chain, drawn
