@@ -195,6 +195,22 @@ def test_counted_work(count):
     assert [(e.task, e.done) for e in events] == [("task 4 of 5", 0.8), ("task 5 of 5", 1.0)]
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_work_that_is_not_to_go_on(count):
+    asked = []
+
+    def enough():
+        asked.append(True)
+        if len(asked) == 3:
+            raise TimeoutError
+
+    with on_threads(count) as executor:
+        within = executor.silent().until(enough).part(0.0, 0.5)
+        assert within.map(abs, [-1, -2]) == [1, 2]
+        with pytest.raises(TimeoutError):
+            within.map(abs, [-1, -2])
+
+
 def test_an_executor_travels_as_the_plain_one():
     with on_threads(2) as executor:
         for each in (executor, executor.part(0.0, 0.5), *executor.beside(["a"], [1.0])):

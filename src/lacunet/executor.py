@@ -61,6 +61,10 @@ class Executor(ABC):
 
         return _Part(self, say)
 
+    def until(self, check: Callable[[], None]) -> Executor:
+        """Give one that checks after every task whether to go on: an error ends the work."""
+        return _Checked(self, check)
+
     def silent(self) -> Executor:
         """Give one whose progress is not shown."""
         return _Part(self, lambda _task, _done: None)
@@ -98,6 +102,21 @@ class _Part(Executor):
 
     def say(self, task: str, done: float) -> None:
         self._say(task, done)
+
+
+class _Checked(Executor):
+    """The same workers, asked after every task whether to go on."""
+
+    def __init__(self, whole: Executor, check: Callable[[], None]) -> None:
+        self._whole, self._check = whole, check
+
+    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
+        for done in self._whole.results(function, items):
+            self._check()
+            yield done
+
+    def say(self, task: str, done: float) -> None:
+        self._whole.say(task, done)
 
 
 class Serial(Executor):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lacunet.errors import OptionError
+from lacunet.evidence import fitted
 from lacunet.evidence.bridge import log_bridge
 from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.estimate import Verdict
@@ -15,6 +16,7 @@ from lacunet.evidence.measure import Method, measure
 from lacunet.evidence.partitions.posterior import PosteriorWalk
 from lacunet.evidence.used_classes import used
 from lacunet.executor import SERIAL
+from lacunet.learn.fit import Options, learn
 from problems import build, make, make_case
 
 UNHURRIED = Means(SERIAL, Clock(Goal(0.1, 6000.0)))
@@ -75,7 +77,7 @@ def test_a_walk_measures_what_exact_sums_do():
             missing=0.1 * (seed % 3),
             true_classes=(2, 1)[seed % 2],
         )
-        found = measure(case.problem, Method.WALK, Goal(0.2, 60.0), seed=seed)
+        found = measure(case.problem, Method.WALK, Goal(0.2, 6000.0), seed=seed)
         if found.verdict is Verdict.RELIABLE:
             z.append(abs(found.value - exact_evidence(case.problem).value) / found.stderr)
     assert len(z) >= 10
@@ -87,12 +89,29 @@ def test_a_walk_measures_what_exact_sums_do():
 def test_many_classes_measured_twice_agree():
     """A small version of 64 leaves and 16 classes: searches end in different modes."""
     problem = make_case([2] * 24, 10, 150, seed=3, alpha=1.0).problem
-    one, other = (measure(problem, goal=Goal(0.3, 60.0), seed=seed) for seed in (1, 2))
+    one, other = (measure(problem, goal=Goal(0.3, 6000.0), seed=seed) for seed in (1, 2))
     for found in (one, other):
         assert found.method is Method.WALK
         assert (found.verdict is Verdict.RELIABLE) == (found.stderr is not None)
     if one.stderr and other.stderr:
         assert abs(one.value - other.value) < 4 * math.hypot(one.stderr, other.stderr)
+
+
+def test_fits_keep_to_their_part_of_the_time(monkeypatch):
+    problem = make_case([2] * 5, 2, 40, seed=1, alpha=1.0).problem
+    tried = []
+
+    def noted(*args, **kwargs):
+        tried.append(args[1].starts)
+        return learn(*args, **kwargs)
+
+    monkeypatch.setattr(fitted, "learn", noted)
+    unhurried = fitted.fitted(problem, [3, 4, 5], UNHURRIED)
+    assert tried == [Options().starts] * 3
+    assert (unhurried[0] == learn(problem, Options(seed=3)).model.theta).all()
+    (hurried,) = fitted.fitted(problem, [3, 4, 5], Means(SERIAL, Clock(Goal(0.1, 1e-9))))
+    assert tried[3:] == [Options().starts, 1]  # the first was stopped, and one start is enough
+    assert hurried.shape == unhurried[0].shape
 
 
 def test_a_walk_needs_latent_classes():

@@ -1,10 +1,14 @@
 """When to stop: a standard error to reach, and a time not to exceed."""
 
+from __future__ import annotations
+
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lacunet.errors import OptionError
 from lacunet.executor import Executor
+
+SHORTEST = 1e-9  # seconds: a budget that is over
 
 
 class OutOfTimeError(Exception):
@@ -36,6 +40,11 @@ class Clock:
     def spent(self) -> float:
         """Seconds so far."""
         return time.perf_counter() - self.began
+
+    def part(self, share: float) -> Clock:
+        """Give one for a share of the time that is left."""
+        until = self.spent + share * max(0.0, self.goal.budget - self.spent)
+        return replace(self, goal=replace(self.goal, budget=max(until, SHORTEST)))
 
     def allows(self, seconds: float = 0.0) -> bool:
         """Whether work of that length still fits in."""

@@ -14,6 +14,7 @@ from lacunet.evidence.anchored import AnchoredWalk, walk_cost
 from lacunet.evidence.clock import Clock, Goal, Means, OutOfTimeError
 from lacunet.evidence.estimate import NOTHING, RELIABLE_ERROR, LogMean, Verdict, combined
 from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.fitted import fitted
 from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.particle_run import SWEEPS
 from lacunet.evidence.partitions.cases import walkable
@@ -24,17 +25,14 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import touched
+from lacunet.inference.sampling.draws import seconds_to_draw
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.learn.fit import Options, learn
 from lacunet.learn.variational import at_hyperparameters
 from lacunet.scoring.labellings import flags_of
 from lacunet.tabular import Grid, Printable
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
 MOST_CASES = 200_000  # that particles take in one by one
-TOUCHED_PER_SECOND = 5e8  # numbers that a particle touches, case by case, in a second, about;
-SWEEP_GAIN = 8.0  # how much faster a sweep over distinct components is
 MOST_RENEWALS = 50  # of particles in one run, as far as seen
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take
 SHORT_PART = 1 / 30  # the same, where a walk may do
@@ -119,7 +117,7 @@ def _on_roundings(
     problem: Problem, method: Method, clock: Clock, seed: int, executor: Executor
 ) -> Measurement:
     """Measure problems of whole cases near by; each gets its part of the time that is left."""
-    theta = learn(problem, Options(seed=seed), executor=executor.silent()).model.theta
+    theta = fitted(problem, [seed], Means(executor, clock))[0]
     near = roundings(problem, seed)
     n = len(near)
     parts = []
@@ -200,11 +198,16 @@ class _Measuring:
             particles.until_done()
         if particles is not None and self._enough(particles):
             return self._of_particles(particles)
-        if walk:
-            walked = self._walk()
-            if walked.verdict is Verdict.RELIABLE or not self.means.clock.allows():
-                return walked
-            particles = particles or self._first_particles()
+        if not walk:
+            return self._by_annealing(particles)
+        walked = self._walk()
+        if walked.verdict is Verdict.RELIABLE or not self.means.clock.allows():
+            return walked
+        annealed = self._by_annealing(particles or self._first_particles())
+        surer = annealed.verdict is Verdict.RELIABLE or annealed.value > walked.value
+        return annealed if surer else walked  # of two lower bounds the higher
+
+    def _by_annealing(self, particles: ParticleRounds | None) -> Measurement:
         return self._ais() if particles is None else self._by_both(particles)
 
     def _enough(self, particles: ParticleRounds) -> bool:
@@ -276,10 +279,11 @@ class _Measuring:
         if self.problem.cases > MOST_CASES:
             return None
         # By numbers that are the same every time, not by a clock: so must be what is chosen.
-        sweep, cases = touched(self.problem)
-        renewals = min(self.problem.network.dimension / 4, MOST_RENEWALS) + math.log2(cases + 1)
-        likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep / SWEEP_GAIN + cases)
-        if likely > part * self.means.clock.goal.budget * TOUCHED_PER_SECOND:
+        sweep, cases = seconds_to_draw(self.problem)
+        parameters, taken_in = self.problem.network.dimension, self.problem.cases
+        renewals = min(parameters / 4, MOST_RENEWALS) + math.log2(taken_in + 1)
+        likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep + cases)
+        if likely > part * self.means.clock.goal.budget:
             return None
         rounds = ParticleRounds(self.problem, self.seed, self.means)
         return rounds if rounds.runs else None
@@ -297,13 +301,8 @@ class _Measuring:
 
     def _fits(self, problem: Problem, number: int) -> list[FloatArray]:
         """Parameters that EM finds, from starts of its own each time."""
-        executor, found = self.means.executor.silent(), list[FloatArray]()
-        for n in range(number):
-            if found and not self.means.clock.allows():
-                break
-            options = Options(seed=self.seed + n * SEEDS_APART)
-            found.append(learn(problem, options, executor=executor).model.theta)
-        return found
+        seeds = [self.seed + n * SEEDS_APART for n in range(number)]
+        return fitted(problem, seeds, self.means)
 
     def _samples(self, problem: Problem, fits: Sequence[FloatArray]) -> list[Found]:
         """A sample at each."""

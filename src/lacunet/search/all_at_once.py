@@ -21,6 +21,8 @@ from lacunet.search.certainty import Certainty, How
 from lacunet.search.screening import generous_error, guesses, known_exactly
 from lacunet.search.truth import TRUTH
 
+SURVEYED = 5.0  # nats: least error of a number of classes that was not worth more than a survey
+
 
 def by_walk(
     selection: Selection, numbers: Sequence[int], *, goal: WalkGoal, executor: Executor = SERIAL
@@ -45,18 +47,24 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     labels = [c.label for c in selection.candidates]
     places = [labels.index(k) for k in walk.numbers]
     level = _Level.of(walk, selection)
-    covariance = np.zeros((len(labels), len(labels)))
-    covariance[np.ix_(places, places)] = jackknife_covariance(level.without(walk.replicates))
-    sure = walk.verdict is not Verdict.LOWER_BOUND
     exactly = known_exactly(selection) if level.anchor is None else frozenset()
     terms = {k: level.terms(v) for k, v in zip(walk.numbers, walk.values.tolist(), strict=True)}
+    values: dict[Label, float] = {
+        k: math.fsum(addends.values()) for k, addends in terms.items() if k not in exactly
+    }
+    covariance = np.zeros((len(labels), len(labels)))
+    covariance[np.ix_(places, places)] = jackknife_covariance(level.without(walk.replicates))
+    for k in values.keys() - walk.measured:
+        place = labels.index(k)
+        covariance[place, place] += max(SURVEYED, abs(values[k] - guesses(selection)[k])) ** 2
+    sure = walk.verdict is not Verdict.LOWER_BOUND
     errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True)) if sure else {}
     evidence: dict[Label, Evidence] = {
         k: Evidence(TRUTH.name, terms[k], level.flags(k), errors.get(k)) for k in walk.measured
     }
     found = Certainty(
         TRUTH.name,
-        guesses(selection) | {k: sum(x.values()) for k, x in terms.items() if k not in exactly},
+        guesses(selection) | values,
         selection.prior,
         How.MEASURED,
         covariance if sure else None,

@@ -104,10 +104,9 @@ class Certainty:
         """Give the Bayes factor of two candidates: how much more probable one makes the data."""
         i, j = (self._place(k) for k in (one, other))
         log = self.values[one] - self.values[other]
-        known = self.how is How.EXACT or {one, other} <= self.measured
-        if self.covariance is None or not known:
-            return Factor(log, None)
         C = self.covariance
+        if C is None or not (self._has_error(one) and self._has_error(other)):
+            return Factor(log, None)
         return Factor(log, math.sqrt(max(0.0, C[i, i] + C[j, j] - 2.0 * C[i, j])))
 
     def odds(self, one: Label, other: Label) -> Factor:
@@ -120,6 +119,12 @@ class Certainty:
             log = math.nan if not (a > 0 or b > 0) else math.inf if a > 0 else -math.inf
             return Factor(log, None)
         return Factor(factor.log + math.log(a / b), factor.stderr)
+
+    def _has_error(self, label: Label) -> bool:
+        """Whether a candidate's error is known: those that stand at a score have none."""
+        place = self._place(label)
+        known = self.covariance is not None and self.covariance[place, place] > 0
+        return known or label in self.measured
 
     def _place(self, label: Label) -> int:
         labels = list(self.values)

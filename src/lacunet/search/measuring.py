@@ -14,7 +14,7 @@ from lacunet.evidence.partitions.weighted import can_walk, work_of_walks
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.draws import touched
+from lacunet.inference.sampling.draws import touched_by_cases
 from lacunet.search.all_at_once import by_walk
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import How, about
@@ -43,7 +43,7 @@ def measure_posterior(
             return approximated(selection, _too_large(work, MOST_WALKED))
         walk_goal = WalkGoal(OF_PROBABILITY * goal.target, rounds)
         return by_walk(selection, numbers, goal=walk_goal, executor=executor)
-    work = max(touched(problem)[1] * problem.network.dimension for problem in problems)
+    work = max(touched_by_cases(problem) * problem.network.dimension for problem in problems)
     if work > MOST_MEASURED:
         return approximated(selection, _too_large(work, MOST_MEASURED))
     return by_measurements(measure_each(selection, labels, goal=goal, executor=executor))

@@ -10,6 +10,8 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Measurement, Method, measure
+from lacunet.evidence.prepare_sampling import prepare_sampling
+from lacunet.executor import SERIAL
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.conjugacy import draw_theta
 from lacunet.model.network import Model
@@ -45,6 +47,7 @@ class VerdictCell:
         began = time.thread_time()
         rng = np.random.default_rng([how.seed, *self.name.encode(), dataset])
         problem, theta, told = _draw(self, rng)
+        prepare_sampling(SERIAL, problem.network)
         own, judges = (int(x) for x in rng.integers(2**31, size=2))  # seeds: they share no luck
         truth = best_known(problem, theta, how.goal, judges)
         known = {name: finite(x) for name, x in asdict(truth).items()}
