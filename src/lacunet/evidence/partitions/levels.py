@@ -9,7 +9,7 @@ from scipy.special import gammaln, logsumexp
 from lacunet.arrays import FloatArray
 from lacunet.model.families.categorical import log_rising
 
-BESIDES = 0.01  # of p(D|k) that may come from numbers of blocks that were not measured
+BESIDES = 0.01  # of p(D|k) that may come from fewer blocks
 LEAST_SHARE = 1e-3  # of p(D|k) that partitions into k blocks are taken to have, at a guess
 
 
@@ -43,11 +43,12 @@ class Occupancy:
         parts = logsumexp(self.log_factors() + log_z, axis=0)
         return np.asarray(np.exp(parts - logsumexp(parts)))
 
-    def made_of(self, log_z: FloatArray, first: int, last: int) -> frozenset[int]:
-        """The numbers of classes whose evidence comes, but for a trifle, from some blocks."""
+    def made_of(self, log_z: FloatArray, first: int) -> frozenset[int]:
+        """The numbers of classes whose evidence comes, but for a trifle, from so many blocks up."""
         parts = self.log_factors() + log_z
-        within = logsumexp(parts[:, first - self.first : last - self.first + 1], axis=1)
-        shares = np.exp(within - logsumexp(parts, axis=1))
+        shares = np.exp(
+            logsumexp(parts[:, first - self.first :], axis=1) - logsumexp(parts, axis=1)
+        )
         return frozenset(k for k, s in zip(self.numbers, shares, strict=True) if s > 1 - BESIDES)
 
 

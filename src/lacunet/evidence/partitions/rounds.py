@@ -38,8 +38,7 @@ class Measured:
 
     log_z: FloatArray  # (M,) log Z_m
     without: FloatArray  # (R, M) the same without one chain each
-    first: int  # the fewest blocks that rounds have visited,
-    last: int  # and the most; outside there is the survey only, which can be off by some nats
+    first: int  # the fewest blocks that rounds have visited
     shares: FloatArray  # (M,) posterior of the number of blocks
     energies: FloatArray  # (2R, M, 3) by half a chain; see `Notes`
 
@@ -146,7 +145,6 @@ class Rounds:
             log_z,
             self.bottom + self._from_one_block(without),
             self.first,
-            self.last,
             self.levels.shares(log_z),
             energies[:, 1 : self.levels.last + 1],
         )

@@ -44,8 +44,8 @@ class Walk:
     numbers: tuple[int, ...]  # (K,)
     values: FloatArray  # (K,) log p(D|k)
     replicates: FloatArray  # (R, K) the same without one chain each: every error comes from these
-    # Those whose values come from what rounds have visited. Of the others a survey said that they
-    # do not matter, and it can be off by some nats.
+    # Those whose values come from as many blocks as rounds have visited, or more. The steps from
+    # fewer blocks are large, and the survey that they are known from can be off by some nats.
     measured: frozenset[int]
     anchored: bool  # whether values are absolute, from one block up; else the best is as guessed
     verdict: Verdict
@@ -130,7 +130,7 @@ def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
         levels.numbers,
         values,
         replicates,
-        measured=levels.made_of(found.log_z, found.first, found.last),
+        measured=levels.made_of(found.log_z, found.first),
         anchored=anchored,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
