@@ -9,6 +9,7 @@ import lacunet
 import oracle
 from all_graphs import all_graphs, has_cycle
 from examples import examples
+from lacunet.charts.network import draw
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
@@ -261,3 +262,15 @@ def test_one_column_has_no_edge():
     found = lacunet.edge_certainty(Table.from_codes([[0], [1]]))
     assert found.arrows.tolist() == [[0.0]]
     assert found.pairs() == []
+
+
+def test_a_picture_takes_them():
+    """By both names, in either order, as probabilities that a drawing accepts."""
+    table = lacunet.load_dataset("myocardial")
+    found, learned = lacunet.edge_certainty(table), lacunet.learn_structure(table)
+    chances = found.by_edge()
+    assert chances["Q", "H"] == chances["H", "Q"]
+    drawn = draw(learned.network, chances)
+    names = [v.name for v in learned.network.variables]
+    for arrow in drawn.arrows:
+        assert arrow.certainty == chances[names[arrow.parent], names[arrow.child]]
