@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from graphlib import CycleError, TopologicalSorter
@@ -11,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from lacunet.arrays import BoolArray
-from lacunet.errors import OptionError
+from lacunet.errors import OptionError, did_you_mean
 from lacunet.graphs.moves import Limits
 
 Edge: TypeAlias = tuple[str, str]  # parent, child
@@ -76,9 +75,8 @@ class Knowledge:
         """Refuse names that no column has."""
         for name in self.names:
             if name not in columns:
-                near = difflib.get_close_matches(name, columns, n=1)
-                hint = f"Did you mean '{near[0]}'?" if near else f"There are {', '.join(columns)}."
-                raise OptionError(f"what is known of the graph names '{name}', no column. {hint}")
+                hint = did_you_mean(name, columns) or f" There are {', '.join(columns)}."
+                raise OptionError(f"what is known of the graph names '{name}', no column.{hint}")
 
     def limits(self, columns: Sequence[str]) -> Limits:
         """Say the same of numbered columns."""

@@ -6,14 +6,13 @@
      "tiers": [["age", "sex"], ["income"]], "start": [["sex", "income"], ...], "max_parents": 4}
 """
 
-import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from lacunet.errors import OptionError
+from lacunet.errors import OptionError, did_you_mean
 from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Edge, Knowledge
 from lacunet.model.network import Network
@@ -41,9 +40,8 @@ def read_knowledge(path: StrPath) -> Knowledge:
 
 def _check_entry(where: str, name: str, value: Any) -> None:
     if name not in FIELDS:
-        near = difflib.get_close_matches(name, FIELDS, n=1)
-        hint = f"Did you mean '{near[0]}'?" if near else f"There are {', '.join(FIELDS)}."
-        raise OptionError(f"{where}: '{name}' is not known. {hint}")
+        hint = did_you_mean(name, FIELDS) or f" There are {', '.join(FIELDS)}."
+        raise OptionError(f"{where}: '{name}' is not known.{hint}")
     if name == "max_parents":
         if not (value is None or type(value) is int):
             raise OptionError(f"{where}: max_parents {value!r} is no whole number.")
