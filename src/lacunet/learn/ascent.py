@@ -33,7 +33,7 @@ class Outcome(StrEnum):
     """How learning ended, in the words that the user reads."""
 
     CONVERGED = "converged: scaled gradient below tolerance"
-    MAX_STEPS = "stopped at the step limit before converging: raise max_steps"
+    MAX_STEPS = "stopped at the step limit before converging: the top is nearly flat"
     PAPER_CONVERGED = "converged by the paper's test: relative change of g below 1e-5"
     PAPER_STOPPED = "not converged by the paper's test after 200 iterations"
     ABANDONED = "given up: far below a better start, with no way up in sight"
