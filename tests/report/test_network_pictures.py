@@ -89,7 +89,9 @@ def network(request):
 
 def check(network, drawing):
     edges = [(p, i) for i, pa in enumerate(network.parents) for p in pa]
-    assert [b.variable for b in drawing.boxes] == list(range(len(network.variables)))
+    boxes = {b.variable: b for b in drawing.boxes}
+    assert sorted(boxes) == list(range(len(network.variables)))
+    assert [b.y for b in drawing.boxes] == sorted(b.y for b in drawing.boxes)
     assert [(a.parent, a.child) for a in drawing.arrows] == edges
     for b in drawing.boxes:
         assert -1 <= b.left <= drawing.width + 1 - b.width
@@ -99,7 +101,7 @@ def check(network, drawing):
         assert beside or abs(a.y - b.y) >= (a.height + b.height) / 2, (a, b)
     for arrow in drawing.arrows:
         assert len(arrow.curve) % 3 == 1
-        assert distance_to_border(drawing.boxes[arrow.child], arrow.tip) < BORDER
+        assert distance_to_border(boxes[arrow.child], arrow.tip) < BORDER
         head = math.dist(arrow.tip, arrow.curve[-1])
         assert 4 < head < 12
 
@@ -164,10 +166,10 @@ def by_class(root, name):
 
 def test_every_variable_and_edge_is_in_the_svg(network):
     root = parsed(picture(model_of(network)))
-    said = [node.get("aria-label") for node in by_class(root, "node")]
-    assert len(said) == len(network.variables)
-    for v, words, node in zip(network.variables, said, by_class(root, "node"), strict=True):
-        assert words.startswith(f"{v.name}: ")
+    nodes = by_class(root, "node")
+    assert len(nodes) == len(network.variables)
+    for v in network.variables:
+        (node,) = (n for n in nodes if n.get("aria-label").startswith(f"{v.name}: "))
         assert node.get("tabindex") == "0"
         assert ("hidden" in node.get("class").split()) == v.hidden
         assert node.get("data-tip").startswith(f"p({v.name}")

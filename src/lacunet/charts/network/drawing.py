@@ -66,7 +66,7 @@ class Drawing:
 
     width: float
     height: float
-    boxes: tuple[Box, ...]  # one for each variable, in their order
+    boxes: tuple[Box, ...]  # one for each variable, line by line
     arrows: tuple[Arrow, ...]  # one for each edge
     trunks: tuple[Curve, ...] = ()
 

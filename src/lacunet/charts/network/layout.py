@@ -78,7 +78,7 @@ class _Sketch:
         own = {p: leaves for p, leaves in fans.items() if p is not None}
         blocks = {p: gather(p, leaves, self.sizes, room / len(own)) for p, leaves in own.items()}
         gathered = {*loose, *(i for leaves in own.values() for i in leaves)}
-        single = [i for i in range(len(self.sizes)) if i not in gathered]
+        single = [i for i in self.network.order if i not in gathered]
         at = {i: k for k, i in enumerate(single)}
         edges = [(p, i) for i in single for p in self.network.parents[i]]
         inner = {p for pa in self.network.parents for p in pa}
@@ -123,15 +123,15 @@ class _Sketch:
         self.arrows[edge] = Arrow(*edge, curve, tip, chance, turns)
 
     def drawing(self) -> Drawing:
-        """Give the whole, boxes and arrows in the order of the network."""
-        variables = self.network.variables
-        boxes = tuple(
-            Box(i, self.lines[i], *self.middles[i], *self.sizes[i], variables[i].hidden)
-            for i in range(len(variables))
-        )
+        """Give the whole, boxes as one reads: line by line, for those who step through them."""
+        boxes = [
+            Box(i, self.lines[i], *self.middles[i], *self.sizes[i], variable.hidden)
+            for i, variable in enumerate(self.network.variables)
+        ]
+        boxes.sort(key=lambda box: (box.y, box.x))
         edges = [(p, i) for i, pa in enumerate(self.network.parents) for p in pa]
         arrows = tuple(self.arrows[edge] for edge in edges)
-        return Drawing(self.width, self.height, boxes, arrows, tuple(self.trunks))
+        return Drawing(self.width, self.height, tuple(boxes), arrows, tuple(self.trunks))
 
 
 def _checked(network: Network, certainty: Certainty) -> dict[Edge, float]:
