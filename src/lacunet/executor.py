@@ -37,6 +37,10 @@ class Executor(ABC):
     def say(self, task: str, done: float) -> None:
         """Tell what is being done now, and how much of the work is, 0 to 1."""
 
+    def check(self) -> None:
+        """Raise an error if the work is not to go on; long tasks ask between their steps."""
+        return
+
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         """Apply to every item, results in order."""
         found = dict(self.results(function, list(items)))
@@ -62,7 +66,7 @@ class Executor(ABC):
         return _Part(self, say)
 
     def until(self, check: Callable[[], None]) -> Executor:
-        """Give one that checks after every task whether to go on: an error ends the work."""
+        """Give one that checks whether to go on, after every task too: an error ends the work."""
         return _Checked(self, check)
 
     def silent(self) -> Executor:
@@ -103,17 +107,24 @@ class _Part(Executor):
     def say(self, task: str, done: float) -> None:
         self._say(task, done)
 
+    def check(self) -> None:
+        self._whole.check()
+
 
 class _Checked(Executor):
     """The same workers, asked after every task whether to go on."""
 
     def __init__(self, whole: Executor, check: Callable[[], None]) -> None:
-        self._whole, self._check = whole, check
+        self._whole, self._own_check = whole, check
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
         for done in self._whole.results(function, items):
-            self._check()
+            self.check()
             yield done
+
+    def check(self) -> None:
+        self._own_check()
+        self._whole.check()
 
     def say(self, task: str, done: float) -> None:
         self._whole.say(task, done)

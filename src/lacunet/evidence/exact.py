@@ -20,13 +20,14 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import check_whole
 from lacunet.inference.sums.blocks import Block, Part, Places
 from lacunet.inference.sums.choices import choice_sizes, log_ways, ways
-from lacunet.inference.sums.order import Order, order_parts
+from lacunet.inference.sums.order import Order, order_parts, planning_work
 from lacunet.inference.sums.packing import Packing, pack_by_state, pack_counts
 
 LARGEST = 1_000_000_000  # additions to a count vector: a minute or two
 MOST_VECTORS = 1 << 23  # count vectors in a table, if an integer holds one: below a GiB in all
 # Beyond these nothing is planned, for planning itself would take long.
 MOST_COMPONENTS = 10_000  # in all
+PLANNED = 100  # multiplications of a plan, for each step that the sum may take
 MOST_CONNECTED = 200  # in one block
 MOST_ENTRIES = 1 << 22  # joint cells, or cases, times places of a block
 
@@ -87,6 +88,8 @@ def plan_exact(problem: Problem, *, largest: int = LARGEST) -> Plan:
         if len(members) > MOST_CONNECTED or places.extent(members) > MOST_ENTRIES:
             raise too_large(problem, largest)
         block = places.block(members)
+        if planning_work(block) > PLANNED * largest:  # the plan would take longer than the sum
+            raise too_large(problem, largest)
         order = order_parts(block, lambda words: min(room(words), largest))
         steps += math.inf if order is None else order.steps
         if order is None or steps > largest:

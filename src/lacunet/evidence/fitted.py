@@ -1,26 +1,37 @@
 """Fits to start from, in a part of the time that there is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Means, OutOfTimeError
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
+from lacunet.learn.schedules import Schedule
 
 PART = 0.5  # of the time left that fits may take
 
 
 def fitted(problem: Problem, seeds: Sequence[int], means: Means) -> list[FloatArray]:
-    """Parameters that EM finds with each seed, while there is time; from one start, if none."""
+    """Parameters that EM finds with each seed, while there is time; something, if there is none."""
     check = means.clock.part(PART).check
-    executor, found = means.executor.silent().until(check), list[FloatArray]()
+    found = list[FloatArray]()
     for seed in seeds:
         try:
-            found.append(learn(problem, Options(seed=seed), executor=executor).model.theta)
+            found.append(_fit(problem, Options(seed=seed), means, check))
             check()
         except OutOfTimeError:
             break
-    if not found:
-        short = Options(seed=seeds[0], starts=1)
-        found.append(learn(problem, short, executor=means.executor.silent()).model.theta)
-    return found
+    return found or [_hurried(problem, seeds[0], means)]
+
+
+def _hurried(problem: Problem, seed: int, means: Means) -> FloatArray:
+    """From one start; if even that takes too long, in the few steps of the paper's schedule."""
+    try:
+        return _fit(problem, Options(seed=seed, starts=1), means, means.clock.part(PART).check)
+    except OutOfTimeError:
+        few_steps = Options(seed=seed, starts=1, schedule=Schedule.PAPER)
+        return learn(problem, few_steps, executor=means.executor.silent()).model.theta
+
+
+def _fit(problem: Problem, options: Options, means: Means, check: Callable[[], None]) -> FloatArray:
+    return learn(problem, options, executor=means.executor.silent().until(check)).model.theta

@@ -34,7 +34,8 @@ from lacunet.tabular import Grid, Printable
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
 MOST_CASES = 200_000  # that particles take in one by one
 MOST_RENEWALS = 50  # of particles in one run, as far as seen
-FIRST_PART = 1 / 3  # of the budget that the first particle runs may take
+FIRST_PART = 1 / 3  # of the budget that the first particle runs may take, before annealing;
+LARGE_PART = 1.0  # the same, where they may do by themselves, as they often do
 SHORT_PART = 1 / 30  # the same, where a walk may do
 WALKED_PER_SECOND = 2e8  # numbers that a walk over partitions touches in a second, about
 FITS = 3  # independent fits whose places annealing may start from
@@ -193,7 +194,7 @@ class _Measuring:
         except LacunetError:
             pass
         walk = walkable([self.problem]) and self._walk_is_short()
-        particles = self._first_particles(SHORT_PART if walk else FIRST_PART)
+        particles = self._first_particles(SHORT_PART if walk else LARGE_PART)
         if walk and particles is not None and not particles.wide:
             particles.until_done()
         if particles is not None and self._enough(particles):

@@ -83,6 +83,7 @@ class Objective:
 
     def at(self, theta: FloatArray) -> Point:
         """Run the E step at θ."""
+        self.executor.check()
         expected = expect(self.problem, theta, self.executor)
         g = expected.log_lik + self.constant
         if self.estimate is not Estimate.ML:
