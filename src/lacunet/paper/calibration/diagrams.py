@@ -13,7 +13,8 @@ from lacunet.plots.score_curves import ERROR_BAR
 
 SHOWN = (SELECT, EVIDENCE, "csl-occupied", "csl", "vb-occupied", "cs", "bic")
 PER_FIGURE = 4  # cells
-SIZE = (7.2, 6.6)  # inches: the width of a page
+CELL = (3.6, 3.2)  # inches: half the width of a page
+LEGEND = 0.6  # inches that it takes up, below
 ERRORS = 2.0  # binomial errors that a bar shows, each way
 
 
@@ -25,8 +26,12 @@ def write_diagrams(rows: Sequence[Record], folder: Path) -> list[str]:
 
 def _write(stem: str, rows: Sequence[Record], folder: Path) -> str:
     with paper_style():
-        figure = load("figure").Figure(figsize=SIZE, layout="constrained")
-        places = list(figure.subplots(2, 2).flat)
+        columns = min(2, len(rows))
+        lines = -(-len(rows) // columns)
+        # The legend takes the width of a page, also below a single cell.
+        size = (2 * CELL[0], lines * CELL[1] + LEGEND)
+        figure = load("figure").Figure(figsize=size, layout="constrained")
+        places = list(figure.subplots(lines, columns, squeeze=False).flat)
         for ax, row in zip(places, rows, strict=False):
             _draw(axes(ax), row)
         for ax in places[len(rows) :]:
