@@ -9,6 +9,7 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
 from lacunet.graphs.counting import Child, Columns, Prior, cut_rows, log_bd
+from lacunet.graphs.families import columns_of
 from lacunet.jit import kernel
 from lacunet.model.prior import understand_alpha
 
@@ -78,10 +79,8 @@ class AvailableCases:
     """Scores of families in a table with holes, relative to a neighbour's on the same rows."""
 
     def __init__(self, table: Table, alpha: float | str) -> None:
-        cards = np.array([len(c.states) for c in table.columns])
-        self.columns = Columns(np.ascontiguousarray(table.codes.T), table.counts, cards)
-        self.prior = Prior(*understand_alpha(alpha))
-        self.cards = cards.astype(np.float64)
+        self.columns, self.prior = columns_of(table), Prior(*understand_alpha(alpha))
+        self.cards = self.columns.cards.astype(np.float64)
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Give scores of the families that differ by one parent, relative to the one as it is."""

@@ -31,6 +31,12 @@ class Statistics(Protocol):
         """
 
 
+def columns_of(table: Table) -> Columns:
+    """Give a table column by column, as it is counted."""
+    cards = np.array([len(c.states) for c in table.columns])
+    return Columns(np.ascontiguousarray(table.codes.T), table.counts, cards)
+
+
 class CompleteCounts:
     """Log BD of families in a table without holes, CH96 eq. 5."""
 
@@ -42,10 +48,8 @@ class CompleteCounts:
                 f"({table.missing[worst]:.1%}), and this search needs complete data. Fill them in "
                 "with `lacunet assign --impute`, or leave such columns out with --exclude."
             )
-        cards = np.array([len(c.states) for c in table.columns])
-        self.columns = Columns(np.ascontiguousarray(table.codes.T), table.counts, cards)
-        self.prior = Prior(*understand_alpha(alpha))
-        self.cards = cards.astype(np.float64)
+        self.columns, self.prior = columns_of(table), Prior(*understand_alpha(alpha))
+        self.cards = self.columns.cards.astype(np.float64)
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Count the rows of each configuration and state."""

@@ -47,6 +47,7 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     labels = [c.label for c in selection.candidates]
     places = [labels.index(k) for k in walk.numbers]
     level = _Level.of(walk, selection)
+    cheap = guesses(selection)
     exactly = known_exactly(selection) if level.anchor is None else frozenset()
     terms = {k: level.terms(v) for k, v in zip(walk.numbers, walk.values.tolist(), strict=True)}
     values: dict[Label, float] = {
@@ -56,7 +57,7 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     covariance[np.ix_(places, places)] = jackknife_covariance(level.without(walk.replicates))
     for k in values.keys() - walk.measured:
         place = labels.index(k)
-        covariance[place, place] += max(SURVEYED, abs(values[k] - guesses(selection)[k])) ** 2
+        covariance[place, place] += max(SURVEYED, abs(values[k] - cheap[k])) ** 2
     sure = walk.verdict is not Verdict.LOWER_BOUND
     errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True)) if sure else {}
     evidence: dict[Label, Evidence] = {
@@ -64,7 +65,7 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     }
     found = Certainty(
         TRUTH.name,
-        guesses(selection) | values,
+        cheap | values,
         selection.prior,
         How.MEASURED,
         covariance if sure else None,

@@ -67,7 +67,7 @@ def order_parts(block: Block, room: Callable[[int], int]) -> Order | None:
 def planning_work(block: Block) -> float:
     """Multiplications that it takes to choose one component: a determinant without each."""
     directions = sum(len(part.cells) - 1 for part in block.parts)
-    places = sum(bool(x) for x in block.most(block.parts) > 0)
+    places = int(np.count_nonzero(block.most(block.parts)))
     return float(len(block.parts) * directions * places**2)
 
 
