@@ -51,15 +51,6 @@ def test_numbers_are_given_anew_where_few_of_many_occur():
     assert score == pytest.approx(whole(table, 0, parents, 5), rel=1e-9)
 
 
-@given(st.lists(st.integers(0, 2**62 - 1), min_size=1, max_size=50))
-def test_keys_are_numbered_as_they_first_occur(keys):
-    given = np.array(keys)
-    found = counting.renumber(given)
-    order = list(dict.fromkeys(keys))
-    assert found == len(order)
-    assert given.tolist() == [order.index(key) for key in keys]
-
-
 @pytest.mark.parametrize("rows", [3, 64, 203])
 def test_sums_by_key_are_those_of_bincount(rows):
     """Small tables take turns, large ones do not, and the last rows of a turn may be missing."""

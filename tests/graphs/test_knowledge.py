@@ -43,7 +43,7 @@ def test_every_search_keeps_to_what_is_known(require, forbid, order, cut, most, 
     scores = FamilyScores(CompleteCounts(table, "bdeu:10"))
     for parents in (
         search_exactly(scores.statistics, limits).parents,
-        search(start, scores, limits, GraphSearch(restarts=0, seed=seed)).parents,
+        search([start], scores, limits, GraphSearch(restarts=0, seed=seed)).parents,
     ):
         edges = {(NAMES[u], NAMES[v]) for v, u in np.argwhere(parents)}
         assert edges >= set(require)

@@ -60,7 +60,7 @@ def test_the_search_finds_the_best_of_all_graphs(seed, alpha):
     table = sampled([2, 3, 2, 3], [(), (0,), (0, 1), (2,)], 120, seed)
     scores = FamilyScores(CompleteCounts(table, alpha))
     best = max(sum(scores(v, p).score for v, p in enumerate(g)) for g in all_graphs(4))
-    found = search(np.zeros((4, 4), dtype=bool), scores, unlimited(4), GraphSearch())
+    found = search([np.zeros((4, 4), dtype=bool)], scores, unlimited(4), GraphSearch())
     assert found.families.sum() == pytest.approx(best, abs=1e-9)
     surely = learn_structure(table, alpha=alpha)
     assert surely.log_bd == pytest.approx(best, abs=1e-9)
@@ -81,9 +81,9 @@ def test_the_search_finds_what_the_exact_one_finds(seed):
     surely, scores = learn_structure(table), FamilyScores(CompleteCounts(table, "bdeu:10"))
     assert surely.exact
     empty = np.zeros((9, 9), dtype=bool)
-    found = search(empty, scores, unlimited(9), GraphSearch()).families.sum()
+    found = search([empty], scores, unlimited(9), GraphSearch()).families.sum()
     assert surely.log_bd - 1.0 < found < surely.log_bd + 1e-6
-    longer = search(empty, scores, unlimited(9), GraphSearch(sweeps=4, restarts=3))
+    longer = search([empty], scores, unlimited(9), GraphSearch(sweeps=4, restarts=3))
     assert longer.families.sum() == pytest.approx(surely.log_bd, abs=1e-6)
     assert score_of(table, "bdeu:10", _matrix(surely.network)) == pytest.approx(surely.log_bd)
 

@@ -8,7 +8,7 @@ from typing import Unpack
 from lacunet.api.inputs import NetworkLike, as_network, as_table
 from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
 from lacunet.errors import OptionError
-from lacunet.executor import Serial, on_threads
+from lacunet.executor import on_threads
 from lacunet.files import StrPath
 from lacunet.graphs import distances, learning
 from lacunet.graphs.distances import GraphDistances
@@ -52,7 +52,8 @@ def learn_structure(
     settings, reading = divide(settings, options)
     alpha, known, how = _one_alpha(settings), _known(knowledge, max_parents), settings.graph_search
     table = as_table(data, reading)
-    return learning.learn_structure(table, alpha, how, known, Serial(listener))
+    with on_threads(settings.threads, listener) as executor:
+        return learning.learn_structure(table, alpha, how, known, executor)
 
 
 @with_options

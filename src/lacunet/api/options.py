@@ -81,10 +81,10 @@ class GraphOptions(DrawOptions, ReadOptions, total=False):  # of `learn_structur
     restarts: int
     probes: int
     exact: bool
+    threads: int | None
 
 
 class EdgeOptions(GraphOptions, total=False):  # of `edge_certainty`
-    threads: int | None
     target: float
 
 

@@ -10,8 +10,8 @@ from scipy.special import chdtrc, xlogy
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.asking.query import marginal
 from lacunet.inference.asking.row_likelihood import row_log_lik
-from lacunet.inference.plans.builder import totals
 from lacunet.inference.plans.decompose import hole_patterns
+from lacunet.inference.plans.merging import totals
 from lacunet.model.latent_class import find_classes
 from lacunet.model.network import Model
 

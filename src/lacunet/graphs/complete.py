@@ -1,5 +1,8 @@
 """The graph with the largest exact evidence of complete data."""
 
+from collections.abc import Sequence
+
+from lacunet.arrays import BoolArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.exact import search_exactly
 from lacunet.graphs.families import CompleteCounts, FamilyScores
@@ -15,9 +18,11 @@ def is_exact(task: GraphTask) -> bool:
     return task.how.exact or (task.how.sweeps > 0 and n << (n - 1) <= FEW)
 
 
-def search_complete(task: GraphTask, executor: Executor = SERIAL) -> Found:
-    """Search for the graph with the largest log BD."""
+def search_complete(
+    task: GraphTask, starts: Sequence[BoolArray], executor: Executor = SERIAL
+) -> Found:
+    """Search for the graph with the largest log BD, from each of some graphs."""
     counts = CompleteCounts(task.table, task.alpha)
     if is_exact(task):
         return search_exactly(counts, task.limits, executor)
-    return search(task.start, FamilyScores(counts), task.limits, task.how, executor)
+    return search(starts, FamilyScores(counts), task.limits, task.how, executor)

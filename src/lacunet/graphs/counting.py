@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.inference.kernels.numbering import renumber
 from lacunet.jit import kernel
 
 AIR = 4  # a table may have this many cells per row before those that occur are numbered anew
 LANES = 4  # tables that neighbouring rows take turns with
-MIX = np.int64(0x2545F4914F6CDD1D)  # an odd number that scatters keys over a hash table
 
 
 class Columns(NamedTuple):
@@ -38,27 +38,6 @@ class Prior(NamedTuple):
 
     value: float  # one exponent for all, or
     is_size: bool  # an equivalent sample size that is spread over the cells of a family
-
-
-@kernel
-def renumber(keys: IntArray) -> int:
-    """Replace keys by 0, 1, … in the order in which they first occur; give their number."""
-    slots = 16
-    while slots < 2 * keys.shape[0]:
-        slots *= 2
-    held = np.full(slots, np.int64(-1))
-    number = np.empty(slots, dtype=np.int64)
-    found = 0
-    for row in range(keys.shape[0]):
-        at = ((keys[row] * MIX) >> np.int64(20)) & (slots - 1)
-        while held[at] >= 0 and held[at] != keys[row]:
-            at = (at + 1) & (slots - 1)
-        if held[at] < 0:
-            held[at] = keys[row]
-            number[at] = found
-            found += 1
-        keys[row] = number[at]
-    return found
 
 
 @kernel

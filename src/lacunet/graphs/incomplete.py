@@ -19,7 +19,7 @@ from lacunet.data.table import Table
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.available import AvailableCases
 from lacunet.graphs.climb import climb, score_graph
-from lacunet.graphs.complete import is_exact, search_complete
+from lacunet.graphs.complete import search_complete
 from lacunet.graphs.completing import Completer
 from lacunet.graphs.families import CompleteCounts, FamilyScores
 from lacunet.graphs.moves import every_move, moved
@@ -67,19 +67,20 @@ class Climbs:
 
 def search_incomplete(task: GraphTask, executor: Executor = SERIAL) -> Climbs:
     """Search in rounds until neither completed rows nor single moves lead to a better bound."""
-    rng = np.random.default_rng([task.how.seed, 0])
     seen = FamilyScores(AvailableCases(task.table, task.alpha))
     executor.say("available cases", 0.0)
     near = score_graph(task.start, seen)
+    rng = np.random.default_rng([task.how.seed, 0])
     first = climb(task.start, seen, task.limits, rng, near).parents
     best = max((fit(task, g) for g in (task.start, first)), key=lambda one: one.bound)
     bounds, scored, fitted = [best.bound], seen.scored, 2
-    completer, left = Completer(task.table, rng), 1.0
+    left = 1.0
     while True:
         executor.say(f"round {len(bounds)}, bound {best.bound:,.1f}", 1.0 - left)
-        completed, left = completer(best.model), left * LEFT
+        rng = np.random.default_rng([task.how.seed, len(bounds)])  # a round needs no other's draws
+        completed, left = Completer(task.table, rng)(best.model), left * LEFT
         better = None
-        for parents in _proposals(task, best.parents, completed, seen):
+        for parents in _proposals(task, best.parents, completed, seen, executor.silent()):
             other, fitted = fit(task, parents), fitted + 1
             if other.bound > best.bound + RISE:
                 better = other
@@ -101,7 +102,11 @@ def fit(task: GraphTask, parents: BoolArray) -> Fitted:
 
 
 def _proposals(
-    task: GraphTask, parents: BoolArray, completed: Table, seen: FamilyScores
+    task: GraphTask,
+    parents: BoolArray,
+    completed: Table,
+    seen: FamilyScores,
+    executor: Executor,
 ) -> Iterator[BoolArray]:
     """Give the best graph of completed rows, then single moves, most promising first.
 
@@ -109,9 +114,7 @@ def _proposals(
     move is promising by the sum of what it gains in both.
     """
     once = replace(task, table=completed, how=replace(task.how, restarts=0))
-    starts = (parents,) if is_exact(task) else (parents, task.start)
-    found = [search_complete(replace(once, start=start)) for start in starts]
-    graph = max(found, key=lambda one: float(one.families.sum())).parents
+    graph = search_complete(once, [parents, task.start], executor).parents
     if (graph != parents).any():
         yield graph
     expected = FamilyScores(CompleteCounts(completed, task.alpha))

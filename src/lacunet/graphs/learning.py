@@ -39,7 +39,7 @@ def learn_structure(
 
 
 def _complete(task: GraphTask, executor: Executor) -> Learned:
-    found = search_complete(task, executor)
+    found = search_complete(task, [task.start], executor)
     network = task.network(found.parents)
     alpha = dirichlet(network, task.alpha)
     exponents = build_problem(task.table, network, alpha).prior

@@ -6,7 +6,9 @@ neighbours lose most of their edges and get a few others, and the climb goes on 
 elsewhere are as they were, so it costs little: most sets of parents were met before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -54,34 +56,30 @@ class Found:
 
 
 def search(
-    start: BoolArray,
+    starts: Sequence[BoolArray],
     scores: FamilyScores,
     limits: Limits,
     how: GraphSearch,
     executor: Executor = SERIAL,
 ) -> Found:
-    """Search several times from the same graph; the best one that was met is the answer."""
-    found: list[Climbed] = []
-    for k in range(1 + how.restarts):
-        executor.say(f"search {k + 1} of {1 + how.restarts}", k / (1 + how.restarts))
-        rng = np.random.default_rng([how.seed, k])
-        found.append(_search_once(start, scores, limits, how.sweeps, rng))
+    """Search several times from each graph; the best one that was met is the answer."""
+    turns = [(start, k) for k in range(1 + how.restarts) for start in starts]
+    once = partial(_search_once, scores, limits, how)
+    found = executor.count(once, turns, "search", first=0, total=len(turns))
     best = max(found, key=lambda one: one.score)
     steps = sum(one.steps for one in found)
     return Found(best.parents, best.families, steps, scores.scored)
 
 
 def _search_once(
-    start: BoolArray,
-    scores: FamilyScores,
-    limits: Limits,
-    sweeps: int,
-    rng: np.random.Generator,
+    scores: FamilyScores, limits: Limits, how: GraphSearch, turn: tuple[BoolArray, int]
 ) -> Climbed:
     """Climb, and shake around every variable in turn until that is in vain."""
+    start, k = turn
+    rng = np.random.default_rng([how.seed, k])
     best = climb(start, scores, limits, rng, score_graph(start, scores))
     steps, in_vain = best.steps, 0
-    while in_vain < sweeps * max(1, FEWEST // len(start)):
+    while in_vain < how.sweeps * max(1, FEWEST // len(start)):
         in_vain += 1
         for v in rng.permutation(len(start)):
             other = climb(shaken(best.parents, v, limits, rng), scores, limits, rng, best)

@@ -7,11 +7,13 @@ from functools import cached_property
 import numpy as np
 
 from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from lacunet.inference.plans.decompose import Kind, Parts, decompose, hole_patterns, kind_of
+from lacunet.inference.plans.decompose import Parts, decompose, graph_of, hole_patterns, ragged
 from lacunet.inference.plans.grouping import Slot
+from lacunet.inference.plans.kinds import Coded, Collectors, Pairs, write_kinds
+from lacunet.inference.plans.merging import distinct, totals
 from lacunet.inference.plans.patterns import pattern_plan
 from lacunet.inference.plans.plan import Components, Plan, Rows
-from lacunet.inference.plans.trees import Instances, tree_plan
+from lacunet.inference.plans.trees import Shaped, tree_plan
 from lacunet.model.network import Network
 
 
@@ -47,6 +49,7 @@ class Builder:
     ) -> None:
         self.network, self.layout = network, network.cells
         self.counts, self.fill, self.keep_rows = counts, fill, keep_rows
+        self.table = codes
         self.codes = dict(zip(network.observed, codes.T, strict=True))
         # A hidden variable with one state is known.
         known = [i for i in network.hidden if self.layout.cards[i] == 1]
@@ -74,11 +77,9 @@ class Builder:
                 yield pattern_plan(v, cells, slots, counts, Rows(rows, np.arange(len(rows))))
             else:
                 yield pattern_plan(v, cells, *self._merged(slots, counts))
-        kinds = list(self._instances())
-        if kinds:
-            strides = [c.strides for c in self.collectors]
-            names = [v.name for v in self.network.variables]
-            yield tree_plan(kinds, strides, self.layout.cards, names, keep_rows=self.keep_rows)
+        others = np.flatnonzero(~self._single)
+        if len(others):
+            yield self._tree_plan(others)
 
     def _family(self, f: int) -> Collector:
         layout = self.layout
@@ -183,71 +184,46 @@ class Builder:
         merged = [Slot(s.first, s.blocks, s.codes[first], s.holes) for s in slots]
         return merged, totals(index, counts, len(first))
 
-    def _instances(self) -> Iterator[Instances]:
-        """Distinct instances of every kind of component that is no pattern."""
-        parts = self.parts
-        which = np.flatnonzero(~self._single)
-        if not len(which):
-            return
+    def _tree_plan(self, which: IntArray) -> Plan:
+        """Plan some components, (C',), of any shape."""
+        parts, n = self.parts, len(self.network.variables)
         _, first, kind = np.unique(
             parts.signature[which], axis=0, return_index=True, return_inverse=True
         )
-        rows_of = RowsByPattern(self.pattern_of_row, len(self.patterns))
-        order = np.argsort(kind.reshape(-1), kind="stable")
-        bounds = np.searchsorted(kind.reshape(-1)[order], np.arange(len(first) + 1))
-        for k in np.argsort(first):
-            components = which[order[bounds[k] : bounds[k + 1]]]
-            rows = rows_of(parts.pattern[components])
-            yield self._instances_of(
-                kind_of(self.network, parts, components[0], fill=self.fill), rows
-            )
-
-    def _instances_of(self, kind: Kind, rows: IntArray) -> Instances:
-        """Merge the rows that have a component of one kind."""
-        n = len(self.network.variables)
-        barren = self.parts.barren[self.pattern_of_row[rows[0]]]
-        chosen = tuple(f + n if barren[f] else f for f in kind.families)
-        around = sorted({u for f in chosen for u in self.collectors[f].strides} - set(kind.members))
-        first, index = distinct(
-            [self.codes[u][rows].astype(np.int64) for u in around],
-            [self.layout.cards[u] for u in around],
-            len(rows),
+        order = np.argsort(first)  # kinds are numbered as they first occur
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        seen_in = which[first[order]]  # a component of each kind
+        holes = parts.pattern[seen_in]
+        graph = graph_of(self.network, fill=self.fill)
+        kinds = write_kinds(graph, parts.barren[holes], parts.label[holes], parts.seed[seen_in])
+        column = np.full(n, -1, dtype=np.int64)
+        column[list(self.network.observed)] = np.arange(self.table.shape[1])
+        cards = np.array(self.layout.cards, dtype=np.int64)
+        return tree_plan(
+            Shaped(kinds, self._all_collectors(), cards),
+            [v.name for v in self.network.variables],
+            Coded(self.table, column, cards),
+            self._pairs(parts.pattern[which], place[kind.reshape(-1)], len(order)),
+            keep_rows=self.keep_rows,
         )
-        offsets = np.column_stack(
-            [self.offsets(self.collectors[f], rows[first], kind.members) for f in chosen]
-        )
-        counts = totals(index, self.counts[rows], len(first))
-        return Instances(Kind(kind.members, chosen), offsets, counts, Rows(rows, index))
 
+    def _all_collectors(self) -> Collectors:
+        starts, variable = ragged([list(c.strides) for c in self.collectors])
+        _, stride = ragged([list(c.strides.values()) for c in self.collectors])
+        first = np.array([c.first for c in self.collectors], dtype=np.int64)
+        return Collectors(first, starts, variable, stride)
 
-class RowsByPattern:
-    """The rows that have some patterns of holes."""
-
-    def __init__(self, pattern_of_row: IntArray, patterns: int) -> None:
-        self.order = np.argsort(pattern_of_row, kind="stable")
-        self.bounds = np.searchsorted(pattern_of_row[self.order], np.arange(patterns + 1))
-
-    def __call__(self, patterns: IntArray) -> IntArray:
-        """Give their rows."""
-        parts = [self.order[self.bounds[p] : self.bounds[p + 1]] for p in patterns]
-        return np.sort(np.concatenate(parts))
-
-
-def totals(index: IntArray, weights: FloatArray, length: int) -> FloatArray:
-    """Sum the weights of each index."""
-    return np.asarray(np.bincount(index, weights=weights, minlength=length), dtype=np.float64)
-
-
-def distinct(
-    columns: Sequence[IntArray], radix: Sequence[int], rows: int
-) -> tuple[IntArray, IntArray]:
-    """First row of each distinct combination of values, in their order, and each row's index."""
-    key, top = np.zeros(rows, dtype=np.int64), 1
-    for column, r in zip(columns, radix, strict=True):
-        if top > np.iinfo(np.int64).max // r:  # would not fit: renumber what is there
-            _, key = np.unique(key, return_inverse=True)
-            top = int(key.max(initial=0)) + 1
-        key = key * r + column
-        top *= r
-    _, first, index = np.unique(key, return_index=True, return_inverse=True)
-    return first, index
+    def _pairs(self, pattern: IntArray, kind: IntArray, kinds: int) -> Pairs:
+        """The rows of each kind, in order, from the pattern and the kind of every component."""
+        by_pattern = np.argsort(self.pattern_of_row, kind="stable")
+        number = np.bincount(self.pattern_of_row, minlength=len(self.patterns))
+        begin = np.cumsum(number) - number
+        lengths = number[pattern]
+        ends = np.cumsum(lengths)
+        within = np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+        rows = by_pattern[np.repeat(begin[pattern], lengths) + within]
+        kind_of_row = np.repeat(kind, lengths)
+        order = np.lexsort((rows, kind_of_row))
+        starts = np.searchsorted(kind_of_row[order], np.arange(kinds + 1))
+        return Pairs(starts, rows[order], self.counts[rows[order]])

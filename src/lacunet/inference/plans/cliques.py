@@ -7,7 +7,11 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import ModelError
+from lacunet.inference.kernels import cliques as kernels
 
 ENUMERATED = 16  # joint states up to which a component stays one clique: messages cost too
 LARGEST = 1 << 26  # joint states of a clique beyond which the work is refused
@@ -22,25 +26,14 @@ class Clique:
 
 
 def clique_tree(
-    members: Sequence[int],
-    scopes: Iterable[frozenset[int]],
-    cards: Mapping[int, int],
-    names: Mapping[int, str],
+    members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
 ) -> list[Clique]:
     """Cut members into cliques, each before its parent, the root last; every scope fits in one."""
-    if math.prod(cards[v] for v in members) <= ENUMERATED:
-        return [Clique(tuple(members), -1)]
-    sets = [clique for _, clique in eliminate(members, scopes, cards)]
-    sets = [c for i, c in enumerate(sets) if not any(c < other for other in sets[:i])]
-    for clique in sets:
-        check_clique(
-            clique,
-            cards,
-            names,
-            "some rows leave these variables unknown together",
-            "Give some of them fewer states, fewer parents, or observe one of them.",
-        )
-    return _connect(sets)
+    cut = kernels.cut_into_cliques(*_as_arrays(members, scopes, cards), ENUMERATED)
+    return [
+        Clique(tuple(members[i] for i in np.flatnonzero(within).tolist()), int(parent))
+        for within, parent in zip(*cut, strict=True)
+    ]
 
 
 def check_clique(
@@ -63,40 +56,18 @@ def eliminate(
     last: Collection[int] = (),
 ) -> list[tuple[int, frozenset[int]]]:
     """Members in the order of elimination, some only after all others, each with its clique."""
-    neighbours: dict[int, set[int]] = {v: set() for v in members}
-    for scope in scopes:
-        for v in scope:
-            neighbours[v] |= scope - {v}
-    found: list[tuple[int, frozenset[int]]] = []
-    while neighbours:
-        v = min(neighbours, key=lambda u: (u in last, *_cost(u, neighbours, cards), u))
-        around = neighbours.pop(v)
-        found.append((v, frozenset(around | {v})))
-        for u in around:
-            neighbours[u] |= around - {u}
-            neighbours[u].discard(v)
-    return found
+    late = np.array([v in last for v in members], dtype=np.bool_)
+    order, sets = kernels.eliminate(*_as_arrays(members, scopes, cards), late)
+    return [
+        (members[v], frozenset(members[i] for i in np.flatnonzero(clique).tolist()))
+        for v, clique in zip(order.tolist(), sets, strict=True)
+    ]
 
 
-def _cost(v: int, neighbours: Mapping[int, set[int]], cards: Mapping[int, int]) -> tuple[int, int]:
-    """Edges that eliminating v would add, then the size of its clique."""
-    around = neighbours[v]
-    missing = sum(len(around - neighbours[u]) - 1 for u in around) // 2
-    return missing, math.prod(cards[u] for u in around) * cards[v]
-
-
-def _connect(sets: Sequence[frozenset[int]]) -> list[Clique]:
-    """Join cliques by a spanning tree of largest intersections, which is a clique tree (Prim)."""
-    root = len(sets) - 1
-    nearest = {i: (len(sets[i] & sets[root]), root) for i in range(root)}
-    order, parent = [root], {root: -1}
-    while nearest:
-        i = max(nearest, key=lambda j: (nearest[j][0], -j))
-        parent[i] = nearest.pop(i)[1]
-        order.append(i)
-        for j, (shared, _) in nearest.items():
-            if len(sets[i] & sets[j]) > shared:
-                nearest[j] = (len(sets[i] & sets[j]), i)
-    order.reverse()  # leaves first, the root last
-    place = {i: n for n, i in enumerate(order)} | {-1: -1}
-    return [Clique(tuple(sorted(sets[i])), place[parent[i]]) for i in order]
+def _as_arrays(
+    members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
+) -> tuple[BoolArray, FloatArray]:
+    """Which members each scope has, (F, k), and their numbers of states."""
+    rows = [[v in scope for v in members] for scope in scopes]
+    within = np.array(rows, dtype=np.bool_).reshape(len(rows), len(members))
+    return within, np.array([cards[v] for v in members], dtype=np.float64)

@@ -19,14 +19,6 @@ from lacunet.model.network import Network
 PACKED_AT_ONCE = 1 << 15  # rows whose holes are turned into bits at a time
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A shape of component."""
-
-    members: tuple[int, ...]  # hidden variables
-    families: tuple[int, ...]  # families, by child, with a member in them; barren children excluded
-
-
 @dataclass(frozen=True, eq=False)
 class Parts:
     """How patterns of holes fall apart. P patterns, n variables, C components in all."""
@@ -83,10 +75,7 @@ def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) ->
     With `fill`, only variables without any children count as barren, and their families connect
     too: then the joint posterior of every barren variable's parents is inside one component.
     """
-    n = len(network.variables)
-    children = [[i for i in range(n) if v in network.parents[i]] for v in range(n)]
-    order = np.array(network.order, dtype=np.int64)
-    graph = Graph(order, *_ragged(network.parents), *_ragged(children), fill)
+    graph, n = graph_of(network, fill=fill), len(network.variables)
     barren = np.zeros((len(unobserved), n), dtype=np.bool_)
     label = np.full((len(unobserved), n), -1, dtype=np.int32)
     number = _count_components(graph, unobserved, barren, label)
@@ -97,19 +86,19 @@ def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) ->
     return Parts(barren, label, *described)
 
 
-def kind_of(network: Network, parts: Parts, component: int, *, fill: bool = False) -> Kind:
-    """Write a component's kind out."""
-    p, seed = parts.pattern[component], parts.seed[component]
-    members = set(np.flatnonzero(parts.label[p] == seed).tolist())
-    families = [
-        f
-        for f, pa in enumerate(network.parents)
-        if members & {f, *pa} and (fill or not parts.barren[p, f])
-    ]
-    return Kind(tuple(sorted(members)), tuple(families))
+def graph_of(network: Network, *, fill: bool = False) -> Graph:
+    """Write down who depends on whom."""
+    n = len(network.variables)
+    children: list[list[int]] = [[] for _ in range(n)]
+    for v, parents in enumerate(network.parents):
+        for u in parents:
+            children[u].append(v)
+    order = np.array(network.order, dtype=np.int64)
+    return Graph(order, *ragged(network.parents), *ragged(children), fill)
 
 
-def _ragged(lists: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+def ragged(lists: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
+    """Give lists of numbers as one, and where each of them begins."""
     starts = np.concatenate([[0], np.cumsum([len(row) for row in lists])]).astype(np.int64)
     return starts, np.array([x for row in lists for x in row], dtype=np.int64)
 

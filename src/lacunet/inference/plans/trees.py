@@ -6,9 +6,10 @@ inside the family's block. An instance adds only where the observed values of it
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,28 +18,28 @@ from lacunet.arrays import FloatArray, IntArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels import drawing, one_pass, taking_in, trees
-from lacunet.inference.plans.decompose import Kind
+from lacunet.inference.plans import cliques
+from lacunet.inference.plans.kinds import (
+    Coded,
+    Collectors,
+    Kinds,
+    Pairs,
+    merge_rows,
+    point_to,
+    steps_of,
+)
+from lacunet.inference.plans.merging import totals
 from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
-from lacunet.inference.plans.tree_writer import Writer
-
-
-@dataclass(frozen=True, eq=False)
-class Instances:
-    """The distinct components of one kind."""
-
-    kind: Kind  # its families are collectors of the plan
-    offsets: IntArray  # (m, families) where the observed values of each family point to
-    counts: FloatArray  # (m,) total weight of the rows that have it
-    rows: Rows  # those rows
+from lacunet.inference.plans.tree_writer import joined_maps, plant, write_trees
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
     """A kind of component: the joint states of its members, and where they stand in a family."""
 
-    kind: Kind
+    members: tuple[int, ...]
     cards: tuple[int, ...]  # states of each member
-    strides: tuple[tuple[int, ...], ...]  # of each family: how far states of each member are apart
+    strides: IntArray  # (families, members) how far states of each member are apart
 
     @property
     def cells(self) -> int:
@@ -48,7 +49,23 @@ class Shape:
     def steps(self) -> IntArray:
         """How far each joint state is from the first, in each family: (cells, families)."""
         states = np.indices(self.cards).reshape(len(self.cards), -1)
-        return (np.array(self.strides, dtype=np.int64) @ states).T
+        return (self.strides @ states).T
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """Kinds of components, and what their shapes are read from."""
+
+    kinds: Kinds
+    collectors: Collectors
+    cards: IntArray  # (n,) states of each variable
+
+    def shape(self, t: int) -> Shape:
+        """Give the shape of a kind."""
+        first, last = self.kinds.member_starts[t : t + 2]
+        members = self.kinds.member[first:last]
+        strides = steps_of(self.kinds, t, self.collectors)
+        return Shape(tuple(members.tolist()), tuple(self.cards[members].tolist()), strides)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +74,18 @@ class TreePlan(Plan):
 
     pace: ClassVar[float] = 14.0
     arrays: trees.TreeArrays
-    shapes: tuple[Shape, ...]  # of each kind
+    shaped: Shaped
     counts: FloatArray
     rows: Rows | None = None
 
     @property
     def members(self) -> tuple[int, ...]:
-        return tuple({v: None for shape in self.shapes for v in shape.kind.members})
+        return tuple(dict.fromkeys(self.shaped.kinds.member.tolist()))
+
+    @cached_property
+    def shapes(self) -> list[Shape]:
+        """Of each kind."""
+        return [self.shaped.shape(t) for t in range(len(self.arrays.kind_width))]
 
     def scratch(self, dtype: type = np.float64) -> trees.Scratch:
         """Make room for the tables and the messages of the largest kind of component."""
@@ -155,46 +177,53 @@ class TreePlan(Plan):
 
 
 def tree_plan(
-    kinds: Sequence[Instances],
-    strides: Sequence[Mapping[int, int]],
-    cards: Sequence[int],
-    names: Sequence[str],
-    *,
-    keep_rows: bool = False,
+    shaped: Shaped, names: Sequence[str], table: Coded, pairs: Pairs, *, keep_rows: bool = False
 ) -> TreePlan:
-    """Build the plan; `strides[f][v]` says how far states of v are apart in family f."""
-    writer = Writer(strides, cards, names)
-    cliques = [writer.add(instances.kind) for instances in kinds]
-    counts = np.concatenate([i.counts for i in kinds])
-    first = _starts([len(i.counts) for i in kinds])
+    """Build the plan of kinds of components, given the rows that have one of each."""
+    kinds, collectors, cards = shaped.kinds, shaped.collectors, shaped.cards
+    forest, too_large = plant(kinds, collectors, cards, cliques.ENUMERATED, cliques.LARGEST)
+    if too_large >= 0:
+        _refuse(shaped.shape(too_large), names)
+    written = write_trees(kinds, collectors, cards, forest)
+    maps, begin = joined_maps(written)
+    merged = merge_rows(kinds, collectors, table, pairs.starts, pairs.rows)
+    offsets, kind_offsets = point_to(kinds, collectors, table, merged)
+    counts = totals(merged.instance, pairs.counts, len(merged.first))
     arrays = trees.TreeArrays(
-        kind_cliques=_starts([len(tree) for tree in cliques]),
-        kind_instances=first,
-        kind_offsets=_starts([i.offsets.size for i in kinds])[:-1],
-        kind_width=np.array([len(i.kind.families) for i in kinds], dtype=np.int64),
-        offsets=np.concatenate([i.offsets.reshape(-1) for i in kinds]).astype(np.int64),
+        kind_cliques=forest.kind_cliques,
+        kind_instances=merged.starts,
+        kind_offsets=kind_offsets[:-1],
+        kind_width=np.diff(kinds.family_starts),
+        offsets=offsets,
         counts=counts,
-        **writer.arrays(),
+        cells=written.cells,
+        first=written.first,
+        parent=written.parent,
+        separator=written.separator,
+        separator_first=written.separator_first,
+        up=begin[written.up],
+        down=begin[written.down],
+        slots=written.slots,
+        slot_family=written.slot_family,
+        slot_map=begin[written.slot_map],
+        maps=maps,
     )
-    shapes = tuple(
-        Shape(
-            i.kind,
-            tuple(cards[v] for v in i.kind.members),
-            tuple(tuple(strides[f].get(v, 0) for v in i.kind.members) for f in i.kind.families),
-        )
-        for i in kinds
-    )
-    where = None
-    if keep_rows:
-        where = Rows(
-            np.concatenate([i.rows.rows for i in kinds]),
-            np.concatenate([i.rows.component + n for i, n in zip(kinds, first, strict=False)]),
-        )
-    return TreePlan(arrays, shapes, counts, where)
+    where = Rows(pairs.rows, merged.instance) if keep_rows else None
+    return TreePlan(arrays, shaped, counts, where)
 
 
-def _starts(lengths: Sequence[int]) -> IntArray:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+def _refuse(shape: Shape, names: Sequence[str]) -> None:
+    """Say which of its cliques is too large."""
+    cards = dict(zip(shape.members, shape.cards, strict=True))
+    scopes = [frozenset(compress(shape.members, row)) for row in shape.strides]
+    for clique in cliques.clique_tree(shape.members, scopes, cards):
+        cliques.check_clique(
+            clique.variables,
+            cards,
+            dict(enumerate(names)),
+            "some rows leave these variables unknown together",
+            "Give some of them fewer states, fewer parents, or observe one of them.",
+        )
 
 
 def _targets(size: int, coordinates: FreeCoordinates) -> trees.Targets:
