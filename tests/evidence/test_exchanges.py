@@ -42,7 +42,7 @@ def weighed(network, weights, alpha=1.0):
 def agree(problem, labellings, *, target=0.1):
     """Annealing finds what the exact sum does, and knows how many labellings are equal."""
     truth = measure(problem, Method.EXACT)
-    found = measure(problem, Method.AIS, Goal(target, 30.0))
+    found = measure(problem, Method.AIS, Goal(target, 6000.0))
     assert truth.value - truth.one_labelling == pytest.approx(math.log(labellings))
     assert found.value - found.one_labelling == pytest.approx(math.log(labellings))
     assert found.verdict is Verdict.RELIABLE

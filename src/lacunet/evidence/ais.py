@@ -111,7 +111,16 @@ class AnnealingRounds:
         sampled, unseen = self.sampled, self.unseen
         if unseen >= 1.0:
             return replace(sampled, stderr=math.inf)
-        return replace(sampled, stderr=math.hypot(sampled.stderr, math.log1p(-unseen)))
+        return replace(sampled, stderr=math.hypot(self._error_of_chains, math.log1p(-unseen)))
+
+    @property
+    def _error_of_chains(self) -> float:
+        """The error that more chains would make smaller.
+
+        Chains that agree to every digit have not seen everything either: what none of n came to may
+        be an nth part of the whole.
+        """
+        return math.hypot(self.sampled.stderr, 1.0 / max(1, self.chains))
 
     @property
     def unseen(self) -> float:
@@ -167,7 +176,7 @@ class AnnealingRounds:
         return self.estimate
 
     def _wanting(self) -> bool:
-        far = self.sampled.stderr > self.means.clock.goal.target or self.unsure > UNSURE
+        far = self._error_of_chains > self.means.clock.goal.target or self.unsure > UNSURE
         return far and not self.unfinished
 
     @property

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import gammaln
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.classes import exchangeable, with_classes
-from lacunet.inference.kernels.blocks import Leaves
+from lacunet.inference.kernels.blocks import Leaves, Rows
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
 
@@ -53,15 +54,19 @@ def leaves_of(problem: Problem) -> Leaves:
     sizes = [len(table) for table in tables]
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     shown = codes >= 0
-    return Leaves(
-        np.repeat(np.arange(len(codes)), counts.astype(np.int64)),
+    prior, total = np.concatenate(tables), np.array([table.sum() for table in tables])
+    rows = Rows(
         np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64),
         (codes + first[:-1])[shown],
-        np.repeat(np.arange(len(sizes)), sizes),
+        len(prior) + np.nonzero(shown)[1],
+    )
+    return Leaves(
+        np.repeat(np.arange(len(codes)), counts.astype(np.int64)),
+        rows,
         first,
-        np.concatenate(tables),
-        np.array([table.sum() for table in tables]),
+        np.concatenate([prior, total]),
         float(problem.layout.table(problem.alpha, classes.root)[0]),
+        float(gammaln(prior).sum() - gammaln(total).sum()),
     )
 
 
@@ -73,9 +78,10 @@ def log_class_weights(problem: Problem, leaves: Leaves, theta: FloatArray) -> Fl
         cells = np.log(
             np.concatenate([problem.layout.table(theta, i).T for i in classes.leaves], axis=0)
         )
-    rows = np.repeat(np.arange(len(leaves.starts) - 1), np.diff(leaves.starts))
-    log_weights: FloatArray = np.tile(sizes, (len(leaves.starts) - 1, 1))
-    np.add.at(log_weights, rows, cells[leaves.cells])
+    starts = leaves.rows.starts
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    log_weights: FloatArray = np.tile(sizes, (len(starts) - 1, 1))
+    np.add.at(log_weights, rows, cells[leaves.rows.cells])
     return log_weights
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from lacunet.arrays import IntArray
 from lacunet.inference.kernels import blocks as kernels
 from lacunet.inference.kernels.blocks import Blocks, Leaves, Levels, Partition
+from lacunet.inference.kernels.lanes import padded
 from lacunet.inference.kernels.walking import Notes, walk
 
 KINDS = 2  # of moves
@@ -46,29 +47,22 @@ def deal_chain(leaves: Leaves, number: int, most: int, rng: np.random.Generator)
 
 def walk_on(stretch: Stretch, chain: Chain) -> tuple[Chain, Notes]:
     """Walk a stretch; tell where it ends, and what was seen."""
-    numbers = len(chain.at.x)
+    numbers = len(stretch.levels.rise)
     notes = Notes(np.zeros((KINDS, numbers, 3)), np.zeros((numbers, 3)))
     walk(chain.leaves, chain.at, stretch.levels, stretch.sweeps, notes, chain.rng)
     return chain, notes
 
 
 def _nowhere(leaves: Leaves, most: int) -> Partition:
+    columns = padded(most + 2)
     return Partition(
         np.zeros(len(leaves.row), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
-        _empty(leaves, most + 2),
-        _empty(leaves, 2),
-        np.zeros(most + 2),
-        np.zeros(most + 2),
+        _empty(leaves, columns),
+        _empty(leaves, padded(2)),
+        *np.ones((3, columns)),
     )
 
 
-def _empty(leaves: Leaves, number: int) -> Blocks:
-    cells, variables = len(leaves.alpha), len(leaves.total)
-    mean = leaves.alpha / leaves.total[leaves.leaf]
-    return Blocks(
-        np.zeros(number),
-        np.zeros((number, cells)),
-        np.zeros((number, variables)),
-        np.tile(mean, (number, 2, 1)),
-    )
+def _empty(leaves: Leaves, columns: int) -> Blocks:
+    return Blocks(np.zeros(columns), np.repeat(leaves.prior[:, None], columns, axis=1))

@@ -76,11 +76,12 @@ def counts_of(problem: Problem, leaves: Leaves, chain: Chain) -> FloatArray:
     used, block = int(chain.at.used[0]), chain.at.block
     fewer = with_classes(problem, used)
     classes = classes_of(fewer.network)
-    shown = np.diff(leaves.starts)[leaves.row]
+    starts = leaves.rows.starts
+    shown = np.diff(starts)[leaves.row]
     ends = np.cumsum(shown)
-    places = np.repeat(leaves.starts[leaves.row] - ends + shown, shown) + np.arange(ends[-1])
-    cells = np.zeros((used, len(leaves.alpha)))
-    np.add.at(cells, (np.repeat(block, shown), leaves.cells[places]), 1.0)
+    places = np.repeat(starts[leaves.row] - ends + shown, shown) + np.arange(ends[-1])
+    cells = np.zeros((used, leaves.first[-1]))
+    np.add.at(cells, (np.repeat(block, shown), leaves.rows.cells[places]), 1.0)
     tables: dict[int, FloatArray] = {classes.root: np.bincount(block, minlength=used).astype(float)}
     for n, leaf in enumerate(classes.leaves):
         tables[leaf] = cells[:, leaves.first[n] : leaves.first[n + 1]]

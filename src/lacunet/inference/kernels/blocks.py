@@ -1,15 +1,23 @@
 """Moves of a walk over partitions of the cases: single cases, and blocks that split or merge.
 
 A partition weighs Π_blocks Γ(a + n_b)/Γ(a) · L_b, times a weight for its number of blocks, with L_b
-the marginal likelihood of a block's leaves in closed form. What a block holds is a line of arrays;
-the line after the last block is that of an empty one. Twins, by plain sums over all partitions, are
-in the tests.
+the marginal likelihood of a block's leaves in closed form. What a block holds is a column, so that
+all blocks are weighed side by side; the column after the last block is that of an empty one. A move
+changes counts only: whoever weighs a case divides once, at the end of a product. Twins, by plain
+sums over all partitions, are in the tests.
 """
 
 from typing import Any, NamedTuple
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.jit import kernel
+from lacunet.inference.kernels.lanes import (
+    LANES,
+    divide_lanes,
+    fill_lanes,
+    multiply_four_lanes,
+    multiply_lanes,
+)
+from lacunet.jit import inlined, kernel
 
 RESCALED = 16  # leaves between two looks at the size of a product
 SMALL, LARGE = 1e-100, 1e100
@@ -18,27 +26,33 @@ CASES, SPLITS = 0, 1  # kinds of moves
 TRIES, UP, DOWN = 0, 1, 2  # what is noted of each kind, at each number of blocks
 
 
+class Rows(NamedTuple):
+    """What distinct rows show, as lines of a table of blocks. R rows."""
+
+    starts: IntArray  # (R + 1,) where those of a row start
+    cells: IntArray  # lines of the cells that it shows,
+    owners: IntArray  # and of the leaves whose they are
+
+
 class Leaves(NamedTuple):
-    """The cases, and the prior of one class. N cases, R distinct rows, L leaves, S cells."""
+    """The cases, and the prior of one class. N cases, L leaves, S cells."""
 
     row: IntArray  # (N,) the row of each case
-    starts: IntArray  # (R + 1,) where the cells that a row shows start
-    cells: IntArray  # which cells these are
-    leaf: IntArray  # (S,) whose state a cell is
+    rows: Rows
     first: IntArray  # (L + 1,) the cells of each leaf
-    alpha: FloatArray  # (S,) exponents
-    total: FloatArray  # (L,) their sums
+    prior: FloatArray  # (S + L,) exponents of the cells, then their sums by leaf
     a: float  # exponent of a class weight
+    log_empty: (
+        float  # Σ log Γ of exponents, less that of their sums: what a block without cases has
+    )
 
 
 class Blocks(NamedTuple):
-    """What blocks hold; B lines."""
+    """What blocks hold; B columns, whole lanes."""
 
     size: FloatArray  # (B,) cases
-    N: FloatArray  # (B, S) of them, those that show a cell
-    seen: FloatArray  # (B, L) those that show a leaf
-    # (B, 2, S) predictive probability of a cell, and what it would be without a case that shows it
-    mean: FloatArray
+    # (S + L, B) those that show a cell and its exponent, then those that show a leaf and their sum
+    table: FloatArray
 
 
 class Partition(NamedTuple):
@@ -49,7 +63,8 @@ class Partition(NamedTuple):
     blocks: Blocks  # what they hold, and an empty one after them
     pair: Blocks  # two more, to try a split in
     x: FloatArray  # (B,) scratch: weights of a case in blocks,
-    less: FloatArray  # and in one that it is in, without itself
+    less: FloatArray  # in those that it is in, without itself; 0: not known yet,
+    below: FloatArray  # and what they are divided by
 
 
 class Levels(NamedTuple):
@@ -59,83 +74,88 @@ class Levels(NamedTuple):
     reference: FloatArray  # the same for the rates that are noted: above 0
 
 
-@kernel
-def put(leaves: Leaves, blocks: Blocks, row: int, b: int, sign: float) -> None:
+@inlined
+def put(rows: Rows, row: int, blocks: Blocks, b: int, sign: float) -> None:
     """Put a case into a block (sign 1), or take it out (−1)."""
     blocks.size[b] += sign
-    for n in range(leaves.starts[row], leaves.starts[row + 1]):
-        cell = leaves.cells[n]
-        leaf = leaves.leaf[cell]
-        blocks.N[b, cell] += sign
-        blocks.seen[b, leaf] += sign
-        total = leaves.total[leaf] + blocks.seen[b, leaf]
-        scale, scale_less = 1.0 / total, 1.0 / (total - 1.0)
-        for s in range(leaves.first[leaf], leaves.first[leaf + 1]):
-            hits = leaves.alpha[s] + blocks.N[b, s]
-            blocks.mean[b, 0, s] = hits * scale
-            blocks.mean[b, 1, s] = (hits - 1.0) * scale_less
+    for n in range(rows.starts[row], rows.starts[row + 1]):
+        blocks.table[rows.cells[n], b] += sign
+        blocks.table[rows.owners[n], b] += sign
 
 
 @kernel
 def copy_block(source: Blocks, b: int, target: Blocks, c: int) -> None:
     """Copy what a block holds."""
     target.size[c] = source.size[b]
-    target.N[c] = source.N[b]
-    target.seen[c] = source.seen[b]
-    target.mean[c] = source.mean[b]
+    target.table[:, c] = source.table[:, b]
 
 
 @kernel
 def clear_block(leaves: Leaves, blocks: Blocks, b: int) -> None:
     """Make a block empty."""
     blocks.size[b] = 0.0
-    blocks.N[b] = 0.0
-    blocks.seen[b] = 0.0
-    for s in range(leaves.alpha.shape[0]):
-        blocks.mean[b, 0, s] = leaves.alpha[s] / leaves.total[leaves.leaf[s]]
+    blocks.table[:, b] = leaves.prior
 
 
-@kernel
-def weigh_row(leaves: Leaves, at: Partition, case: int) -> None:
-    """Weights of a case in all blocks and an empty one: `x` as they are, `less` without itself.
+@inlined
+def multiply_lines(
+    out: FloatArray, b: int, table: FloatArray, lines: IntArray, first: int, last: int
+) -> None:
+    """Multiply four neighbours, from `b` on, by theirs in some lines of a table."""
+    width, fours = table.shape[1], last - (last - first) % 4
+    for n in range(first, fours, 4):
+        i, j, k, m = lines[n], lines[n + 1], lines[n + 2], lines[n + 3]
+        multiply_four_lanes(
+            out, b, table, i * width + b, j * width + b, k * width + b, m * width + b
+        )
+    for n in range(fours, last):
+        multiply_lanes(out, b, table, lines[n] * width + b)
 
-    They have a common factor. `less` is made for blocks that hold cases of its row from it on.
-    """
-    number, sizes, x, less = at.used[0] + 1, at.blocks.size, at.x, at.less
-    mean, cells = at.blocks.mean, leaves.cells
-    row = leaves.row[case]
-    for b in range(number):
-        x[b], less[b] = leaves.a + sizes[b], 0.0
-    while case < len(at.block) and leaves.row[case] == row:
-        less[at.block[case]] = x[at.block[case]] - 1.0
-        case += 1
-    first, last = leaves.starts[row], leaves.starts[row + 1]
+
+@inlined
+def weigh(
+    rows: Rows, row: int, table: FloatArray, number: int, x: FloatArray, below: FloatArray
+) -> None:
+    """Multiply weights of blocks by the predictive probability of a row, up to a common factor."""
+    first, last = rows.starts[row], rows.starts[row + 1]
     while first < last:
         stop = min(first + RESCALED, last)
         top = 0.0
+        for b in range(0, number, LANES):
+            fill_lanes(below, b, 1.0)
+            multiply_lines(x, b, table, rows.cells, first, stop)
+            multiply_lines(below, b, table, rows.owners, first, stop)
+            divide_lanes(x, b, below, b)
         for b in range(number):
-            weight = x[b]
-            for n in range(first, stop):
-                weight *= mean[b, 0, cells[n]]
-            x[b] = weight
-            top = max(top, weight)
-            if less[b] > 0.0:
-                without = less[b]
-                for n in range(first, stop):
-                    without *= mean[b, 1, cells[n]]
-                less[b] = without
+            top = max(top, x[b])
         if top < SMALL:
             for b in range(number):
                 x[b] *= LARGE
-                less[b] *= LARGE
         first = stop
+
+
+@inlined
+def taken_out(rows: Rows, row: int, blocks: Blocks, b: int, a: float) -> float:
+    """What the weight of a case in its block is multiplied by when it is taken out of it."""
+    ratio: float = (a + blocks.size[b] - 1.0) / (a + blocks.size[b])
+    first, last = rows.starts[row], rows.starts[row + 1]
+    while first < last:
+        stop = min(first + RESCALED, last)
+        left, whole = 1.0, 1.0
+        for n in range(first, stop):
+            hits, shown = blocks.table[rows.cells[n], b], blocks.table[rows.owners[n], b]
+            left *= (hits - 1.0) * shown
+            whole *= hits * (shown - 1.0)
+        ratio *= left / whole
+        first = stop
+    return ratio
 
 
 @kernel
 def fill(leaves: Leaves, at: Partition) -> None:
     """Put every case into the block that it is said to be in."""
     for case in range(at.block.shape[0]):
-        put(leaves, at.blocks, leaves.row[case], at.block[case], 1.0)
+        put(leaves.rows, leaves.row[case], at.blocks, at.block[case], 1.0)
 
 
 @kernel
@@ -143,8 +163,10 @@ def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) ->
     """Put cases into blocks one by one, each where those before it say; open `most` at most."""
     for n in range(len(order)):
         case, used = order[n], at.used[0]
-        weigh_row(leaves, at, case)
         number = min(used + 1, most)
+        for b in range(number):
+            at.x[b] = leaves.a + at.blocks.size[b]
+        weigh(leaves.rows, leaves.row[case], at.blocks.table, number, at.x, at.below)
         u = rng.random() * at.x[:number].sum()
         b = 0
         while b < number - 1 and u >= at.x[b]:
@@ -152,7 +174,7 @@ def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) ->
             b += 1
         at.block[case] = b
         at.used[0] = max(used, b + 1)
-        put(leaves, at.blocks, leaves.row[case], b, 1.0)
+        put(leaves.rows, leaves.row[case], at.blocks, b, 1.0)
 
 
 @kernel
@@ -172,8 +194,8 @@ def close_block(leaves: Leaves, at: Partition, b: int) -> None:
 def move_to(leaves: Leaves, at: Partition, case: int, b: int) -> None:
     """Put a case into another block; that after the last opens one, and its own may close."""
     row, own, used = leaves.row[case], at.block[case], at.used[0]
-    put(leaves, at.blocks, row, own, -1.0)
-    put(leaves, at.blocks, row, b, 1.0)
+    put(leaves.rows, row, at.blocks, own, -1.0)
+    put(leaves.rows, row, at.blocks, b, 1.0)
     at.block[case] = b
     if b == used:
         at.used[0] = used + 1
@@ -188,14 +210,19 @@ def sweep_cases(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray,
 
     Cases of one row stand together, and share weights until one of them moves.
     """
-    # Names for arrays: calls with tuples of them would cost more than what is done with a case.
-    block, sizes, x, less = at.block, at.blocks.size, at.x, at.less
+    # Names for arrays: looked up for every case they would cost more than what is done with it.
+    block, sizes, table, x, less = at.block, at.blocks.size, at.blocks.table, at.x, at.less
+    below, row_of, rows, a = at.below, leaves.row, leaves.rows, leaves.a
     weighed = -1
     for case in range(len(block)):
-        if leaves.row[case] != weighed:
-            weighed = leaves.row[case]
-            weigh_row(leaves, at, case)
         own, used = block[case], at.used[0]
+        if row_of[case] != weighed:
+            weighed = row_of[case]
+            for b in range(used + 1):
+                x[b], less[b] = a + sizes[b], 0.0
+            weigh(rows, weighed, table, used + 1, x, below)
+        if less[own] == 0.0:
+            less[own] = x[own] * taken_out(rows, weighed, at.blocks, own, a)
         # Alone, its own block is an empty one without it, as is the one after the last.
         alone = sizes[own] == 1.0
         others = used - 1 if alone else used

@@ -3,7 +3,7 @@
 The inner loops of an E step add short vectors, one number per hidden state, that stand anywhere in
 a table. Written as plain loops the compiler must first check, each time, whether the two vectors
 overlap, which for 4 or 10 states costs more than the sums. These operations say outright what is
-meant: load four neighbours, add, store. Tables are padded to a multiple of `LANES` columns.
+meant: load four neighbours, combine, store. Tables are padded to a multiple of `LANES` columns.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,43 +48,72 @@ def _store(
     return context.get_dummy_value()
 
 
-@_lanes
-def add_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
-    """out[at : at + 4] += x[i : i + 4], positions in the flattened arrays."""
+def _with_lanes(operation: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    """Code that combines four neighbours with four others: operation(builder, old, others)."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def combine(target: Any) -> Any:
             source = _pointer(context, builder, signature.args[2], args[2], args[3])
-            return builder.fadd(builder.load(target, align=8), builder.load(source, align=8))
+            return operation(builder, builder.load(target, align=8), builder.load(source, align=8))
 
         return _store(context, builder, signature, args, combine)
 
-    return types.void(out, types.intp, x, types.intp), code
+    return code
 
 
 @_lanes
-def add_four_lanes(
-    typing: Any,
-    out: Any,
-    at: Any,
-    x: Any,
-    i: Any,
-    j: Any,
-    k: Any,
-    m: Any,
-) -> Any:
-    """Add x at the four positions i, j, k, m to out: one load and store of `out` for four sums."""
+def add_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
+    """out[at : at + 4] += x[i : i + 4], positions in the flattened arrays."""
+    return types.void(out, types.intp, x, types.intp), _with_lanes(lambda b, x, y: b.fadd(x, y))
+
+
+@_lanes
+def multiply_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
+    """out[at : at + 4] *= x[i : i + 4], positions in the flattened arrays."""
+    return types.void(out, types.intp, x, types.intp), _with_lanes(lambda b, x, y: b.fmul(x, y))
+
+
+@_lanes
+def divide_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any) -> Any:
+    """out[at : at + 4] /= x[i : i + 4], positions in the flattened arrays."""
+    return types.void(out, types.intp, x, types.intp), _with_lanes(lambda b, x, y: b.fdiv(x, y))
+
+
+def _with_four(operation: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
+    """Code that combines four neighbours with four times four others: one load and store of them.
+
+    Pairs first: an operation that waits for none can begin at once.
+    """
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def combine(target: Any) -> Any:
-            total = builder.load(target, align=8)
-            for position in args[3:]:
-                source = _pointer(context, builder, signature.args[2], args[2], position)
-                total = builder.fadd(total, builder.load(source, align=8))
-            return total
+            one, two, three, four = (
+                builder.load(_pointer(context, builder, signature.args[2], args[2], at), align=8)
+                for at in args[3:]
+            )
+            others = operation(
+                builder, operation(builder, one, two), operation(builder, three, four)
+            )
+            return operation(builder, builder.load(target, align=8), others)
 
         return _store(context, builder, signature, args, combine)
 
+    return code
+
+
+@_lanes
+def add_four_lanes(typing: Any, out: Any, at: Any, x: Any, i: Any, j: Any, k: Any, m: Any) -> Any:
+    """Add x at the four positions i, j, k, m to out."""
+    code = _with_four(lambda b, x, y: b.fadd(x, y))
+    return types.void(out, types.intp, x, *[types.intp] * 4), code
+
+
+@_lanes
+def multiply_four_lanes(
+    typing: Any, out: Any, at: Any, x: Any, i: Any, j: Any, k: Any, m: Any
+) -> Any:
+    """Multiply out by x at the four positions i, j, k, m."""
+    code = _with_four(lambda b, x, y: b.fmul(x, y))
     return types.void(out, types.intp, x, *[types.intp] * 4), code
 
 

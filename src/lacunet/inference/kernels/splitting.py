@@ -15,21 +15,24 @@ from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.blocks import (
     DOWN,
     RESCALED,
+    SMALL,
     TRIES,
     UP,
     Blocks,
     Leaves,
     Levels,
     Partition,
+    Rows,
     clear_block,
     close_block,
     copy_block,
     put,
 )
-from lacunet.jit import kernel
+from lacunet.jit import inlined, kernel
 
 SCANS = 2  # before the last
-LONGEST = 1e300  # odds; beyond it they would not be numbers any more
+LONGEST = 1e200  # odds; a product of them and of what is larger than SMALL is still a number
+HOPELESS = -50.0  # log of a probability: no chain is long enough to see it happen
 
 
 class Halves(NamedTuple):
@@ -43,14 +46,11 @@ class Halves(NamedTuple):
 @kernel
 def log_block(leaves: Leaves, blocks: Blocks, b: int) -> float:
     """Log weight of a block: log Γ(a + n)/Γ(a) · L."""
-    total = math.lgamma(leaves.a + blocks.size[b]) - math.lgamma(leaves.a)
-    for s in range(leaves.alpha.shape[0]):
-        if blocks.N[b, s] > 0.0:
-            total += math.lgamma(leaves.alpha[s] + blocks.N[b, s]) - math.lgamma(leaves.alpha[s])
-    for leaf in range(leaves.total.shape[0]):
-        if blocks.seen[b, leaf] > 0.0:
-            total -= math.lgamma(leaves.total[leaf] + blocks.seen[b, leaf])
-            total += math.lgamma(leaves.total[leaf])
+    total = math.lgamma(leaves.a + blocks.size[b]) - math.lgamma(leaves.a) - leaves.log_empty
+    cells = leaves.first[-1]
+    for s in range(len(leaves.prior)):
+        part = math.lgamma(blocks.table[s, b])
+        total += part if s < cells else -part
     return total
 
 
@@ -76,22 +76,24 @@ def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
     return found
 
 
-@kernel
-def odds_of_side(leaves: Leaves, halves: Blocks, row: int, side: int) -> float:
+@inlined
+def odds_of_side(rows: Rows, row: int, halves: Blocks, side: int, a: float) -> float:
     """Odds of the second half for a case that is in the given one, or in none (−1)."""
-    mean, cells = halves.mean, leaves.cells
-    out_of_zero, out_of_one = int(side == 0), int(side == 1)
-    below = leaves.a + halves.size[0] - out_of_zero
-    above = leaves.a + halves.size[1] - out_of_one
-    odds = 1.0
-    first, last = leaves.starts[row], leaves.starts[row + 1]
+    out_of_zero, out_of_one = 1.0 if side == 0 else 0.0, 1.0 if side == 1 else 0.0
+    odds: float = (a + halves.size[1] - out_of_one) / (a + halves.size[0] - out_of_zero)
+    first, last = rows.starts[row], rows.starts[row + 1]
     while first < last:
         stop = min(first + RESCALED, last)
+        # Four products side by side: each would wait for itself.
+        hits_0, shown_0, hits_1, shown_1 = 1.0, 1.0, 1.0, 1.0
         for n in range(first, stop):
-            below *= mean[0, out_of_zero, cells[n]]
-            above *= mean[1, out_of_one, cells[n]]
-        odds *= above / below
-        below, above, first = 1.0, 1.0, stop
+            cell, owner = rows.cells[n], rows.owners[n]
+            hits_0 *= halves.table[cell, 0] - out_of_zero
+            shown_0 *= halves.table[owner, 0] - out_of_zero
+            hits_1 *= halves.table[cell, 1] - out_of_one
+            shown_1 *= halves.table[owner, 1] - out_of_one
+        odds *= (hits_1 / shown_1) * (shown_0 / hits_0)
+        first = stop
     return min(max(odds, 1.0 / LONGEST), LONGEST)
 
 
@@ -103,9 +105,9 @@ def deal_out(leaves: Leaves, halves: Halves, rng: Any) -> None:
         if n < 2:
             halves.side[n] = n
         else:
-            odds = odds_of_side(leaves, halves.blocks, row, -1)
+            odds = odds_of_side(leaves.rows, row, halves.blocks, -1, leaves.a)
             halves.side[n] = 1 if rng.random() * (1.0 + odds) < odds else 0
-        put(leaves, halves.blocks, row, halves.side[n], 1.0)
+        put(leaves.rows, row, halves.blocks, halves.side[n], 1.0)
 
 
 @kernel
@@ -114,21 +116,23 @@ def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -
 
     Return the log probability of what was done.
     """
-    side, cases = halves.side, halves.cases
-    log_q = 0.0
+    side, cases, pair, rows = halves.side, halves.cases, halves.blocks, leaves.rows
+    log_q, q = 0.0, 1.0
     for n in range(2, len(cases)):
         row, old = leaves.row[cases[n]], side[n]
-        odds = odds_of_side(leaves, halves.blocks, row, old)
+        odds = odds_of_side(rows, row, pair, old, leaves.a)
         if second >= 0:
             new = 1 if at.block[cases[n]] == second else 0
         else:
             new = 1 if rng.random() * (1.0 + odds) < odds else 0
-        log_q -= math.log1p(odds if new == 0 else 1.0 / odds)
+        q /= 1.0 + (odds if new == 0 else 1.0 / odds)
+        if q < SMALL:  # one logarithm for many cases
+            log_q, q = log_q + math.log(q), 1.0
         if new != old:
             side[n] = new
-            put(leaves, halves.blocks, row, old, -1.0)
-            put(leaves, halves.blocks, row, new, 1.0)
-    return log_q
+            put(rows, row, pair, old, -1.0)
+            put(rows, row, pair, new, 1.0)
+    return log_q + math.log(q)
 
 
 @kernel
@@ -144,26 +148,24 @@ def log_odds(leaves: Leaves, at: Partition, halves: Halves, b: int, c: int, rng:
     for _ in range(SCANS):
         scan(leaves, halves, at, -1, rng)
     log_q = scan(leaves, halves, at, -1 if b == c else c, rng)
-    n0, n1 = halves.blocks.size[0], halves.blocks.size[1]
-    more = at.used[0] + (1 if b == c else 0)
-    whole = n0 + n1
-    ways = math.log(whole * (whole - 1.0)) - math.log(more * n0 * n1)
-    split = log_block(leaves, halves.blocks, 0) + log_block(leaves, halves.blocks, 1)
-    return split - log_union(leaves, halves.blocks) + ways - log_q
+    return log_gain(leaves, halves.blocks, 0, 1, at.used[0] + (1 if b == c else 0)) - log_q
 
 
 @kernel
-def log_union(leaves: Leaves, blocks: Blocks) -> float:
-    """Log weight of the block that two blocks make together."""
-    total = math.lgamma(leaves.a + blocks.size[0] + blocks.size[1]) - math.lgamma(leaves.a)
-    for s in range(leaves.alpha.shape[0]):
-        both = blocks.N[0, s] + blocks.N[1, s]
-        if both > 0.0:
-            total += math.lgamma(leaves.alpha[s] + both) - math.lgamma(leaves.alpha[s])
-    for leaf in range(leaves.total.shape[0]):
-        both = blocks.seen[0, leaf] + blocks.seen[1, leaf]
-        total -= math.lgamma(leaves.total[leaf] + both) - math.lgamma(leaves.total[leaf])
-    return total
+def log_gain(leaves: Leaves, blocks: Blocks, b: int, c: int, number: int) -> float:
+    """Log ratio of two blocks, of so many, to the one that they make together.
+
+    With it the ways to choose anchors there and back: what a split weighs but for its proposal.
+    """
+    n0, n1 = blocks.size[b], blocks.size[c]
+    whole = n0 + n1
+    total = log_block(leaves, blocks, b) + log_block(leaves, blocks, c)
+    total -= math.lgamma(leaves.a + whole) - math.lgamma(leaves.a) - leaves.log_empty
+    cells = leaves.first[-1]
+    for s in range(len(leaves.prior)):
+        part = math.lgamma(blocks.table[s, b] + blocks.table[s, c] - leaves.prior[s])
+        total -= part if s < cells else -part
+    return total + math.log(whole * (whole - 1.0)) - math.log(number * n0 * n1)
 
 
 @kernel
@@ -195,6 +197,11 @@ def try_merge(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, r
         return
     b = int(rng.random() * used)
     c = (b + 1 + int(rng.random() * (used - 1))) % used
+    # The way back is no likelier than one: what cannot be accepted even then needs no scans.
+    least = -log_gain(leaves, at.blocks, b, c, used)
+    weights = max(-math.log(levels.reference[used - 1]), -math.log(levels.rise[used - 1]))
+    if least + weights < HOPELESS:
+        return
     cases = members(at, b, c, rng)
     halves = Halves(cases, np.empty(len(cases), dtype=np.int64), at.pair)
     odds = log_odds(leaves, at, halves, b, c, rng)
@@ -203,7 +210,7 @@ def try_merge(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, r
         for n in range(len(cases)):
             if at.block[cases[n]] == c:
                 at.block[cases[n]] = b
-                put(leaves, at.blocks, leaves.row[cases[n]], b, 1.0)
+                put(leaves.rows, leaves.row[cases[n]], at.blocks, b, 1.0)
         close_block(leaves, at, c)
 
 
