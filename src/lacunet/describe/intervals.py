@@ -136,16 +136,18 @@ def hessian_intervals(
         reach = ndtri((1.0 + level) / 2.0) * sure.logit
         ends = expit(middle - reach), expit(middle + reach)
     vague = sure.theta > LARGEST
-    certain = _states(problem.layout) == 1  # no parameter: the probability is 1, without any doubt
+    # No parameter: the probability is known, and 1 where there is one state only.
+    certain = (_states(problem.layout) == 1) | ~problem.layout.learned
     flags = [
         *_counted(Kind.HELD_AT_BOUNDARY, held),
         *(() if sure.maximum else (Flag(Kind.SADDLE),)),
         *_counted(Kind.NOT_IDENTIFIED, sure.unidentified),
         *_counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
     ]
+    exactly = np.zeros_like(model.theta), model.theta, model.theta
     stderr, low, high = (
         np.where(certain, exact, np.where(vague, np.nan, x))
-        for exact, x in zip((0.0, 1.0, 1.0), (sure.theta, *ends), strict=True)
+        for exact, x in zip(exactly, (sure.theta, *ends), strict=True)
     )
     at = objective.estimate.words
     how = f"From the observed information at the {at} parameters, on the logit scale."
@@ -215,7 +217,8 @@ def check_maximum(objective: Objective, model: Model) -> Point:
 def on_boundary(objective: Objective, point: Point) -> BoolArray:
     """Find probabilities that neither the data nor a prior worth half a case hold off 0 or 1."""
     layout = objective.problem.layout
-    held = (point.N < HELD) & (objective.pseudo < EMPTY)
+    held = (layout.pooled(point.N) < HELD) & (layout.pooled(objective.pseudo) < EMPTY)
+    held &= layout.learned
     # What is left over is 1 where all other states are held at 0.
     alive = conjugacy.cases(np.where(held, 0.0, 1.0), layout)
     return np.asarray((held | (alive == 1)) & (_states(layout) > 1))

@@ -51,7 +51,10 @@ def _relabelling(model: Model, like: Model) -> Relabelling:
         before = dict(orders)
         for h, old in before.items():
             now = model.relabelled(Relabelling(layout, orders=orders))
-            orders[h] = [old[k] for k in _order(now, like, h)]
+            turned = {**orders, h: [old[k] for k in _order(now, like, h)]}
+            # Where a table is known its states have meanings, which are not a matter of number.
+            if Relabelling(layout, orders=turned).keeps(np.zeros(layout.size)):
+                orders = turned
         if orders == before:
             break
     return Relabelling(layout, orders=orders)

@@ -26,6 +26,7 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import seconds_to_draw
+from lacunet.inference.sampling.tied_cases import can_take_in
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.variational import at_hyperparameters
 from lacunet.scoring.labellings import flags_of
@@ -277,7 +278,8 @@ class _Measuring:
     def _first_particles(self, part: float = FIRST_PART) -> ParticleRounds | None:
         """Run the first particles, unless they would take more than a part of the budget."""
         self._say("particles")
-        if self.problem.cases > MOST_CASES:
+        tied = bool(self.problem.layout.leaders)
+        if self.problem.cases > MOST_CASES or (tied and not can_take_in(self.problem)):
             return None
         # By numbers that are the same every time, not by a clock: so must be what is chosen.
         sweep, cases = seconds_to_draw(self.problem)

@@ -9,7 +9,9 @@ from lacunet.model.latent_class import classes_of, find_classes
 def exchangeable(problem: Problem) -> bool:
     """Whether it is a latent class model whose prior does not tell the classes apart."""
     classes = find_classes(problem.network)
-    return classes is not None and interchangeable(problem) == (classes.root,)
+    return (
+        classes is not None and problem.layout.plain and interchangeable(problem) == (classes.root,)
+    )
 
 
 def with_classes(problem: Problem, classes: int) -> Problem:

@@ -16,6 +16,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
+from lacunet.model.relabelling import Relabelling
 
 MOST_CONTEXTS = 64  # states of one context that are told apart
 
@@ -66,23 +67,36 @@ def _rows(problem: Problem, seen: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def slices(problem: Problem, h: int, within: Context) -> list[FloatArray]:
-    """Exponents around h in a context, (k, …) for each family: its states first."""
+    """Marks around h in a context, (k, …) for each family: its states first."""
     layout, found = problem.layout, []
     for i, family in enumerate(layout.families):
         if h in family:
             where = tuple(within.get(v, slice(None)) for v in family)
             left = [v for v in family if v not in within]
-            found.append(np.moveaxis(layout.table(problem.alpha, i)[where], left.index(h), 0))
+            found.append(np.moveaxis(layout.table(problem.marks, i)[where], left.index(h), 0))
     return found
 
 
 def kinds_of_states(problem: Problem, h: int, within: Context) -> tuple[int, ...]:
-    """For each state of h, the first that the prior does not tell from it in a context."""
+    """For each state of h, the first that nothing but data tells from it in a context."""
     tables = slices(problem, h, within)
     states = range(problem.layout.cards[h])
-    return tuple(
-        next(t for t in states if all((own[t] == own[s]).all() for own in tables)) for s in states
-    )
+
+    def alike(s: int, t: int) -> bool:
+        same = all((own[t] == own[s]).all() for own in tables)
+        return same and (s == t or _may_change(problem, h, (s, t), within))
+
+    return tuple(next(t for t in states if alike(s, t)) for s in states)
+
+
+def _may_change(problem: Problem, h: int, pair: tuple[int, int], within: Context) -> bool:
+    """Whether two states can change places without taking tables apart that are one."""
+    if not problem.layout.leaders:
+        return True
+    s, t = pair
+    order = list(range(problem.layout.cards[h]))
+    order[s], order[t] = t, s
+    return Relabelling(problem.layout, orders={h: order}, within=within).keeps_ties
 
 
 def more_than_found(problem: Problem, told: AbstractSet[int], exchanged: AbstractSet[int]) -> bool:
@@ -92,8 +106,25 @@ def more_than_found(problem: Problem, told: AbstractSet[int], exchanged: Abstrac
         around = context_variables(problem, (h,))
         if around and (h in exchanged or contexts_of(problem, (h,)) == ({},)):
             return True
+        if _held_by_ties(problem, h):  # states of several variables may change places together
+            return True
         if _turned_prior(problem, h) or any(_one_variable(problem, g, h) for g in parents[h]):
             return True
+    return False
+
+
+def _held_by_ties(problem: Problem, h: int) -> bool:
+    """Whether states of h that are alike cannot change places by themselves, for a tie."""
+    if not problem.layout.leaders:
+        return False
+    for within in contexts_of(problem, (h,)):
+        tables = slices(problem, h, within)
+        for pair in itertools.combinations(range(problem.layout.cards[h]), 2):
+            s, t = pair
+            if all((own[s] == own[t]).all() for own in tables) and not _may_change(
+                problem, h, pair, within
+            ):
+                return True
     return False
 
 
@@ -120,6 +151,8 @@ def _one_variable(problem: Problem, g: int, h: int) -> bool:
         return False
     children = [{i for i, pa in enumerate(network.parents) if v in pa} for v in (g, h)]
     if children[0] - {h} != children[1]:
+        return False
+    if any(network.variables[v].known for v in (g, h)):
         return False
     joint = layout.table(problem.alpha, h).sum(axis=-1)
     family = layout.families[h][:-1]

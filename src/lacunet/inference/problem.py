@@ -11,6 +11,7 @@ from lacunet.errors import DataError
 from lacunet.inference.asking.query import Question
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.plan import Components
+from lacunet.inference.possible import check_possible
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
@@ -63,6 +64,17 @@ class Problem:
             return 0.0
         return float(self.counts @ self.network.log_base(self.codes))
 
+    @property
+    def lowest_alpha(self) -> float:
+        """The smallest hyperparameter of anything that is learned; of categories, an exponent."""
+        layout = self.layout
+        return float(layout.pooled(self.alpha)[layout.learned].min(initial=np.inf))
+
+    @cached_property
+    def marks(self) -> FloatArray:
+        """What tells parameters apart before the data do, (size,)."""
+        return self.layout.marks(self.alpha)
+
     @cached_property
     def prior(self) -> FloatArray:
         """Hyperparameters given what was seen whole, (size,)."""
@@ -94,6 +106,7 @@ def problem_of_codes(
     codes: CodeArray, counts: FloatArray, network: Network, alpha: FloatArray
 ) -> Problem:
     """Join rows that are coded already, (m, observed variables), and a network."""
+    check_possible(network, codes)
     return Problem(network, alpha, codes, counts, Builder(network, codes, counts).build())
 
 

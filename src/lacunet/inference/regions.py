@@ -23,6 +23,7 @@ from lacunet.inference.symmetry import Block, Symmetries
 from lacunet.model.relabelling import Chain, Relabelling
 
 JITTER = 0.05  # relative noise of a reference's profiles
+NO_CASES = 0.01  # what cells count for that neither cases nor a prior have: they are known
 
 Features: TypeAlias = Mapping[int, FloatArray]  # (k, …) of each variable of a block, in a context
 Profiles: TypeAlias = Sequence[Sequence[Features]]  # of each block, in each of its contexts
@@ -46,7 +47,8 @@ class Regions:
         if noise is None:
             normal = np.random.default_rng(0).standard_normal(symmetries.layout.size)
             noise = np.exp(JITTER * normal)
-        self.profiles: list[Profiles] = [self._profiles(x * noise) for x in exponents]
+        told = [np.where(x > 0.0, x, NO_CASES) * noise for x in exponents]
+        self.profiles: list[Profiles] = [self._profiles(x) for x in told]
 
     def at_home(self, own: int, samples: FloatArray) -> BoolArray:
         """Which samples (chains, size), expected counts as θ and N give them, are in a region."""

@@ -16,7 +16,23 @@ def states_told(problem: Problem) -> dict[int, int]:
     Only of these can states be unused, all others being as they are.
     """
     told = problem.components.members
-    return {h: problem.layout.cards[h] for h in interchangeable(problem) if h in told}
+    alike = [h for h in interchangeable(problem) if h in told and resizable(problem.network, h)]
+    return {h: problem.layout.cards[h] for h in alike}
+
+
+def resizable(network: Network, h: int) -> bool:
+    """Whether a hidden variable may have more or fewer states: no table around it is known.
+
+    Nor tied, but to one in which it stands at the same place.
+    """
+    families = network.layout.families
+    leaders = network.layout.leaders or range(len(families))
+    around = [i for i, leader in enumerate(leaders) if h in (*families[i], *families[leader])]
+    return h not in {i for i in around if leaders[i] != i} and all(
+        network.variables[leaders[i]].known is None
+        and [v == h for v in families[i]] == [v == h for v in families[leaders[i]]]
+        for i in around
+    )
 
 
 def network_with_sizes(network: Network, sizes: Mapping[int, int]) -> Network:

@@ -125,13 +125,7 @@ def interchangeable(problem: Problem) -> tuple[int, ...]:
 
 
 def _alike(problem: Problem, h: int) -> bool:
-    layout = problem.layout
-    tables = (
-        np.moveaxis(layout.table(problem.alpha, i), family.index(h), 0)
-        for i, family in enumerate(layout.families)
-        if h in family
-    )
-    return all((table == table[0]).all() for table in tables)
+    return set(kinds_of_states(problem, h, {})) == {0}
 
 
 def _colours(problem: Problem) -> dict[int, Hashable]:
@@ -144,7 +138,7 @@ def _colours(problem: Problem) -> dict[int, Hashable]:
     hidden = problem.network.hidden
     children = {h: [i for i, pa in enumerate(parents) if h in pa] for h in hidden}
     colours: dict[int, Hashable] = {
-        h: (layout.cards[h], np.sort(layout.table(problem.alpha, h), axis=None).tobytes())
+        h: (layout.cards[h], np.sort(layout.table(problem.marks, h), axis=None).tobytes())
         for h in hidden
     }
     for _ in hidden:
@@ -207,10 +201,9 @@ def _kept(
 
 
 def _keeps(problem: Problem, places: Mapping[int, int]) -> bool:
-    """Whether graph and exponents stay the same if variables change places."""
+    """Whether graph, exponents and known tables stay the same if variables change places."""
     families = problem.layout.families
     for i, family in enumerate(families):
         if {places.get(v, v) for v in family} != set(families[places.get(i, i)]):
             return False
-    moved = Relabelling(problem.layout, places).apply(problem.alpha)
-    return bool((moved == problem.alpha).all())
+    return Relabelling(problem.layout, places).keeps(problem.alpha)

@@ -144,6 +144,8 @@ def _families_around(
             continue
         # States of h may have priors of their own; which of them a cluster becomes is open.
         alpha = layout.table(problem.alpha, i).mean(axis=family.index(h))
+        if not alpha.all():  # of a table that is known clusters learn nothing
+            continue
         cells = _cells(layout, rows, [v for v in family if v != h])
         yield cells, alpha.reshape(-1), 1.0
         if (child := family[-1]) != h:

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from lacunet.inference.problem import Problem
+from lacunet.inference.sizes import resizable
 from lacunet.learn.ascent import em_while_fast
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.ranks import Rank
@@ -72,9 +73,9 @@ def exchange(objective: Objective, point: Point, rank: Rank, seed: int) -> Excha
 
 
 def halvers_of(objective: Objective, rank: Rank, seed: int) -> list[Halver]:
-    """Make one for each hidden variable that the data tell something of."""
-    problem = objective.problem
-    told = [h for h in problem.network.hidden if h in problem.components.members]
+    """Make one for each hidden variable that the data tell something of, and no known table."""
+    problem, members = objective.problem, objective.problem.components.members
+    told = [h for h in problem.network.hidden if h in members and resizable(problem.network, h)]
     places = [Places.build(problem.layout, h) for h in told]
     return [Halver.build(objective, one, rank, seed) for one in places]
 

@@ -153,14 +153,14 @@ def _by_size(objective: Objective, point: Point) -> Point:
     for h in objective.problem.network.hidden:
         order = np.argsort(-state_sizes(layout, point.N, h), kind="stable")
         by_size = Relabelling(layout, orders={h: order.tolist()})
-        if (by_size.apply(alpha) == alpha).all():  # a prior may tell the states apart
+        if by_size.keeps(alpha):  # a prior, or a known table, may tell the states apart
             theta = by_size.apply(theta)
     return point if (theta == point.theta).all() else objective.at(theta)
 
 
 def _stand_in(objective: Objective, options: Options) -> Iterator[Flag]:
     if objective.estimate is not options.estimate:
-        yield Flag(Kind.NO_MAP, detail={"alpha": float(objective.problem.alpha.min())})
+        yield Flag(Kind.NO_MAP, detail={"alpha": objective.problem.lowest_alpha})
 
 
 def _flags(search: Search, options: Options) -> Iterator[Flag]:

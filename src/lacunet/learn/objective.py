@@ -79,7 +79,7 @@ class Objective:
     @cached_property
     def edge(self) -> bool:
         """Whether the maximum may lie on the boundary: nothing keeps probabilities off zero."""
-        return not bool((self.pseudo > 0).all())
+        return not conjugacy.keeps_off_zero(self.pseudo, self.problem.layout)
 
     def at(self, theta: FloatArray) -> Point:
         """Run the E step at θ."""

@@ -55,6 +55,11 @@ def has_mode(hyper: FloatArray, layout: Layout) -> bool:
     return all(s.family.has_mode(hyper[s.where], s) for s in layout.segments)
 
 
+def keeps_off_zero(pseudo: FloatArray, layout: Layout) -> bool:
+    """Whether these, added to any statistics, keep their maximum off the boundary."""
+    return all(s.family.keeps_off_zero(pseudo[s.where], s) for s in layout.segments)
+
+
 def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
     """N · η(θ): log p of statistics without their base measure."""
     return float(_total(layout, Family.log_density, N, theta))
@@ -84,9 +89,9 @@ def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray
     >>> float(np.exp(log_marginal(np.ones(2), np.ones(2), layout)[0])) * 6
     1.0...
     """
-    addends = np.empty(len(layout.families))
+    addends = np.zeros(len(layout.families))
     for s in layout.segments:
-        addends[s.variables] = s.family.log_marginal(N[s.where], hyper[s.where], s)
+        addends[s.variables] += s.family.log_marginal(N[s.where], hyper[s.where], s)
     return addends
 
 

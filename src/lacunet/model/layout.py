@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
-from lacunet.model.families import CATEGORICAL, Family, Segment
+from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from lacunet.model.families import CATEGORICAL, Family, Given, Segment, Tied
 
 N = TypeVar("N", bound=np.generic)
 
@@ -32,6 +32,8 @@ class Layout:
     axes: tuple[tuple[int, ...], ...]  # the same variables in storage order: hidden ones last
     kinds: tuple[Family, ...]  # what each child's block means
     widths: tuple[int, ...]  # places of each child's block, for one parent configuration
+    given: FloatArray | None = None  # (size,) θ that nobody learns, NaN elsewhere; None: no such θ
+    leaders: tuple[int, ...] = ()  # the family whose table each has; (): each its own
 
     @classmethod
     def build(
@@ -64,33 +66,92 @@ class Layout:
 
     @cached_property
     def tabular(self) -> bool:
-        """Whether every cell has a parameter of its own."""
+        """Whether every cell has a position of its own."""
         return all(kind.tabular for kind in self.kinds)
+
+    @property
+    def untied(self) -> bool:
+        """Whether every cell has a position of its own, and no other has its parameter."""
+        return self.tabular and not self.leaders
+
+    @property
+    def plain(self) -> bool:
+        """Whether every position has a parameter of its own, to be learned."""
+        return self.given is None and not self.leaders
+
+    @cached_property
+    def owner(self) -> IntArray:
+        """(size,) the family of each position."""
+        return np.repeat(np.arange(len(self.families)), np.diff(self.offsets))
+
+    @cached_property
+    def slots(self) -> IntArray:
+        """(size,) the position whose parameter each position has: its own, or its leader's."""
+        positions = np.arange(self.size)
+        slots = positions.copy()
+        for i, leader in enumerate(self.leaders):
+            if leader != i:
+                mine, theirs = self.table(positions, i), self.table(positions, leader)
+                slots[mine.reshape(-1)] = theirs.reshape(-1)
+        return slots
+
+    @cached_property
+    def learned(self) -> BoolArray:
+        """(size,) whether data tell a position's parameter; if not, it is known."""
+        return np.isnan(self.given) if self.given is not None else np.ones(self.size, dtype=bool)
+
+    def pooled(self, x: FloatArray) -> FloatArray:
+        """Give every position what all that share its parameter have together, (size,)."""
+        if not self.leaders:
+            return x
+        return np.asarray(np.bincount(self.slots, x, self.size), dtype=np.float64)[self.slots]
+
+    def prior(self, alpha: FloatArray) -> FloatArray:
+        """Hyperparameters of each position where those of whole tables are α: (size,).
+
+        Known numbers have none; what families share is shared out to them evenly.
+        """
+        if self.plain:
+            return alpha
+        return np.where(self.learned, alpha / self.pooled(np.ones(self.size)), 0.0)
+
+    def marks(self, alpha: FloatArray) -> FloatArray:
+        """What tells positions apart before the data do: hyperparameters, and known numbers."""
+        return alpha if self.given is None else np.where(self.learned, alpha, -self.given)
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The blocks of each kind, one after the other."""
-        if all(kind == self.kinds[0] for kind in self.kinds):
-            where: list[tuple[Family, slice | IntArray]] = [(self.kinds[0], slice(None))]
-        else:
-            owner = np.repeat(np.arange(len(self.kinds)), np.diff(self.offsets))
-            where = [
-                (kind, np.flatnonzero([self.kinds[i] == kind for i in owner]))
-                for kind in dict.fromkeys(self.kinds)
-            ]
-        return tuple(self._segment(kind, at) for kind, at in where)
+        """The blocks of each kind, one after the other; what is known or shared by itself."""
+        if self.plain and all(kind == self.kinds[0] for kind in self.kinds):
+            return (self._segment(self.kinds[0], slice(None)),)
+        learned, shared = self.learned, self.learned & (self.pooled(np.ones(self.size)) > 1)
+        kinds = list(dict.fromkeys(self.kinds))
+        kind = np.array([kinds.index(own) for own in self.kinds])[self.owner]
+        found = [
+            (own, np.flatnonzero(learned & ~shared & (kind == k))) for k, own in enumerate(kinds)
+        ]
+        if self.given is not None:
+            found.append((Given(self.given[~learned]), np.flatnonzero(~learned)))
+        if shared.any():
+            found.append(self._tied(np.flatnonzero(shared)))
+        return tuple(self._segment(own, where) for own, where in found if len(where))
+
+    def _tied(self, where: IntArray) -> tuple[Family, IntArray]:
+        """The family of positions that are shared."""
+        lead = np.flatnonzero(self.slots[where] == where)
+        slot = np.searchsorted(where[lead], self.slots[where])
+        return Tied(self._segment(CATEGORICAL, where[lead]), slot, lead), where
 
     @cached_property
     def only(self) -> Segment | None:
         """The one segment, if all blocks are of one kind."""
-        return self.segments[0] if len(self.segments) == 1 else None
+        return self.segments[0] if self.plain and len(self.segments) == 1 else None
 
     def _segment(self, kind: Family, where: slice | IntArray) -> Segment:
-        variables = np.flatnonzero([own == kind for own in self.kinds])
+        """A kind's positions, in their order."""
         used, ij = np.unique(self.ij[where], return_inverse=True)
-        sizes = np.diff(self.offsets)[variables]
-        blocks = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        first = np.searchsorted(used, self.ij[self.offsets[variables]])
+        variables, blocks = np.unique(self.owner[where], return_index=True)
+        first = np.searchsorted(used, np.minimum.reduceat(self.ij[where], blocks))
         k = self.k[where]
         return Segment(kind, where, ij.astype(np.int32), k, len(used), blocks, first, variables)
 

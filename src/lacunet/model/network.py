@@ -15,6 +15,7 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import DataError, ModelError, did_you_mean
 from lacunet.model import conjugacy
 from lacunet.model.families import CATEGORICAL, Family
+from lacunet.model.known import KnownTable
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling
 from lacunet.state import State, label
@@ -30,6 +31,8 @@ class Variable:
     states: tuple[State, ...]  # or the values that occur, of a family that is not categorical
     hidden: bool = False  # never seen in any data
     family: Family = CATEGORICAL  # what its values say about its parameters
+    known: KnownTable | None = None  # numbers of its table that nobody learns
+    tied_to: str | None = None  # the variable whose table it shares
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -73,6 +76,10 @@ class Network:
                 raise ModelError(f"variable '{v.name}' has no states. It needs at least one.")
             if len(set(v.labels)) < len(v.labels):
                 raise ModelError(f"variable '{v.name}' has a state twice. States must differ.")
+        self._check_cycles(names)
+        self._check_known()
+
+    def _check_cycles(self, names: Sequence[str]) -> None:
         try:
             _ = self.order  # sorting finds a cycle
         except CycleError as error:
@@ -80,6 +87,39 @@ class Network:
             raise ModelError(
                 f"the parents form a cycle: {cycle}. Remove one of these edges."
             ) from None
+
+    def _check_known(self) -> None:
+        """Refuse what is known of a table that does not fit it, and tables that cannot be one."""
+        for i, v in enumerate(self.variables):
+            if v.known is not None:
+                v.known.check(v.name, self.shape(i))
+            if (v.known or v.tied_to) and not v.family.tabular:
+                raise ModelError(f"'{v.name}' is no categorical variable: it has no table to know.")
+            if v.tied_to is not None:
+                self._check_tie(i, v, self.index(v.tied_to))
+
+    def _check_tie(self, i: int, v: Variable, leader: int) -> None:
+        other = self.variables[leader]
+        if i == leader or other.tied_to is not None:
+            raise ModelError(
+                f"'{v.name}' is tied to '{other.name}', which has no table of its own. Tie it to "
+                "the variable whose table all of them share."
+            )
+        if v.known is not None or (other.known is not None and other.known.fixed):
+            raise ModelError(
+                f"'{v.name}' is tied to '{other.name}': its table can be neither fixed nor have "
+                f"zeros by itself. Say zeros of '{other.name}'; give fixed tables to each variable."
+            )
+        if self.shape(i) != self.shape(leader):
+            raise ModelError(
+                f"'{v.name}' is tied to '{other.name}', but their tables have the shapes "
+                f"{self.shape(i)} and {self.shape(leader)}: states of each parent in their order, "
+                "then their own. Tied tables must be alike."
+            )
+
+    def shape(self, i: int) -> tuple[int, ...]:
+        """Shape of a family's table: states of its parents in their order, then its own."""
+        return tuple(len(self.variables[v].states) for v in (*self.parents[i], i))
 
     def index(self, name: str) -> int:
         """Find a variable by its name."""
@@ -105,12 +145,37 @@ class Network:
     @cached_property
     def layout(self) -> Layout:
         """Where each parameter is in a flat vector; in a tabular network cells are parameters."""
-        kinds = [v.family for v in self.variables]
-        if all(kind == CATEGORICAL for kind in kinds):
-            return self.cells
-        widths = [v.family.width(v.states) for v in self.variables]
-        hidden = [v.hidden for v in self.variables]
-        return Layout.build(self.cells.cards, self.parents, hidden, kinds, widths)
+        kinds, layout = [v.family for v in self.variables], self.cells
+        if not all(kind == CATEGORICAL for kind in kinds):
+            widths = [v.family.width(v.states) for v in self.variables]
+            hidden = [v.hidden for v in self.variables]
+            layout = Layout.build(self.cells.cards, self.parents, hidden, kinds, widths)
+        if self.plain:
+            return layout
+        return replace(layout, given=self._given(layout), leaders=self._leaders)
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is known of any table."""
+        return not any(v.known or v.tied_to for v in self.variables)
+
+    @property
+    def _leaders(self) -> tuple[int, ...]:
+        """The family whose table each family has; nothing, if each has its own."""
+        names = [v.name for v in self.variables]
+        tied = any(v.tied_to for v in self.variables)
+        return tuple(names.index(v.tied_to or v.name) for v in self.variables) if tied else ()
+
+    def _given(self, layout: Layout) -> FloatArray | None:
+        """(size,) numbers that nobody learns, NaN elsewhere; nothing, if there are none."""
+        owners = self._leaders or range(len(self.variables))
+        known = [self.variables[i].known for i in owners]
+        if not any(known):
+            return None
+        unknown = (np.full(layout.shape(i), np.nan) for i in range(len(known)))
+        return layout.flat(
+            [u if own is None else own.settled for u, own in zip(unknown, known, strict=True)]
+        )
 
     @cached_property
     def _design(self) -> csr_array:
@@ -242,12 +307,33 @@ class Model:
 
     def relabelled(self, by: Relabelling) -> Model:
         """Renumber states, or exchange variables, in all that the model knows."""
-        return self.moved(self.network, by.apply)
+        return self.moved(_relabelled_network(self.network, by), by.apply)
 
     def moved(self, network: Network, move: Callable[[FloatArray], FloatArray]) -> Model:
         """Give what stands at the positions of one layout those of another."""
         posterior = None if self.posterior is None else move(self.posterior)
         return Model(network, move(self.theta), move(self.alpha), posterior)
+
+
+def _relabelled_network(network: Network, by: Relabelling) -> Network:
+    """Renumber what is known of tables; names, states and edges stay."""
+    if network.plain:
+        return network
+    if not by.keeps_ties:
+        raise ModelError(
+            "these states cannot be renumbered: a table that is tied to another would differ from "
+            "it then. Renumber the states of both alike."
+        )
+    layout, given = network.layout, network.layout.given
+    if given is None:
+        return network
+    moved = by.apply(given)
+    known = (KnownTable.of(layout.table(moved, i)) for i in range(len(network.variables)))
+    variables = [
+        v if v.known is None else replace(v, known=own)
+        for v, own in zip(network.variables, known, strict=True)
+    ]
+    return Network(tuple(variables), network.parents)
 
 
 def hide(model: Model, names: Sequence[str]) -> Model:

@@ -28,12 +28,12 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
     """
     layout = network.layout
     if isinstance(alpha, Mapping):
-        return _tables(network, alpha)
+        return layout.prior(_tables(network, alpha))
     value, is_size = understand_alpha(alpha)
     if not is_size:
-        return np.full(layout.size, value)
+        return uniform_alpha(layout, value)
     sizes = np.diff(layout.offsets)
-    return np.repeat(value / sizes, sizes)
+    return layout.prior(np.repeat(value / sizes, sizes))
 
 
 def check_alpha(alpha: Alpha) -> None:
@@ -96,5 +96,5 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
 
 
 def uniform_alpha(layout: Layout, value: float) -> FloatArray:
-    """Give every θ_ijk the same exponent."""
-    return np.full(layout.size, understand_alpha(value)[0])
+    """Give every θ_ijk that is learned the same exponent."""
+    return layout.prior(np.full(layout.size, understand_alpha(value)[0]))

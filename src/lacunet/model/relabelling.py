@@ -55,6 +55,20 @@ class Relabelling:
         """Relabel flat vectors, (…, size)."""
         return x[..., self.positions]
 
+    @cached_property
+    def keeps_ties(self) -> bool:
+        """Whether tables that are one stay one."""
+        if not self.layout.leaders:
+            return True
+        slots = self.layout.slots
+        pairs = np.unique(np.stack([slots, slots[self.positions]]), axis=1)
+        return len(pairs.T) == len(np.unique(slots))
+
+    def keeps(self, alpha: FloatArray) -> bool:
+        """Whether a prior, and what is known of tables, stay as they are."""
+        marks = self.layout.marks(alpha)
+        return self.keeps_ties and bool((self.apply(marks) == marks).all())
+
 
 @dataclass(frozen=True)
 class Chain:

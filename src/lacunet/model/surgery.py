@@ -4,7 +4,7 @@ What is known of a case can be said by the structure alone, so that whoever answ
 nothing but a model and a row.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from lacunet.model.network import Model, Network, Variable
 def without_causes(network: Network, variables: Collection[int]) -> Network:
     """Cut the edges into some variables: what is set from outside has no other cause."""
     parents = [() if i in variables else pa for i, pa in enumerate(network.parents)]
-    return Network(network.variables, tuple(parents))
+    return Network(forgotten(network.variables), tuple(parents))
 
 
 def intervened(model: Model, states: Mapping[int, int]) -> Model:
@@ -36,7 +36,7 @@ def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model
     """
     network, layout = model.network, model.network.layout
     names = fresh_names(network, "witness", len(likelihoods))
-    variables = [*network.variables, *(Variable(name, (0,)) for name in names)]
+    variables = [*forgotten(network.variables), *(Variable(name, (0,)) for name in names)]
     parents = [*network.parents, *((i,) for i in likelihoods)]
     tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
     heard = [w[:, None] for w in likelihoods.values()]
@@ -47,10 +47,16 @@ def shown(model: Model, variables: Collection[int]) -> Model:
     """Let hidden variables be seen; the parameters stay."""
     network, old = model.network, model.network.layout
     seen = [
-        replace(v, hidden=v.hidden and i not in variables) for i, v in enumerate(network.variables)
+        replace(v, hidden=v.hidden and i not in variables)
+        for i, v in enumerate(forgotten(network.variables))
     ]
     tables = [old.table(model.theta, i) for i in range(len(network.variables))]
     return _without_prior(Network(tuple(seen), network.parents), tables)
+
+
+def forgotten(variables: Sequence[Variable]) -> tuple[Variable, ...]:
+    """The same variables with nothing known of their tables: who only asks learns none."""
+    return tuple(replace(v, known=None, tied_to=None) for v in variables)
 
 
 def fresh_names(network: Network, stem: str, number: int) -> list[str]:

@@ -22,9 +22,9 @@ def laplace(at: ScoreInput) -> Evidence:
     """
     problem, theta, d = at.problem, at.theta, at.parameters
     if not conjugacy.has_mode(problem.alpha, problem.layout):
-        lowest = {"alpha": float(problem.alpha.min())}
+        lowest = {"alpha": problem.lowest_alpha}
         return Evidence("laplace", {}, (Flag(Kind.NO_MODE, detail=lowest),))
-    if (theta <= 0).any():
+    if (theta[problem.layout.learned] <= 0).any():
         return Evidence("laplace", {}, (Flag(Kind.ON_BOUNDARY),))
     factor = factorise(negative_hessian(problem, theta, free_coordinates(problem.layout, theta)))
     if factor is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lacunet.executor import Executor
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.problem import Problem
-from lacunet.inference.sizes import network_with_sizes, prior_of_states, with_sizes
+from lacunet.inference.sizes import network_with_sizes, prior_of_states, resizable, with_sizes
 from lacunet.inference.symmetry import interchangeable
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.scoring.score_input import ScoreInput
@@ -30,8 +30,8 @@ class Fitting:
         A prior that depends on the number of states (BDeu) thus shares nothing.
         """
         problem, how = self.problem, (self.options, self.rank)
-        alike = interchangeable(problem)
-        if not alike:
+        alike = [h for h in interchangeable(problem) if resizable(problem.network, h)]
+        if not alike or not problem.layout.plain:
             return id(problem), how
         network, sizes = problem.network, dict(self.sizes)
         cards = tuple(sizes.get(i, k) for i, k in enumerate(problem.layout.cards))

@@ -50,8 +50,9 @@ def log_own_labels(
     rng = np.random.default_rng(0)
     noise = np.exp(JITTER * rng.standard_normal(problem.layout.size))[place]
     moves = solve_triangular(L, rng.standard_normal((len(free), DRAWS)), lower=True, trans="T")
-    phi = np.tile(np.log(mode.theta), (DRAWS, 1))
+    phi = np.tile(conjugacy.natural(mode.theta, problem.layout), (DRAWS, 1))
     phi[:, free] += moves.T
+    phi = phi[:, problem.layout.slots]  # tables that are one move together
     samples = ExpectedCases(problem, mode.N)(_parameters(problem, phi))
     regions = Regions(symmetries, [mode.N + problem.alpha, *beside], noise)
     at_home = regions.steps_at_home(samples)

@@ -30,17 +30,21 @@ def _exact(problem: Problem) -> bool:
 
 
 def _tabular(problem: Problem) -> bool:
-    return problem.layout.tabular
+    return problem.layout.tabular and problem.layout.plain
 
 
 def _of_classes(problem: Problem) -> bool:
-    return is_latent_class(problem.network)
+    return is_latent_class(problem.network) and problem.layout.plain
 
 
 EVERYWHERE = Domain(_any, "")
 NOTHING_HIDDEN = Domain(_exact, "is exact, so defined only where nothing is hidden")
-TABULAR = Domain(_tabular, "is defined only for categorical variables")
-LATENT_CLASSES = Domain(_of_classes, "is defined only for latent class models")
+TABULAR = Domain(
+    _tabular, "is defined only for categorical variables, with no table fixed, tied or with zeros"
+)
+LATENT_CLASSES = Domain(
+    _of_classes, "is defined only for latent class models, with no table fixed, tied or with zeros"
+)
 
 
 @dataclass(frozen=True)

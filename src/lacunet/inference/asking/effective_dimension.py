@@ -22,7 +22,7 @@ RELATIVE_GAP = 1e-10  # singular values below this part of the largest (or of 1)
 
 def effective_dimension(network: Network, seed: int = 0) -> int:
     """Give the rank of ∂ log p(x) / ∂θ over observable configurations x, at random θ."""
-    if all(network.layout.cards[i] == 1 for i in network.hidden):
+    if not network.dimension or all(network.layout.cards[i] == 1 for i in network.hidden):
         return network.dimension
     rng = np.random.default_rng(seed)
     cards = [network.layout.cards[i] for i in network.observed]

@@ -22,7 +22,7 @@ def negative_hessian(
     problem: Problem, theta: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
     """Give A, (d, d) in Fortran order; only the lower triangle is filled."""
-    if not problem.layout.tabular:
+    if not problem.layout.untied:
         return _theta_from_softmax(problem, theta, coordinates)
     A = np.zeros((len(coordinates.free),) * 2, order="F")
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -44,7 +44,7 @@ def softmax_hessian(
 
     The density of φ is that of θ times Π θ_k, so its prior adds α cases to the counts, not α − 1.
     """
-    if not problem.layout.tabular:
+    if not problem.layout.untied:
         return _softmax_by_columns(problem, theta, N + problem.alpha, coordinates)
     d = len(coordinates.free)
     lower = np.tril(_less_covariances(np.zeros((d, d), order="F"), problem, theta, coordinates))
@@ -65,7 +65,7 @@ def prior_curvature(
 ) -> FloatArray:
     """Give the part of A in φ that is the prior's, (d, d)."""
     d = len(coordinates.free)
-    if problem.layout.tabular:
+    if problem.layout.untied:
         return _plus_complete(np.zeros((d, d)), problem, theta, problem.alpha, coordinates)
     each = (_direction(problem, position) for position in coordinates.free)
     columns = [conjugacy.information(theta, problem.alpha, phi, problem.layout) for phi in each]

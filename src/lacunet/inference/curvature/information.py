@@ -52,7 +52,8 @@ def precision(
     # softmax_hessian adds α to the counts, for the density of φ; here what was maximised counts.
     A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
     # The information of complete data about each logit, to measure everything in.
-    complete = np.sqrt(layout.spread(layout.sum_k(counts)) * theta * (1.0 - theta))
+    cases = layout.spread(layout.sum_k(layout.pooled(counts)))
+    complete = np.sqrt(cases * theta * (1.0 - theta))
     scale = complete[coordinates.free]
     factor, flat, maximum = _root_of_inverse(A / np.outer(scale, scale))
     if not maximum:
@@ -101,4 +102,5 @@ def _logits(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) 
     change -= mean[layout.ij]
     with np.errstate(divide="ignore", invalid="ignore"):
         logits: FloatArray = change / (1.0 - theta)[:, None]
-    return np.nan_to_num(logits, nan=0.0, posinf=0.0, neginf=0.0)
+    logits = np.nan_to_num(logits, nan=0.0, posinf=0.0, neginf=0.0)
+    return logits[layout.slots]  # tables that are one change together

@@ -11,6 +11,9 @@ from lacunet.inference.plans.plan import Components
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.sampling.predicting import take_in_by_statistics
+from lacunet.inference.sampling.tied_cases import tied_cases
+
+COUNTLESS = 2.0**900  # so many that one more changes no digit, nor does the quotient of two of them
 
 
 def shuffled_cases(components: Components, rng: Any) -> Iterator[tuple[int, IntArray]]:
@@ -35,7 +38,11 @@ class Particles:
     def __init__(self, problem: Problem, particles: int, rng: Any) -> None:
         self.problem, self.rng = problem, rng
         self.draws = Draws(problem, rng)
-        self.swarm = self._swarm(np.tile(problem.prior, (particles, 1)))
+        self.tied = list(tied_cases(problem)) if problem.layout.leaders else []
+        self.renewed: FloatArray = np.tile(
+            problem.prior, (particles, 1)
+        )  # exponents before the swarm
+        self.swarm = self._swarm(self.renewed)
         self.everything = problem.components.counts
         self.so_far = [np.zeros_like(counts) for counts in self.everything]
 
@@ -46,7 +53,9 @@ class Particles:
     def take_in(self, plan: int, cases: IntArray, least: float) -> int:
         """Take in cases until fewer than `least` particles count; return how many were taken."""
         own = self.problem.components.plans[plan]
-        if self.problem.layout.tabular:
+        if self.tied:
+            taken = self.tied[plan].take_in(cases, self.swarm, least, self.rng)
+        elif self.problem.layout.tabular:
             taken = own.take_in(cases, self.swarm, least, self.rng)
         else:
             network = self.problem.network
@@ -56,8 +65,8 @@ class Particles:
 
     @property
     def exponents(self) -> FloatArray:
-        """α + statistics of each particle, (particles, size)."""
-        return self.swarm.A
+        """α + statistics of each particle, (particles, size); of known tables as last renewed."""
+        return np.where(self.problem.layout.learned, self.swarm.A, self.renewed)
 
     @property
     def log_weights(self) -> FloatArray:
@@ -74,9 +83,12 @@ class Particles:
         A = self.swarm.A[chosen]
         for _ in range(sweeps):
             A = self.problem.prior + self.draws.hidden(self.draws.natural(A), self.so_far)
-        self.swarm = self._swarm(A)
+        self.renewed, self.swarm = A, self._swarm(A)
 
     def _swarm(self, A: FloatArray) -> taking_in.Swarm:
+        """Particles as kernels see them: a known table has cases without number."""
         layout = self.problem.layout
+        if layout.given is not None and not self.tied:
+            A = np.where(layout.learned, A, COUNTLESS * np.nan_to_num(layout.given))
         A_ij = np.stack([layout.sum_k(x) for x in A])
         return taking_in.Swarm(A, A_ij, np.zeros(len(A)), layout.ij)

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import logsumexp, xlogy
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.plans.plan import Choice
@@ -29,7 +30,8 @@ class Part:
     """A component as its block sees it."""
 
     count: int  # w, its cases
-    cells: IntArray  # (K, P) 1 where a cell raises a place
+    cells: IntArray  # (K, P) by how much a cell raises a place: 1, or more where tables are tied
+    log_weights: FloatArray  # (K,) what known tables say of each cell
 
     @cached_property
     def touched(self) -> BoolArray:
@@ -55,9 +57,9 @@ class Part:
     def completions(self) -> tuple[IntArray, FloatArray]:
         """Counts that every way to complete it adds, (ways, P), and the log orders of each."""
         if self.count == 1:  # there may be very many cells
-            return self.cells, np.zeros(len(self.cells))
+            return self.cells, self.log_weights
         shares = compositions(self.count, len(self.cells))
-        return shares @ self.cells, log_multinomials(shares)
+        return shares @ self.cells, log_multinomials(shares) + shares @ self.log_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,46 +67,89 @@ class Block:
     """Components that share parameters, directly or through others. P places."""
 
     parts: tuple[Part, ...]
-    tables: FloatArray  # (P, cases + 1) log factor of the evidence at each count of a place
+    tables: FloatArray  # (P, most + 1) log factor of the evidence at each count of a place
 
     def most(self, parts: Sequence[Part]) -> IntArray:
         """Largest count that some of its components can give each place, (P,)."""
         counts = np.zeros(len(self.tables), dtype=np.int64)
         for part in parts:
-            counts += part.count * part.touched
+            counts += part.count * part.cells.max(axis=0)
         return counts
 
 
+@dataclass(frozen=True, eq=False)
+class Raised:
+    """The places that a component raises by a different count in different cells. E entries."""
+
+    cell: IntArray  # (E,)
+    place: IntArray  # (E,)
+    count: IntArray  # (E,) by how much a case in that cell raises it
+    log_weights: FloatArray  # (K,) what known tables say of each cell
+
+
 class Places:
-    """Everything that the evidence is a product over: Γ(α_ijk + N_ijk) and 1 / Γ(α_ij + N_ij)."""
+    """Everything that the evidence is a product over: Γ(α_ijk + N_ijk) and 1 / Γ(α_ij + N_ij).
+
+    Tables that are tied have the same places; known numbers have none, but weigh cells.
+    """
 
     def __init__(self, problem: Problem, choices: Sequence[Choice]) -> None:
-        layout, seen = problem.layout, problem.seen
-        self.choices = choices
+        layout, alpha, seen = problem.layout, problem.alpha, problem.seen
+        self.choices, self.layout = choices, layout
+        self.own = layout.learned & (layout.slots == np.arange(layout.size))
         self.sign = np.repeat([1.0, -1.0], [layout.size, layout.configurations])
-        self.alpha = np.concatenate([problem.alpha, layout.sum_k(problem.alpha)])
-        self.fixed = np.concatenate([seen, layout.sum_k(seen)])  # what every completion has
-        self.varying: list[tuple[IntArray, IntArray]] = []  # cells and places of each component
-        for choice in choices:
-            places = np.column_stack([choice.cells, layout.size + layout.ij[choice.cells]])
-            which, often = np.unique(places, return_counts=True)
-            always = which[often == len(places)]
-            self.fixed[always] += choice.count
-            cell, column = np.nonzero(~np.isin(places, always))
-            self.varying.append((cell, places[cell, column].astype(np.int64)))
+        self.alpha, self.fixed = self._at_places(alpha), self._at_places(seen)
+        self.constant_weight = float(xlogy(seen, self._given).sum())  # of what cannot vary
+        self.varying = [self._raised(choice) for choice in choices]
+
+    @cached_property
+    def _given(self) -> FloatArray:
+        """(size,) known numbers, 1 elsewhere."""
+        given = self.layout.given
+        return np.ones(self.layout.size) if given is None else np.where(np.isnan(given), 1.0, given)
+
+    def _at_places(self, x: FloatArray) -> FloatArray:
+        """What each place has of statistics or exponents: those of tied tables together."""
+        own = np.where(self.own, self.layout.pooled(x), 0.0)
+        return np.concatenate([own, self.layout.sum_k(own)])
+
+    def _raised(self, choice: Choice) -> Raised:
+        """Say where a component raises places; what all its cells raise is counted at once."""
+        layout, cells = self.layout, choice.cells
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self._given[cells]).sum(axis=1)
+        possible = log_weights > -np.inf
+        cells, log_weights = cells[possible], log_weights[possible]
+        slots, learned = layout.slots[cells], layout.learned[cells]
+        places = np.column_stack([slots, layout.size + layout.ij[slots]])
+        cell, column = np.nonzero(np.column_stack([learned, learned]))
+        # Entries by place, then by cell: those of one place are neighbours.
+        keys, count = np.unique(places[cell, column] * len(cells) + cell, return_counts=True)
+        place, cell = np.divmod(keys, max(1, len(cells)))
+        which, first, often = np.unique(place, return_index=True, return_counts=True)
+        least = np.minimum.reduceat(count, first) if len(first) else count
+        least = np.where(often == len(cells), least, 0)
+        self.fixed[which] += choice.count * least
+        more = count - np.repeat(least, often)
+        entries = more > 0
+        if not entries.any():
+            self.constant_weight += choice.count * float(logsumexp(log_weights))
+        return Raised(cell[entries], place[entries], more[entries], log_weights)
 
     @property
     def constant(self) -> float:
         """Log evidence of what every completion has."""
-        return float(np.sum(self.sign * log_rising(self.alpha, self.fixed)))
+        used = self.fixed > 0.0
+        rising = log_rising(self.alpha[used], self.fixed[used])
+        return self.constant_weight + float(np.sum(self.sign[used] * rising))
 
     def connected(self) -> Iterator[IntArray]:
         """Components that places connect; those that vary nowhere are in no group."""
-        lengths = [len(place) for _, place in self.varying]
+        lengths = [len(raised.place) for raised in self.varying]
         component = np.repeat(np.arange(len(lengths)), lengths)
         if not len(component):
             return
-        place = np.concatenate([place for _, place in self.varying])
+        place = np.concatenate([raised.place for raised in self.varying])
         nodes = len(self.fixed) + len(lengths)
         edges = (np.ones(len(place)), (len(self.fixed) + component, place))
         _, label = connected_components(coo_array(edges, shape=(nodes, nodes)), directed=False)
@@ -115,23 +160,28 @@ class Places:
 
     def extent(self, members: IntArray) -> int:
         """Numbers in the larger table of a block, before it is made."""
-        places = np.unique(np.concatenate([self.varying[i][1] for i in members]))
-        cells: int = sum(len(self.choices[i].cells) for i in members)
-        cases: int = sum(self.choices[i].count for i in members)
-        return max(cells, cases + 1) * len(places)
+        places = np.unique(np.concatenate([self.varying[i].place for i in members]))
+        cells: int = sum(len(self.varying[i].log_weights) for i in members)
+        return max(cells, self._most(members) + 1) * len(places)
+
+    def _most(self, members: IntArray) -> int:
+        """Largest count that some components can give a place."""
+        return sum(self.choices[i].count * int(self.varying[i].count.max()) for i in members)
 
     def block(self, members: IntArray) -> Block:
         """Write a block out; places that always have the same count become one."""
-        used = np.unique(np.concatenate([self.varying[i][1] for i in members]))
+        varying = [self.varying[i] for i in members]
+        used = np.unique(np.concatenate([raised.place for raised in varying]))
         counts = [self.choices[i].count for i in members]
-        cells = [np.zeros((len(self.choices[i].cells), len(used)), np.int64) for i in members]
-        for i, table in zip(members, cells, strict=True):
-            cell, place = self.varying[i]
-            table[cell, np.searchsorted(used, place)] = 1
+        cells = [np.zeros((len(r.log_weights), len(used)), np.int64) for r in varying]
+        for raised, table in zip(varying, cells, strict=True):
+            table[raised.cell, np.searchsorted(used, raised.place)] = raised.count
         base = (self.alpha + self.fixed)[used, None]
-        each = self.sign[used, None] * log_rising(base, np.arange(sum(counts) + 1.0))
+        each = self.sign[used, None] * log_rising(base, np.arange(self._most(members) + 1.0))
         columns, which = np.unique(np.concatenate(cells), axis=1, return_inverse=True)
         tables = np.zeros((columns.shape[1], each.shape[1]))
         np.add.at(tables, which.reshape(-1), each)
         split = np.split(columns, np.cumsum([len(c) for c in cells])[:-1])
-        return Block(tuple(Part(w, c) for w, c in zip(counts, split, strict=True)), tables)
+        weights = (raised.log_weights for raised in varying)
+        parts = tuple(Part(*part) for part in zip(counts, split, weights, strict=True))
+        return Block(parts, tables)

@@ -9,7 +9,7 @@ independent sets S of directions: at most det(I + Σ w v vᵀ), by Cauchy and Bi
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def _portions(part: Part) -> list[Part]:
     if part.count == 1 or len(part.cells) == 2 or part.ways <= WAYS_AT_ONCE:
         return [part]
     half = part.count // 2
-    return [q for n in (half, part.count - half) for q in _portions(Part(n, part.cells))]
+    return [q for n in (half, part.count - half) for q in _portions(replace(part, count=n))]
 
 
 def _vectors(

@@ -126,6 +126,8 @@ def symmetric_states(block: Block) -> IntArray | None:
     """
     if len({len(part.cells) for part in block.parts}) > 1:
         return None
+    if any((part.log_weights != part.log_weights[0]).any() for part in block.parts):
+        return None
     cells = np.array([part.cells for part in block.parts])  # (components, K, P)
     owners = np.asarray(cells.any(axis=0))
     if (owners.sum(axis=0) != 1).any():

@@ -2,5 +2,7 @@
 
 from lacunet.model.families.categorical import CATEGORICAL
 from lacunet.model.families.family import Family, Segment
+from lacunet.model.families.given import Given
+from lacunet.model.families.tied import Tied
 
-__all__ = ["CATEGORICAL", "Family", "Segment"]
+__all__ = ["CATEGORICAL", "Family", "Given", "Segment", "Tied"]

@@ -90,6 +90,10 @@ class Family(ABC):
     def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
         """Whether the density of θ has a maximum whatever the data say."""
 
+    def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
+        """Whether statistics with these added have their maximum inside, not on the boundary."""
+        return bool((pseudo > 0).all())
+
     @abstractmethod
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """What the prior adds to statistics where its density is that of θ, not of φ."""

@@ -5,8 +5,11 @@
     {"format": "lacunet-model/1",
      "variables": [{"name", "states": [...], "hidden": true|false}, ...],
      "families": [{"child", "parents": [...], "table": nested by parents, then child state,
-                   "alpha": same shape or one number, "posterior": same shape}, ...]}
+                   "alpha": same shape or one number, "posterior": same shape,
+                   "fixed": true, "tied_to": another child, "zeros": [{"state", "given"}]}, ...]}
 
+A fixed table is never learned, and has no prior. A tied one is that of another child. A zero is a
+state that is impossible, given the states of some parents by name ("given": {"sex": "male"}).
 A fitted model has "posterior", the exponents of its parameters given the data: rows are asked of
 their means; "table" is the estimate. Numbers are written with all their digits, so that a file
 reads back exactly.
@@ -14,15 +17,16 @@ reads back exactly.
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats import assembly
+from lacunet.model.formats import assembly, json_known
 from lacunet.model.formats.assembly import Family
-from lacunet.model.network import Model, Variable
+from lacunet.model.network import Model, Network, Variable
 
 FORMAT = "lacunet-model/1"
 
@@ -33,14 +37,16 @@ def write(model: Model) -> str:
         {"name": v.name, "states": list(v.states), "hidden": v.hidden}
         for v in model.network.variables
     ]
-    layout, learned = model.network.layout, model.posterior
+    layout, told = model.network.layout, model.posterior
+    whole, learned = layout.pooled(model.alpha), layout.learned
     families = [
         {
             "child": child.name,
             "parents": [p.name for p in parents],
             "table": table.tolist(),
-            "alpha": _compact(layout.table(model.alpha, i)),
-            **({} if learned is None else {"posterior": layout.table(learned, i).tolist()}),
+            **_alpha_entry(layout.table(whole, i), layout.table(learned, i)),
+            **({} if told is None else {"posterior": layout.table(told, i).tolist()}),
+            **json_known.write(child, parents),
         }
         for i, ((*parents, child), table) in enumerate(assembly.tables(model))
     ]
@@ -48,8 +54,12 @@ def write(model: Model) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _compact(alpha: FloatArray) -> Any:
-    return float(alpha.flat[0]) if np.all(alpha == alpha.flat[0]) else alpha.tolist()
+def _alpha_entry(alpha: FloatArray, learned: BoolArray) -> dict[str, Any]:
+    """The exponents of what is learned: one number, if they are all the same."""
+    own = alpha[learned]
+    if not len(own):
+        return {}
+    return {"alpha": float(own[0]) if np.all(own == own[0]) else alpha.tolist()}
 
 
 def read(text: str) -> Model:
@@ -72,16 +82,17 @@ def read(text: str) -> Model:
         )
     variables = [_variable(entry) for entry in _list(document, "variables", "the file")]
     families = [_family(entry) for entry in _list(document, "families", "the file")]
-    network, ordered = assembly.connect(variables, families, "family")
-    shaped = [
-        (f, assembly.shape(its)) for f, its in zip(ordered, assembly.members(network), strict=True)
-    ]
-    flat = network.layout.flat
+    structure, ordered = assembly.connect(variables, families, "family")
+    each = list(zip(ordered, assembly.members(structure), strict=True))
+    tables = [_table(f, assembly.shape(its)) for f, its in each]
+    network = json_known.read(structure, each, tables)
+    theta = network.layout.flat(tables)
+    json_known.check_kept(network, theta)
     return Model(
         network,
-        flat([_table(*one) for one in shaped]),
-        flat([_alpha(*one) for one in shaped]),
-        flat([_posterior(*one) for one in shaped]) if _learned(ordered) else None,
+        theta,
+        network.layout.prior(_exponents(network, ordered, "alpha")),
+        _exponents(network, ordered, "posterior") if _learned(ordered) else None,
     )
 
 
@@ -128,12 +139,6 @@ def _is_state(value: Any) -> bool:
 def _family(entry: Any) -> Family:
     child = _get(entry, "child", "a family")
     where = f"family '{child}'"
-    for key in ("fixed", "tied"):
-        if entry.get(key):
-            raise ModelError(
-                f'{where} is "{key}", which is not supported: every family has parameters of its '
-                f'own, and all are learned. Remove "{key}".'
-            )
     parents = _list(entry, "parents", where)
     for name in (child, *parents):
         if not isinstance(name, str):
@@ -164,16 +169,20 @@ def _table(family: Family, asked: tuple[int, ...]) -> FloatArray:
     return assembly.check_table(table, family.where)
 
 
-def _posterior(family: Family, asked: tuple[int, ...]) -> FloatArray:
-    posterior = _numbers(family, "posterior", asked)
-    assembly.check_shape(posterior, "posterior", family.where, asked)
-    return assembly.check_exponents(posterior, family.where, "posterior")
-
-
-def _alpha(family: Family, asked: tuple[int, ...]) -> FloatArray:
-    alpha = _numbers(family, "alpha", asked)
-    if alpha.shape not in ((), asked):
-        raise ModelError(
-            f"{family.where}: its alpha has shape {alpha.shape}. Give one number, or {asked}."
-        )
-    return np.broadcast_to(assembly.check_exponents(alpha, family.where), asked)
+def _exponents(network: Network, families: Sequence[Family], what: str) -> FloatArray:
+    """Read the prior, or the posterior, of what is learned; (size,)."""
+    layout, tables = network.layout, []
+    for i, family in enumerate(families):
+        shape, learned = network.shape(i), layout.table(layout.learned, i)
+        if not learned.any() and what not in family.entry:
+            tables.append(np.zeros(shape))
+            continue
+        given = _numbers(family, what, shape)
+        if given.shape not in ((), shape):
+            raise ModelError(
+                f"{family.where}: its {what} has shape {given.shape}. Give one number, or {shape}."
+            )
+        exponents = np.broadcast_to(given, shape)
+        assembly.check_exponents(exponents[learned], family.where, what)
+        tables.append(exponents)
+    return layout.flat(tables)

@@ -1,0 +1,140 @@
+"""What is known of the tables of a network, as people and files say it: fixed, tied, with zeros.
+
+::
+
+    {"fixed": [{"child": "test", "parents": ["ill"], "table": [[0.95, 0.05], [0.1, 0.9]]}],
+     "tied": [["first", "second"]],
+     "zeros": [{"child": "pregnant", "state": "yes", "given": {"sex": "male"}}]}
+
+A table is nested by the states of its parents, in their order, then by those of the child: in
+lists, in the order of the states, or by their names, {"no": {"negative": 0.95, "positive": 0.05},
+…}. A zero holds for all states of the parents that it does not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import ModelError
+from lacunet.model.known import KnownTable
+from lacunet.model.network import Network, Variable
+
+Zero = Mapping[str, Any]  # child, state, and the states of some parents as "given"
+
+
+@dataclass(frozen=True)
+class KnownTables:
+    """What is known of some tables, by the names of variables."""
+
+    fixed: Sequence[Mapping[str, Any]] = ()  # child, its parents, and its table
+    tied: Sequence[Sequence[str]] = ()  # groups of children that share a table
+    zeros: Sequence[Zero] = ()
+
+    def of(self, network: Network) -> Network:
+        """Tell a network what is known of its tables."""
+        variables = list(network.variables)
+        for entry in self.fixed:
+            i = network.index(entry["child"])
+            if variables[i].known is not None:
+                raise ModelError(f"the table of '{entry['child']}' is fixed twice. Give one table.")
+            variables[i] = replace(variables[i], known=_fixed(network, i, entry))
+        for child in dict.fromkeys(entry["child"] for entry in self.zeros):
+            i = network.index(child)
+            if variables[i].known is not None:
+                raise ModelError(
+                    f"the table of '{child}' is fixed, and has zeros besides. Write the zeros into "
+                    "the fixed table."
+                )
+            own = [entry for entry in self.zeros if entry["child"] == child]
+            parents = [network.variables[p] for p in network.parents[i]]
+            variables[i] = replace(variables[i], known=zeros_of(variables[i], parents, own))
+        for first, *others in self.tied:
+            for name in (first, *others):
+                i = network.index(name)
+                if variables[i].tied_to is not None:
+                    raise ModelError(f"'{name}' is in two groups of tied tables. Join the groups.")
+            for name in others:
+                i = network.index(name)
+                variables[i] = replace(variables[i], tied_to=first)
+        return Network.build(variables, network.parents)
+
+
+def zeros_of(child: Variable, parents: Sequence[Variable], zeros: Sequence[Zero]) -> KnownTable:
+    """Find the cells of a table that some zeros speak of."""
+    names = [p.name for p in parents]
+    table = np.full([len(v.states) for v in (*parents, child)], np.nan)
+    for zero in zeros:
+        given = zero.get("given", {})
+        for name in given:
+            if name not in names:
+                has = ", ".join(map(repr, names)) or "none"
+                raise ModelError(
+                    f"a zero of '{child.name}' is given '{name}', which is none of its parents. It "
+                    f"has {has}."
+                )
+        where = (p.code(given[p.name]) if p.name in given else slice(None) for p in parents)
+        table[(*where, child.code(zero["state"]))] = 0.0
+    return KnownTable.of(table)
+
+
+def zeros_in(known: KnownTable, child: Variable, parents: Sequence[Variable]) -> list[Zero]:
+    """Say the zeros of a table one by one."""
+    found: list[Zero] = []
+    for *states, k in np.argwhere(known.values == 0.0).tolist():
+        given = {p.name: p.states[s] for p, s in zip(parents, states, strict=True)}
+        found.append({"state": child.states[k], "given": given})
+    return found
+
+
+def _fixed(network: Network, i: int, entry: Mapping[str, Any]) -> KnownTable:
+    """Read a fixed table, and put its axes in the order of the network's parents."""
+    names = [network.variables[p].name for p in network.parents[i]]
+    told = list(entry.get("parents", names))
+    child = network.variables[i]
+    if sorted(told) != sorted(names):
+        raise ModelError(
+            f"the fixed table of '{child.name}' has the parents {told}, the network gives it "
+            f"{names}. They must be the same variables."
+        )
+    variables = [*(network.variables[network.index(name)] for name in told), child]
+    table = nested_table(entry["table"], variables)
+    shape = tuple(len(v.states) for v in variables)
+    if table.shape != shape:
+        raise ModelError(
+            f"the fixed table of '{child.name}' has shape {table.shape}. It must be {shape}: the "
+            f"states of {', '.join(repr(v.name) for v in variables)}."
+        )
+    return KnownTable.of(np.transpose(table, [*(told.index(name) for name in names), len(told)]))
+
+
+def nested_table(table: Any, variables: Sequence[Variable]) -> FloatArray:
+    """Read a table that is nested by states, in lists or by name."""
+    where = f"the fixed table of '{variables[-1].name}'"
+    try:
+        found = np.array(_ordered(table, variables, where), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{where} is no nested list of numbers of one shape.") from None
+    if np.isnan(found).any():
+        raise ModelError(f"{where} has a number missing. Give all of them.")
+    return found
+
+
+def _ordered(table: Any, variables: Sequence[Variable], where: str) -> Any:
+    """Turn names of states into their order, level by level."""
+    if not variables or not isinstance(table, Mapping):
+        return [_ordered(x, variables[1:], where) for x in table] if _is_list(table) else table
+    first = variables[0]
+    by_code: dict[int, Any] = {first.code(name): value for name, value in table.items()}
+    if len(by_code) < len(first.states):
+        missing = [text for k, text in enumerate(first.labels) if k not in by_code]
+        raise ModelError(f"{where} says nothing of {first.name} = {', '.join(missing)}.")
+    return [_ordered(by_code[k], variables[1:], where) for k in range(len(first.states))]
+
+
+def _is_list(table: Any) -> bool:
+    return isinstance(table, Sequence | np.ndarray) and not isinstance(table, str)
