@@ -19,7 +19,7 @@ from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import Method
 from lacunet.graphs.edges.sampling import EdgeSampling
-from lacunet.graphs.searching import GraphSearch
+from lacunet.graphs.searching import GraphScore, GraphSearch
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
@@ -29,6 +29,7 @@ from lacunet.scores import GROUPS, SCORES, Score, choose_scores
 Names: TypeAlias = str | Sequence[str]  # with commas between, or one by one
 
 DIMENSIONS = ("parameters", "rank")
+KINDS = {"estimate": Estimate, "schedule": Schedule, "method": Method, "score": GraphScore}
 FORMER = {  # values that there are no more, and what to say of them
     "mass": "schedule 'mass' is what default and thorough do now. Choose thorough to look as far "
     "as it did, or highest for the MAP."
@@ -163,6 +164,12 @@ class Settings:
         "With holes: changes of one edge that are fitted, one by one, where drawn completions lead "
         "to no better graph.",
     )
+    score: str = _option(
+        GraphScore.BOUND,
+        "With holes, what decides between graphs: bound, a lower bound of the evidence of the data "
+        "as they are; or, to compare, available: of each change, the rows that show all it is "
+        "about; expected: rows completed under the graph before (structural EM).",
+    )
     exact: bool = _option(
         False,
         "Find the best of all graphs, of up to about 20 variables; done anyway for 10 or fewer.",
@@ -180,7 +187,7 @@ class Settings:
         choose_scores(self.scores)
         if self.dimension not in DIMENSIONS:
             raise _unknown("dimension", self.dimension, DIMENSIONS)
-        for name, kind in (("estimate", Estimate), ("schedule", Schedule), ("method", Method)):
+        for name, kind in KINDS.items():
             value = getattr(self, name)
             if value in FORMER:
                 raise OptionError(FORMER[value])
@@ -202,7 +209,8 @@ class Settings:
             check_number(self.bootstrap, FEWEST)
 
     def _graph_search(self) -> GraphSearch:
-        return GraphSearch(self.sweeps, self.restarts, self.probes, self.exact, self.seed)
+        numbers = self.sweeps, self.restarts, self.probes
+        return GraphSearch(*numbers, self.exact, self.seed, GraphScore(self.score))
 
     @property
     def edge_sampling(self) -> EdgeSampling:

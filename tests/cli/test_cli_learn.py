@@ -48,6 +48,23 @@ def test_learn_prints_a_table(invoke, carcinoma):
     assert "families scored" in ran.out
 
 
+def test_learn_says_what_is_known_of_the_evidence(invoke, tmp_path):
+    data, kept = tmp_path / "holes.csv", tmp_path / "search.json"
+    data.write_text("a,b\n" + "1,1\n0,0\n" * 9 + "1,\n,0\n")
+    learn = ("learn", data, "--resume", kept, "--json")
+    ran = invoke(*learn, "--evidence")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert found["score"] == "bound"
+    assert found["log_evidence"] <= found["measured"]["value"]
+    assert found["measured"]["verdict"] == "exact"
+    assert found["csl"] == pytest.approx(found["measured"]["value"], abs=0.5)
+    assert invoke(*learn).json["parents"] == found["parents"]
+    ran = invoke(*learn, "--score", "available")
+    assert ran.code == 2
+    assert "search.json: it belongs to a search with other settings" in ran.err
+
+
 def test_learn_keeps_to_what_is_known(invoke, carcinoma, tmp_path):
     known = tmp_path / "known.json"
     known.write_text('{"require": [["A", "B"]], "max_parents": 2}')

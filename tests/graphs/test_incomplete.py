@@ -10,15 +10,18 @@ import twins
 from all_graphs import all_graphs
 from lacunet import Knowledge, learn_structure
 from lacunet.data.table import Table
-from lacunet.errors import DataError
+from lacunet.errors import DataError, OptionError
+from lacunet.evidence.clock import Goal
 from lacunet.evidence.exact import exact_evidence
+from lacunet.executor import SERIAL
 from lacunet.flags import Kind
-from lacunet.graphs import moves
+from lacunet.graphs import incomplete, moves, weighing
 from lacunet.graphs.available import AvailableCases
 from lacunet.graphs.completing import Completer, sweep, wiring_of
 from lacunet.graphs.incomplete import fit, search_incomplete
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
+from lacunet.graphs.weighing import weigh
 from lacunet.inference.problem import build_problem
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.equivalence import find_compelled
@@ -218,3 +221,59 @@ def test_moves_come_by_what_they_gain():
         after = moves.moved(parents, move)
         assert 1 <= (after != parents).sum() <= 2
         assert not moves.find_ancestors(after).diagonal().any()
+
+
+@pytest.mark.parametrize("score", ["available", "expected"])
+def test_surrogates_may_decide_alone(score):
+    table = small(CHAIN, 300, 0.2, 3)
+    found, ours = learn_structure(table, score=score), learn_structure(table)
+    assert found.score == score
+    assert f"Decided by {score} c" in str(found)
+    task = task_of(table)  # whatever decided, the bound is that of the answer
+    task = graph_task(table, "bdeu:10", task.how, Knowledge())
+    parents = np.array([[u in pa for u in range(4)] for pa in found.network.parents])
+    assert found.log_evidence == pytest.approx(fit(task, parents).bound, abs=0.1)
+    assert found.log_evidence <= ours.log_evidence + 1e-6
+    if score == "available":
+        assert found.fitted == 1
+    with pytest.raises(OptionError, match="score 'BIC' is not known"):
+        learn_structure(table, score="BIC")
+
+
+def test_what_is_known_of_the_evidence_of_the_answer():
+    """Four variables: what is missing can be summed out, so measuring is exact."""
+    table = small(CHAIN, 30, 0.1, 1)
+    found = learn_structure(table, evidence=True)
+    task = graph_task(table, "bdeu:10", GraphSearch(), Knowledge())
+    parents = np.array([[u in pa for u in range(4)] for pa in found.network.parents])
+    exact = exact_value(task, parents)
+    assert found.measured.value == pytest.approx(exact)
+    assert found.log_evidence <= exact
+    assert found.csl == pytest.approx(exact, abs=0.5)
+    text = str(found)
+    assert f"≈ {found.csl:.2f} by CSL" in text
+    assert f"= {exact:.2f}, measured (exact, exact)" in text
+    assert learn_structure(table).measured is None
+
+
+def test_of_graphs_that_are_close_measured_evidence_decides(monkeypatch):
+    """All graphs that were fitted count as close: the answer is the best by exact evidence."""
+    monkeypatch.setattr(incomplete, "CLOSE", 1e6)
+    table = small(CHAIN, 30, 0.1, 0)
+    task = graph_task(table, "bdeu:10", GraphSearch(), Knowledge())
+    met = search_incomplete(task)
+    finalists = [met.best, *met.close]
+    assert len(finalists) == 3
+    weighed = weigh(finalists, Goal(), 0, SERIAL)
+    exact = {id(one): exact_value(task, one.parents) for one in finalists}
+    assert id(weighed[0].fitted) == max(exact, key=exact.get)
+    found = learn_structure(table, evidence=True)
+    assert found.measured.value == pytest.approx(max(exact.values()))
+    assert "Best by measured evidence of 3 graphs" in str(found)
+
+
+def test_without_csl_the_bound_decides(monkeypatch):
+    monkeypatch.setattr(weighing, "MOST_PARAMETERS", 3)
+    found = learn_structure(small(CHAIN, 30, 0.1, 0))
+    assert found.csl is None
+    assert "by CSL" not in str(found)

@@ -34,6 +34,7 @@ def learn_structure(
     *,
     max_parents: int | None = None,
     knowledge: Knowledge | StrPath | None = None,
+    resume: StrPath | None = None,
     settings: Settings = BDEU,
     listener: Listener = ignore,
     **options: Unpack[GraphOptions],
@@ -47,13 +48,18 @@ def learn_structure(
         Most parents of a variable (default: any number).
     knowledge
         What the graph keeps to: a `Knowledge`, or the path of its JSON file.
+    resume
+        A file that keeps how far the search is. If it is there, the search goes on from it.
     **options
     """
     settings, reading = divide(settings, options)
     alpha, known, how = _one_alpha(settings), _known(knowledge, max_parents), settings.graph_search
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
-        return learning.learn_structure(table, alpha, how, known, executor)
+        goal = settings.goal if settings.evidence else None
+        return learning.learn_structure(
+            table, alpha, how, known, executor, goal=goal, resume=resume
+        )
 
 
 @with_options

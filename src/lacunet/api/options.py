@@ -76,7 +76,7 @@ class DrawOptions(SeedOptions, total=False):  # of `random_model`
     alpha: Alpha
 
 
-class GraphOptions(DrawOptions, ReadOptions, total=False):  # of `learn_structure`
+class ClimbOptions(DrawOptions, ReadOptions, total=False):  # of all that search for a graph
     sweeps: int
     restarts: int
     probes: int
@@ -84,7 +84,14 @@ class GraphOptions(DrawOptions, ReadOptions, total=False):  # of `learn_structur
     threads: int | None
 
 
-class EdgeOptions(GraphOptions, total=False):  # of `edge_certainty`
+class GraphOptions(ClimbOptions, total=False):  # of `learn_structure`
+    score: str
+    evidence: bool
+    target: float
+    budget: float | str
+
+
+class EdgeOptions(ClimbOptions, total=False):  # of `edge_certainty`
     target: float
 
 

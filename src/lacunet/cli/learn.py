@@ -37,8 +37,13 @@ KnowledgeFile: TypeAlias = Annotated[
     Path | None,
     o.option("JSON file with require, forbid, tiers, start, max_parents.", metavar="FILE"),
 ]
-
-
+Resume: TypeAlias = Annotated[
+    Path | None,
+    o.option(
+        "File that keeps how far the search is; if it is there, the search goes on from it.",
+        metavar="FILE",
+    ),
+]
 Edges: TypeAlias = Annotated[
     bool,
     o.switch(
@@ -58,8 +63,8 @@ Resamples: TypeAlias = Annotated[
 @command
 @o.options_after(
     api.edge_certainty,
-    data=("alpha", "sweeps", "restarts", "probes", "exact", "seed", *o.READING),
-    resamples=("target", "threads"),
+    data=("alpha", "score", "sweeps", "restarts", "probes", "exact", "seed", *o.READING),
+    resume=("evidence", "target", "budget", "threads"),
     report=o.PRINTING,
 )
 def learn(
@@ -75,6 +80,7 @@ def learn(
     knowledge: KnowledgeFile = None,
     edges: Edges = False,
     resamples: Resamples = 0,
+    resume: Resume = None,
     save: Annotated[
         Path | None,
         o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),
@@ -84,7 +90,8 @@ def learn(
     """Learn the graph over the columns of a table, complete or not, and its parameters.
 
     Of complete data the score is the exact evidence. Where cells are missing, what is drawn for
-    them proposes graphs, and a lower bound of the evidence of the data as they are decides.
+    them proposes graphs, and a lower bound of the evidence of the data as they are decides; between
+    graphs that are close, the score CSL, or measured evidence if it is asked for.
     """
     check_network_outputs(save, report)
     if resamples and not edges:
@@ -101,7 +108,7 @@ def learn(
     table = read(data, None, asked)
     settings = asked.settings
     with asked.work() as how:
-        found = api.learn_structure(table, knowledge=known, **how)
+        found = api.learn_structure(table, knowledge=known, resume=resume, **how)
         sure = (
             api.edge_certainty(table, resamples=resamples, knowledge=known, **how)
             if edges

@@ -6,6 +6,7 @@ from lacunet.arrays import BoolArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.exact import search_exactly
 from lacunet.graphs.families import CompleteCounts, FamilyScores
+from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.searching import Found, search
 from lacunet.graphs.task import GraphTask
 
@@ -19,10 +20,13 @@ def is_exact(task: GraphTask) -> bool:
 
 
 def search_complete(
-    task: GraphTask, starts: Sequence[BoolArray], executor: Executor = SERIAL
+    task: GraphTask,
+    starts: Sequence[BoolArray],
+    executor: Executor = SERIAL,
+    journal: Journal = FORGETFUL,
 ) -> Found:
     """Search for the graph with the largest log BD, from each of some graphs."""
     counts = CompleteCounts(task.table, task.alpha)
     if is_exact(task):
         return search_exactly(counts, task.limits, executor)
-    return search(starts, FamilyScores(counts), task.limits, task.how, executor)
+    return search(starts, FamilyScores(counts), task.limits, task.how, executor, journal)

@@ -5,12 +5,16 @@ that show both its ends. So the search starts from what the available cases say,
 rows that show all it is about. Then, in rounds: fit, draw what is missing, and search the completed
 rows as if they were data. Whatever is proposed is fitted to the data as they are, and accepted if
 the variational bound of log p(D|S) rises. So the bound never falls, and the search ends.
+
+For comparison, each surrogate may also decide alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +26,24 @@ from lacunet.graphs.climb import climb, score_graph
 from lacunet.graphs.complete import search_complete
 from lacunet.graphs.completing import Completer
 from lacunet.graphs.families import CompleteCounts, FamilyScores
+from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.graphs.moves import every_move, moved
+from lacunet.graphs.searching import GraphScore
 from lacunet.graphs.task import GraphTask
 from lacunet.inference.problem import build_problem
 from lacunet.learn.variational import Variational, at_hyperparameters, vary
 from lacunet.model import conjugacy
+from lacunet.model.equivalence import find_compelled
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 
 TOLERANCE = 1e-2  # nats: a fit that is only compared ends where a step gains less
-RISE = 0.5  # nats that the bound of another graph must be above: less is not worth another round
+RISE = 0.5  # nats that another graph must be above: less is not worth another round
 LEFT = 0.8  # of what was to be done before a round, as it is shown: nobody knows how many follow
+CLOSE = 5.0  # nats below the best bound: bounds are not sure to tell such graphs apart
+FINALISTS = 3  # graphs that are kept, at most
+MOSTROUNDS = 20  # where completed rows decide: their draws differ, and may lead to and fro
+PIECE = "rounds"  # of the journal
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,43 +65,95 @@ class Fitted:
         theta = conjugacy.mean(exponents, problem.layout)
         return Model(problem.network, theta, problem.alpha, exponents)
 
+    @cached_property
+    def independences(self) -> bytes:
+        """The same for graphs that say the same: which edges they have, and which are compelled."""
+        return find_compelled(self.parents.T).tobytes() + (self.parents | self.parents.T).tobytes()
+
+    def to_the_end(self) -> Fitted:
+        """Fit it until the bound stands still."""
+        return replace(self, posterior=vary(self.posterior))
+
 
 @dataclass(frozen=True, eq=False)
 class Climbs:
-    """The best graph that was found, and how the bound rose."""
+    """The best graph that was found, and the way there."""
 
     best: Fitted
     bounds: tuple[float, ...]  # of every graph that was accepted
     scored: int  # families scored, by surrogates
     fitted: int  # graphs fitted
+    close: tuple[Fitted, ...] = ()  # other graphs whose bound is nearly that of the best
+
+    def met(self, other: Fitted) -> Climbs:
+        """Say the same after a graph was fitted and not accepted."""
+        close = _finalists(self.best, (*self.close, other))
+        return replace(self, fitted=self.fitted + 1, close=close)
+
+    def accepted(self, other: Fitted) -> Climbs:
+        """Say the same after a graph took the place of the best."""
+        close = _finalists(other, (*self.close, self.best))
+        return Climbs(other, (*self.bounds, other.bound), self.scored, self.fitted + 1, close)
 
 
-def search_incomplete(task: GraphTask, executor: Executor = SERIAL) -> Climbs:
-    """Search in rounds until neither completed rows nor single moves lead to a better bound."""
+def _finalists(best: Fitted, others: tuple[Fitted, ...]) -> tuple[Fitted, ...]:
+    """The other graphs that are close, each with other independences."""
+    near = sorted((one for one in others if one.bound > best.bound - CLOSE), key=lambda g: -g.bound)
+    distinct = {one.independences: one for one in [best, *near][::-1]}  # the first counts
+    return tuple(one for one in near if distinct[one.independences] is one)[: FINALISTS - 1]
+
+
+def search_incomplete(
+    task: GraphTask, executor: Executor = SERIAL, journal: Journal = FORGETFUL
+) -> Climbs:
+    """Search in rounds until neither completed rows nor single moves lead to a better graph."""
     seen = FamilyScores(AvailableCases(task.table, task.alpha))
-    executor.say("available cases", 0.0)
-    near = score_graph(task.start, seen)
-    rng = np.random.default_rng([task.how.seed, 0])
-    first = climb(task.start, seen, task.limits, rng, near).parents
-    best = max((fit(task, g) for g in (task.start, first)), key=lambda one: one.bound)
-    bounds, scored, fitted = [best.bound], seen.scored, 2
+    stand = journal.get(PIECE)
+    found = _first(task, seen, executor) if stand is None else _taken_up(task, stand)
     left = 1.0
-    while True:
-        executor.say(f"round {len(bounds)}, bound {best.bound:,.1f}", 1.0 - left)
-        rng = np.random.default_rng([task.how.seed, len(bounds)])  # a round needs no other's draws
-        completed, left = Completer(task.table, rng)(best.model), left * LEFT
-        better = None
-        for parents in _proposals(task, best.parents, completed, seen, executor.silent()):
-            other, fitted = fit(task, parents), fitted + 1
-            if other.bound > best.bound + RISE:
-                better = other
-                break
-        if better is None:
-            break
-        best = better
-        bounds.append(best.bound)
-    best = replace(best, posterior=vary(best.posterior))
-    return Climbs(best, (*bounds[:-1], best.bound), seen.scored + scored, fitted)
+    while not (stand and stand["ended"]):
+        stand = _kept(found, journal, ended=False)
+        done = len(found.bounds)
+        executor.say(f"round {done}, bound {found.best.bound:,.1f}", 1.0 - left)
+        found, left = ROUNDS[task.how.score](task, found, seen, executor.silent()), left * LEFT
+        if len(found.bounds) == done:
+            stand = _kept(found, journal, ended=True)
+    best = found.best.to_the_end()
+    bounds = (*found.bounds[:-1], best.bound)
+    return replace(found, best=best, bounds=bounds, scored=found.scored + seen.scored)
+
+
+def _first(task: GraphTask, seen: FamilyScores, executor: Executor) -> Climbs:
+    """Climb by available cases; where the bound decides, no lower than the graph to start from."""
+    executor.say("available cases", 0.0)
+    near, rng = score_graph(task.start, seen), np.random.default_rng([task.how.seed, 0])
+    best = fit(task, climb(task.start, seen, task.limits, rng, near).parents)
+    found = Climbs(best, (best.bound,), scored=0, fitted=1)
+    if task.how.score is not GraphScore.BOUND:
+        return found
+    start = fit(task, task.start)
+    return Climbs(start, (start.bound,), 0, 2) if start.bound > best.bound else found.met(start)
+
+
+def _kept(found: Climbs, journal: Journal, *, ended: bool) -> dict[str, Any]:
+    """Keep where the search stands."""
+    stand: dict[str, Any] = {
+        "edges": edges_of_graph(found.best.parents),
+        "close": [edges_of_graph(one.parents) for one in found.close],
+        "bounds": found.bounds,
+        "fitted": found.fitted,
+        "ended": ended,
+    }
+    journal.put(PIECE, **stand)
+    return stand
+
+
+def _taken_up(task: GraphTask, stand: dict[str, Any]) -> Climbs:
+    """Fit what a search that was stopped had found."""
+    n = len(task.start)
+    graphs = (graph_of_edges(edges, n) for edges in (stand["edges"], *stand["close"]))
+    best, *close = (fit(task, graph) for graph in graphs)
+    return Climbs(best, tuple(stand["bounds"]), 0, stand["fitted"], tuple(close))
 
 
 def fit(task: GraphTask, parents: BoolArray) -> Fitted:
@@ -101,20 +164,63 @@ def fit(task: GraphTask, parents: BoolArray) -> Fitted:
     return Fitted(parents, vary(start, tolerance=TOLERANCE))
 
 
+def _by_bound(task: GraphTask, found: Climbs, seen: FamilyScores, executor: Executor) -> Climbs:
+    """Accept the first proposal whose bound is above that of the best graph."""
+    for parents in _proposals(task, found, seen, executor):
+        other = fit(task, parents)
+        if other.bound > found.best.bound + RISE:
+            return found.accepted(other)
+        found = found.met(other)
+    return found
+
+
+def _by_expected(task: GraphTask, found: Climbs, _: FamilyScores, executor: Executor) -> Climbs:
+    """Accept what is better on rows completed under the graph before."""
+    completed = _completed(task, found)
+    graph = _search_completed(task, found, completed, executor)
+    scores = FamilyScores(CompleteCounts(completed, task.alpha))
+    after, before = (score_graph(g, scores).score for g in (graph, found.best.parents))
+    if after > before + RISE and len(found.bounds) < MOSTROUNDS:
+        return replace(found.accepted(fit(task, graph)), close=())
+    return found
+
+
+def _by_available(_: GraphTask, found: Climbs, __: FamilyScores, ___: Executor) -> Climbs:
+    """Accept nothing: the climb on available cases has said all they say."""
+    return found
+
+
+ROUNDS = {
+    GraphScore.BOUND: _by_bound,
+    GraphScore.EXPECTED: _by_expected,
+    GraphScore.AVAILABLE: _by_available,
+}
+
+
+def _completed(task: GraphTask, found: Climbs) -> Table:
+    """Draw what is missing; a round needs no other's draws, so that a search can be taken up."""
+    rng = np.random.default_rng([task.how.seed, len(found.bounds)])
+    return Completer(task.table, rng)(found.best.model)
+
+
+def _search_completed(
+    task: GraphTask, found: Climbs, completed: Table, executor: Executor
+) -> BoolArray:
+    """Give the best graph of completed rows."""
+    once = replace(task, table=completed, how=replace(task.how, restarts=0))
+    return search_complete(once, [found.best.parents, task.start], executor).parents
+
+
 def _proposals(
-    task: GraphTask,
-    parents: BoolArray,
-    completed: Table,
-    seen: FamilyScores,
-    executor: Executor,
+    task: GraphTask, found: Climbs, seen: FamilyScores, executor: Executor
 ) -> Iterator[BoolArray]:
     """Give the best graph of completed rows, then single moves, most promising first.
 
     Expected counts ask too much of moves away from a graph, available cases have less to say: a
     move is promising by the sum of what it gains in both.
     """
-    once = replace(task, table=completed, how=replace(task.how, restarts=0))
-    graph = search_complete(once, [parents, task.start], executor).parents
+    parents, completed = found.best.parents, _completed(task, found)
+    graph = _search_completed(task, found, completed, executor)
     if (graph != parents).any():
         yield graph
     expected = FamilyScores(CompleteCounts(completed, task.alpha))

@@ -1,14 +1,21 @@
 """The graph that was learned, and what it is worth."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from lacunet.evidence.measure import Measurement
 from lacunet.flags import Flag
+from lacunet.graphs.searching import GraphScore
 from lacunet.model.equivalence import EquivalenceClass, equivalence_class
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import describe_alpha
 from lacunet.tabular import Grid, Printable, number
+
+DECIDED = {
+    GraphScore.AVAILABLE: "available cases alone: each move on the rows that show all it is about",
+    GraphScore.EXPECTED: "expected counts alone: rows completed under the graph before",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,8 +29,13 @@ class Learned(Printable):
     scored: int  # families scored
     steps: int = 0  # moves made, over all climbs
     exact: bool = False  # whether no graph that is allowed has more
-    bounds: tuple[float, ...] = ()  # with holes: the bound of each graph that was accepted
-    fitted: int = 0  # with holes: graphs that were fitted to see whether they are better
+    # With holes:
+    score: GraphScore = GraphScore.BOUND  # what decided between graphs
+    csl: float | None = None  # log p(D|S) by the score CSL; None where that does not exist
+    measured: Measurement | None = None  # log p(D|S) itself, if it was asked for
+    bounds: tuple[float, ...] = ()  # the bound of each graph that was accepted
+    fitted: int = 0  # graphs that were fitted to see whether they are better
+    finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
     flags: tuple[Flag, ...] = ()
 
     @property
@@ -65,13 +77,27 @@ class Learned(Printable):
             "→: as in every graph with the same independences; —: may as well point the other way.",
             f"Prior: {describe_alpha(self.alpha)}.",
             f"{self._way()}; {self.scored:,} families scored.",
+            *self._evidence(),
             *(f"- {flag}" for flag in self.flags),
         )
         return [Grid(title, ("variable", "parents", "log BD"), rows, frozenset({0, 1}), notes)]
 
     def _way(self) -> str:
         """Say how the graph was found."""
-        if not self.complete:
-            times, nats = len(self.bounds) - 1, self.bounds[-1] - self.bounds[0]
-            return f"{self.fitted} graphs fitted, bound raised {times} times, by {nats:.1f} nats"
-        return "The best of all graphs" if self.exact else f"{self.steps:,} moves"
+        if self.complete:
+            return "The best of all graphs" if self.exact else f"{self.steps:,} moves"
+        if self.score is not GraphScore.BOUND:
+            return f"Decided by {DECIDED[self.score]}"
+        times, nats = len(self.bounds) - 1, self.bounds[-1] - self.bounds[0]
+        return f"{self.fitted} graphs fitted, bound raised {times} times, by {nats:.1f} nats"
+
+    def _evidence(self) -> Iterator[str]:
+        """Say what else is known of the evidence, and what decided where the bound could not."""
+        if self.csl is not None:
+            yield f"log p(D|S) ≈ {self.csl:.2f} by CSL, an approximation."
+        if self.measured is not None:
+            how = f"{self.measured.method}, {self.measured.verdict}"
+            yield f"log p(D|S) = {self.measured.value:.2f}{self.measured.error}, measured ({how})."
+        if self.finalists > 1:
+            judge = "measured evidence" if self.measured else "CSL" if self.csl else "the bound"
+            yield f"Best by {judge} of {self.finalists} graphs whose bounds are close."

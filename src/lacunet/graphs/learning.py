@@ -4,14 +4,18 @@ import math
 from collections.abc import Iterator
 
 from lacunet.data.table import Table
+from lacunet.evidence.clock import Goal
 from lacunet.executor import SERIAL, Executor
+from lacunet.files import StrPath
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.complete import is_exact, search_complete
 from lacunet.graphs.incomplete import search_incomplete
+from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import GraphTask, graph_task
+from lacunet.graphs.weighing import weigh
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import PREPARING
 from lacunet.model import conjugacy
@@ -20,6 +24,7 @@ from lacunet.model.prior import dirichlet
 
 NOTHING = Knowledge()
 DEFAULT = GraphSearch()
+SEARCHING = 0.9  # of the work, about; the rest is to weigh what was found
 
 
 def learn_structure(
@@ -28,18 +33,25 @@ def learn_structure(
     how: GraphSearch = DEFAULT,
     knowledge: Knowledge = NOTHING,
     executor: Executor = SERIAL,
+    *,
+    goal: Goal | None = None,
+    resume: StrPath | None = None,
 ) -> Learned:
     """Search for the graph with the largest evidence that keeps to what is known.
 
-    Where cells are missing, a lower bound of the evidence takes its place.
+    Where cells are missing, a lower bound of the evidence takes its place; with a goal, that of the
+    graphs that are close is measured. `resume` is the file of a search that may be stopped.
     """
     task = graph_task(table, alpha, how, knowledge)
+    journal = Journal(resume, task.fingerprint()) if resume else FORGETFUL
     executor.say(PREPARING, 0.0)
-    return (_complete if table.complete else _incomplete)(task, executor)
+    if table.complete:
+        return _complete(task, executor, journal)
+    return _incomplete(task, executor, journal, goal)
 
 
-def _complete(task: GraphTask, executor: Executor) -> Learned:
-    found = search_complete(task, [task.start], executor)
+def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
+    found = search_complete(task, [task.start], executor, journal)
     network = task.network(found.parents)
     alpha = dirichlet(network, task.alpha)
     exponents = build_problem(task.table, network, alpha).prior
@@ -55,16 +67,26 @@ def _complete(task: GraphTask, executor: Executor) -> Learned:
     )
 
 
-def _incomplete(task: GraphTask, executor: Executor) -> Learned:
-    found = search_incomplete(task, executor)
-    q = found.best.posterior
+def _incomplete(
+    task: GraphTask, executor: Executor, journal: Journal, goal: Goal | None
+) -> Learned:
+    found = search_incomplete(task, executor.part(0.0, SEARCHING), journal)
+    rest = executor.part(SEARCHING, 1.0)
+    weighed = weigh([found.best, *found.close], goal, task.how.seed, rest)
+    best = weighed[0]
+    answer = best.fitted.to_the_end()
+    q = answer.posterior
     families = conjugacy.log_marginal(q.N, q.problem.alpha, q.problem.layout)
     return Learned(
-        model=found.best.model,
+        model=answer.model,
         alpha=task.alpha,
         log_evidence=q.bound,
         families=tuple(families.tolist()),
         scored=found.scored,
+        score=task.how.score,
+        csl=best.csl,
+        measured=best.measured,
+        finalists=len(weighed),
         bounds=found.bounds,
         fitted=found.fitted,
         flags=tuple(_flags(task)),

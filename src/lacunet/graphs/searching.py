@@ -8,6 +8,7 @@ elsewhere are as they were, so it costs little: most sets of parents were met be
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import partial
 
 import numpy as np
@@ -17,6 +18,7 @@ from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.climb import Climbed, climb, score_graph
 from lacunet.graphs.families import FamilyScores
+from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.graphs.moves import EQUAL, Limits, find_ancestors, turn_covered
 
 # How a graph is shaken; on simulated networks of 4 to 37 variables these met the best graphs most.
@@ -24,6 +26,14 @@ NEIGHBOURS = 4  # variables that lose edges together
 LOST = 0.7  # chance of each of their edges to go
 GAINED = 2  # edges that one of them gets, where there may be one
 FEWEST = 40  # shakes of a sweep, at least about: of few variables, several around each
+
+
+class GraphScore(StrEnum):
+    """What decides between graphs where cells are missing."""
+
+    BOUND = "bound"  # a lower bound of log p(D|S) of the data as they are
+    AVAILABLE = "available"  # of each move, the rows that show all it is about
+    EXPECTED = "expected"  # rows completed under the graph before: structural EM
 
 
 @dataclass(frozen=True)
@@ -35,10 +45,11 @@ class GraphSearch:
     probes: int = 1  # with holes: single moves that are tried where completed rows lead nowhere
     exact: bool = False  # the best of all graphs instead, for few variables
     seed: int = 0
+    score: GraphScore = GraphScore.BOUND  # with holes: what decides between graphs
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value < 0:
+            if not isinstance(value, str) and value < 0:
                 raise OptionError(f"{name} {value} is not allowed: give 0 or more.")
 
 
@@ -61,10 +72,11 @@ def search(
     limits: Limits,
     how: GraphSearch,
     executor: Executor = SERIAL,
+    journal: Journal = FORGETFUL,
 ) -> Found:
     """Search several times from each graph; the best one that was met is the answer."""
     turns = [(start, k) for k in range(1 + how.restarts) for start in starts]
-    once = partial(_search_once, scores, limits, how)
+    once = partial(_search_once, scores, limits, how, journal)
     found = executor.count(once, turns, "search", first=0, total=len(turns))
     best = max(found, key=lambda one: one.score)
     steps = sum(one.steps for one in found)
@@ -72,13 +84,25 @@ def search(
 
 
 def _search_once(
-    scores: FamilyScores, limits: Limits, how: GraphSearch, turn: tuple[BoolArray, int]
+    scores: FamilyScores,
+    limits: Limits,
+    how: GraphSearch,
+    journal: Journal,
+    turn: tuple[BoolArray, int],
 ) -> Climbed:
     """Climb, and shake around every variable in turn until that is in vain."""
     start, k = turn
-    rng = np.random.default_rng([how.seed, k])
-    best = climb(start, scores, limits, rng, score_graph(start, scores))
-    steps, in_vain = best.steps, 0
+    rng, piece = np.random.default_rng([how.seed, k]), f"search {k + 1}"
+    if stand := journal.get(piece):
+        rng.bit_generator.state = stand["rng"]
+        best, in_vain = (
+            score_graph(graph_of_edges(stand["edges"], len(start)), scores),
+            stand["in vain"],
+        )
+        steps = stand["steps"]
+    else:
+        best = climb(start, scores, limits, rng, score_graph(start, scores))
+        steps, in_vain = best.steps, 0
     while in_vain < how.sweeps * max(1, FEWEST // len(start)):
         in_vain += 1
         for v in rng.permutation(len(start)):
@@ -88,6 +112,8 @@ def _search_once(
                 in_vain = 0
             if other.score >= best.score - EQUAL:  # as good is another place to go on from
                 best = other
+        state = {"rng": rng.bit_generator.state, "in vain": in_vain, "steps": steps}
+        journal.put(piece, edges=edges_of_graph(best.parents), **state)
     return replace(best, steps=steps)
 
 

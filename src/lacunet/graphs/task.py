@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +33,17 @@ class GraphTask:
         """Give a graph its variables."""
         variables = [Variable(c.name, c.states) for c in self.table.columns]
         return Network.build(variables, parent_lists(parents))
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Say, in what JSON can hold, which search it is: no other one may go on from its file."""
+        data, known = hashlib.sha256(), hashlib.sha256()
+        data.update(repr([(c.name, c.states) for c in self.table.columns]).encode())
+        data.update(self.table.codes.astype(np.int64).tobytes())
+        data.update(self.table.counts.tobytes())
+        for array in (*self.limits, self.start):
+            known.update(array.tobytes())
+        settings = {**asdict(self.how), "alpha": self.alpha}
+        return {"data": data.hexdigest(), "knowledge": known.hexdigest(), "settings": settings}
 
 
 def graph_task(

@@ -175,6 +175,10 @@ def learned_document(learned: Learned) -> dict[str, Any]:
     return {
         "log_evidence": learned.log_evidence,
         "complete": learned.complete,
+        "score": learned.score.value,
+        "csl": learned.csl,
+        "measured": None if learned.measured is None else measurement_document(learned.measured),
+        "finalists": learned.finalists,
         "bounds": learned.bounds,
         "parents": {
             name: [names[p] for p in parents]
