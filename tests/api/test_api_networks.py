@@ -115,6 +115,15 @@ def test_assign_fills_in_what_each_row_lacks(case):
             assert v.missing[r] == (row[i] < 0)
 
 
+def test_assign_takes_columns_that_are_absent_for_unobserved(case):
+    whole = frame(case)
+    absent = api.assign(whole.drop(columns="x"), case.model, impute=True)
+    empty = api.assign(whole.assign(x=None), case.model, impute=True)
+    for one, other in zip(absent.variables, empty.variables, strict=True):
+        assert one.name == other.name
+        np.testing.assert_array_equal(one.probabilities, other.probabilities)
+
+
 def test_a_prior_for_each_family(case):
     """Numbers and tables, by child; what is left out or has another shape is refused."""
     alpha = {"a": 2.0, "H": [[1, 2, 3], [3, 2, 1]], "x": 1.5, "y": 1.1, "G": [2, 2]}

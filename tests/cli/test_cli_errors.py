@@ -235,6 +235,8 @@ def test_data_that_do_not_fit_the_model(refused, model, tmp_path):
         "'E', 'F', 'g'. Add it (empty cells are fine), or declare it hidden"
     )
     assert text in refused("score", "d.csv", "--model", model)
+    (tmp_path / "d.csv").write_text("a,b\n0,1\n")
+    text = "the table shows no variable of the model. Its columns are 'a', 'b'; the model has 'A',"
     assert text in refused("assign", "d.csv", "--model", model, "-o", "out.csv")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lacunet import dataset_path, read_network
+from lacunet import api, dataset_path, read_network
 from lacunet.paper import reproduce as module
 from lacunet.paper.alternatives.study import compare_alternatives
 from lacunet.paper.design import Design
@@ -83,6 +83,17 @@ def test_learn_keeps_to_what_is_known(invoke, carcinoma, tmp_path):
     again = invoke(*learn, "--start", "net.bif", "--exact")
     assert again.code == 0, again.err
     assert again.json["log_evidence"] >= ran.json["log_evidence"] - 1e-9
+
+
+def test_weights_that_edges_cannot_have_are_refused_before_the_search(
+    invoke, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(api, "learn_structure", lambda *_, **__: pytest.fail("too late"))
+    half = tmp_path / "half.csv"
+    half.write_text("a,b,w\n1,1,1.5\n0,,0.5\n")
+    learn = ("learn", half, "--weights", "w", "--weights-as", "frequency", "--edges")
+    assert "a row with missing cells weighs 0.5" in invoke(*learn).err
+    assert "weighs 1.5: the bootstrap draws whole rows" in invoke(*learn, "--resamples", 9).err
 
 
 def test_learn_refuses(invoke, carcinoma):

@@ -316,10 +316,16 @@ def test_variables_that_no_column_shows(refused, files):
     )
     assert text in refused("fit", "data.csv", "--network", "plain.bif")
     assert text in refused("score", "data.csv", "--model", "plain.bif")
-    assert text in refused("assign", "data.csv", "--model", "plain.bif", "-o", "out.csv")
     assert "with --hidden G, or" in refused(
         "select", "data.csv", "--network", "plain.bif", "--hidden", "H"
     )
+
+
+def test_assign_says_which_columns_are_absent(invoke, files):
+    ran = invoke("assign", "data.csv", "--model", "plain.bif", "-o", "out.csv", "--impute")
+    assert ran.code == 0, ran.err
+    assert "note: no column shows 'H', 'G': not observed in any row." in ran.err
+    assert "H (imputed),p(H=" in (files / "out.csv").read_text().splitlines()[0]
 
 
 def test_states_that_the_network_does_not_have(refused, files):
@@ -431,6 +437,7 @@ def test_files_that_are_cut_off_or_another_format(refused, files):
     assert "data.csv: the ending '.csv' belongs to no network format. Allowed are .bif" in refused(
         "fit", "data.csv", "--network", "data.csv"
     )
+    assert "(DOT)" not in refused("query", "data.csv", "--of", "a")  # it is written only
     assert "nil.bif: No such file or directory. Give the path of a network file." in refused(
         "fit", "data.csv", "--network", "nil.bif"
     )

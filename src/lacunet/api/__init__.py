@@ -17,6 +17,7 @@ from lacunet.api.describe import (
 from lacunet.api.drawing import draw, random_model, simulate
 from lacunet.api.fitting import fit, score
 from lacunet.api.graphs import (
+    check_edges,
     cpdag,
     edge_certainty,
     edge_f1,
@@ -30,6 +31,8 @@ from lacunet.api.inputs import (
     as_table,
     asked_model,
     fresh_names,
+    listed,
+    not_shown,
     observed_columns,
     observed_states,
     table_for,

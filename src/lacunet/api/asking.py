@@ -9,12 +9,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from lacunet.api.answers import Answer, MostProbable, Separations
-from lacunet.api.inputs import ModelLike, NetworkLike, as_network, asked_model, observed_states
+from lacunet.api.inputs import ModelLike, NetworkLike, as_network, asked_model, rows_for
 from lacunet.api.known import NOTHING, Known, understand
-from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, with_options
-from lacunet.arrays import CodeArray, FloatArray
-from lacunet.data.read import read_rows
-from lacunet.data.write import column_names
+from lacunet.api.options import AskOptions, QueryOptions, divide, with_options
+from lacunet.arrays import FloatArray
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.asking.query import posterior
 from lacunet.model.network import Network
@@ -69,7 +67,7 @@ def query(
         answer = understand(network, evidence or NOTHING, do).of(given).joint(group)[None]
     else:
         given = intervened(given, understand(network, do=do).done) if do else given
-        (answer,) = posterior(given, _rows(evidence, network, reading), [group])
+        (answer,) = posterior(given, rows_for(evidence, network, reading), [group])
     answer[answer.reshape(len(answer), -1).sum(axis=1) == 0] = np.nan
     one = evidence is None or isinstance(evidence, Mapping)
     return np.asarray(answer[0] if one else answer)
@@ -206,21 +204,6 @@ def _indices(network: Network, names: str | Sequence[str]) -> list[int]:
     if not found or len(set(found)) < len(found):
         raise OptionError("name one or more different variables to ask for.")
     return found
-
-
-def _rows(evidence: object, network: Network, reading: RowOptions) -> CodeArray:
-    """Read a row for each question; columns that are not there are not observed."""
-    states, there = observed_states(network), column_names(evidence)
-    shown = {name: states[name] for name in states if name in there}
-    if not shown:
-        raise DataError(
-            f"the table shows no variable of the model. Its columns are {there}; the model has "
-            f"{list(states)}. Rename the columns, or give a mapping."
-        )
-    codes = read_rows(evidence, shown, missing=reading.get("missing", ()))
-    filled = np.full((len(codes), len(states)), -1, dtype=codes.dtype)
-    filled[:, [list(states).index(name) for name in shown]] = codes
-    return filled
 
 
 def _check_possible(known: Known, log_probability: float) -> None:

@@ -10,16 +10,14 @@ import numpy as np
 from lacunet.api.inputs import (
     ModelLike,
     asked_model,
-    check_columns,
     observed_columns,
-    observed_states,
+    rows_for,
 )
 from lacunet.api.options import AssignOptions, divide, with_options
 from lacunet.api.results import Assigned, Assignment
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data import Table
 from lacunet.data.missing_state import put_missing_states
-from lacunet.data.read import read_rows
 from lacunet.errors import DataError, ModelError
 from lacunet.inference.asking.query import posterior
 from lacunet.model.network import Variable
@@ -44,7 +42,8 @@ def assign(
     Parameters
     ----------
     data
-        The path of a file, a dataframe or an array: what has an order of rows.
+        The path of a file, a dataframe or an array: what has an order of rows. Columns that it
+        lacks are not observed.
     **model; hidden
     impute
         Not only hidden variables, but also every variable that has a hole somewhere.
@@ -66,8 +65,7 @@ def assign(
             "a Table holds each distinct row once, without the order of the rows. "
             "Give the file or dataframe itself."
         )
-    check_columns(data, network)
-    codes = read_rows(data, observed_states(network), missing=reading.get("missing", ()))
+    codes = rows_for(data, network, reading)
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
     column = {v: codes[:, j] for j, v in enumerate(network.observed)}

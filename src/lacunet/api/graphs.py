@@ -7,6 +7,8 @@ from typing import Unpack
 
 from lacunet.api.inputs import NetworkLike, as_network, as_table
 from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
+from lacunet.data import Table
+from lacunet.describe.bootstrap import check_replicates
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.files import StrPath
@@ -14,7 +16,7 @@ from lacunet.graphs import distances, learning
 from lacunet.graphs.distances import GraphDistances
 from lacunet.graphs.edges.bootstrap import resample_edges
 from lacunet.graphs.edges.certainty import EdgeCertainty
-from lacunet.graphs.edges.posterior import find_edges
+from lacunet.graphs.edges.posterior import check_cases, find_edges
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.graphs.learned import Learned
@@ -105,6 +107,14 @@ def edge_certainty(
             how = settings.graph_search
             return resample_edges(table, alpha, known, how, resamples, executor)
         return find_edges(table, alpha, known, settings.edge_sampling, executor)
+
+
+def check_edges(table: Table, resamples: int = 0) -> None:
+    """Refuse weights for which nobody can say how sure edges are, before any other work."""
+    if resamples:
+        check_replicates(table.counts, resamples)
+    else:
+        check_cases(table)
 
 
 def _one_alpha(settings: Settings) -> float | str:

@@ -7,10 +7,13 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any, TypeAlias
 
-from lacunet.api.options import ReadOptions
+import numpy as np
+
+from lacunet.api.options import ReadOptions, RowOptions
+from lacunet.arrays import CodeArray
 from lacunet.data import Column, Table
 from lacunet.data.audit import COUNTS
-from lacunet.data.read import read_table
+from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
 from lacunet.model.formats import read_network
@@ -78,8 +81,7 @@ def table_for(data: object, network: Network, reading: ReadOptions = NOTHING) ->
 
 def check_columns(data: object, network: Network) -> list[str]:
     """Refuse data without a column for every variable that can be seen; give their columns."""
-    names = column_names(data)
-    absent = [name for name in observed_states(network) if name not in names]
+    names, absent = column_names(data), not_shown(data, network)
     if absent:
         one = len(absent) == 1
         raise DataError(
@@ -91,6 +93,27 @@ def check_columns(data: object, network: Network) -> list[str]:
             + ", or in the model file."
         )
     return names
+
+
+def rows_for(data: object, network: Network, reading: RowOptions) -> CodeArray:
+    """Read every row in its order, (rows, observed variables): what no column shows is missing."""
+    states, there = observed_states(network), column_names(data)
+    shown = {name: states[name] for name in states if name in there}
+    if not shown:
+        raise DataError(
+            f"the table shows no variable of the model. Its columns are {listed(there)}; the model "
+            f"has {listed(list(states))}. Rename the columns."
+        )
+    codes = read_rows(data, shown, missing=reading.get("missing", ()))
+    filled = np.full((len(codes), len(states)), -1, dtype=codes.dtype)
+    filled[:, [list(states).index(name) for name in shown]] = codes
+    return filled
+
+
+def not_shown(data: object, network: Network) -> list[str]:
+    """Variables that data can show, and these do not."""
+    there = column_names(data)
+    return [name for name in observed_states(network) if name not in there]
 
 
 def to_vary(network: Network, hidden: Hidden) -> list[str]:

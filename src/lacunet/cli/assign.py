@@ -6,7 +6,7 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import remind
+from lacunet.cli.table_words import remind, say_not_shown
 from lacunet.data.write import append_columns, check_table_file, column_names
 from lacunet.report.documents import assignment_document
 
@@ -24,12 +24,14 @@ def assign(
     """Give each row its class: the most probable state of what is hidden, and all probabilities.
 
     All columns and the order of the rows are kept; the new columns come last. With --impute, also
-    the most probable value, and the probabilities, of every column that has missing cells. A fitted
-    model is asked at the posterior means of its parameters.
+    the most probable value, and the probabilities, of every column that has missing cells, or that
+    the table lacks: such a column is not observed. A fitted model is asked at the posterior means
+    of its parameters.
     """
     check_table_file(output)
     given = api.as_model(model, parse_hidden(hidden))
     remind(given.network, asked.settings)
+    say_not_shown(data, given.network)
     markers = asked.reading["missing"]
     found = api.assign(data, given, impute=impute, settings=asked.settings, missing=markers)
     secret = {given.network.variables[h].name for h in given.network.hidden}

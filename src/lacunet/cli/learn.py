@@ -103,9 +103,10 @@ def learn(
         edges_of(read_network(start).network) if start else (),
         max_parents,
     )
-    if knowledge is not None:
-        known = read_knowledge(knowledge).and_also(known)
+    known = read_knowledge(knowledge).and_also(known) if knowledge else known
     table = read(data, None, asked)
+    if edges:
+        api.check_edges(table, resamples)
     settings = asked.settings
     with asked.work() as how:
         found = api.learn_structure(table, knowledge=known, resume=resume, **how)

@@ -86,6 +86,12 @@ def remind(network: Network, settings: Settings) -> None:
         )
 
 
+def say_not_shown(data: Path, network: Network) -> None:
+    """Say which variables of a model no column shows, so that a misspelt one is seen."""
+    if absent := api.not_shown(data, network):
+        say(f"note: no column shows {api.listed(absent)}: not observed in any row.")
+
+
 def audit(table: Table) -> None:
     """Say, before the work, what was read."""
     say(f"{table.source}: {sizes(table)}; {holes(table)}")

@@ -35,16 +35,22 @@ def find_edges(
     return sample_edges(names, cases, limits, how, executor)
 
 
-def as_cases(table: Table, alpha: float | str) -> Cases:
-    """Give a table in columns; each case that has holes is a row of its own."""
-    whole = (table.codes >= 0).all(axis=1)
-    often = table.counts[~whole]
+def check_cases(table: Table) -> None:
+    """Refuse rows with holes that are no whole number of cases."""
+    often = table.counts[(table.codes < 0).any(axis=1)]
     if (often != np.round(often)).any():
         weight = often[often != np.round(often)][0]
         raise DataError(
             f"a row with missing cells weighs {weight:g}: cells of whole cases are filled in, so "
             "such weights must be whole numbers. Round them."
         )
+
+
+def as_cases(table: Table, alpha: float | str) -> Cases:
+    """Give a table in columns; each case that has holes is a row of its own."""
+    check_cases(table)
+    whole = (table.codes >= 0).all(axis=1)
+    often = table.counts[~whole]
     codes = np.concatenate(
         [table.codes[whole], np.repeat(table.codes[~whole], often.astype(np.int64), axis=0)]
     )

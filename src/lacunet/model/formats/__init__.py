@@ -9,7 +9,7 @@ Structure and numbers come back exactly, states with their types (`typed`).
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,13 +76,14 @@ def check_network_file(path: StrPath) -> None:
     _allowed(path)
 
 
-def _allowed(path: StrPath) -> list[Format]:
+def _allowed(path: StrPath, formats: Sequence[Format] = FORMATS) -> list[Format]:
+    """Give the formats that a file of this name may have; name these where there is none."""
     if Path(path).is_dir():
         raise ModelError(f"{os.fspath(path)}: Is a directory. Give the path of a network file.")
     ending = Path(path).suffix.lower()
     allowed = [f for f in FORMATS if ending in f.endings]
     if not allowed:
-        known = "; ".join(f"{', '.join(f.endings)} ({f.name})" for f in FORMATS)
+        known = "; ".join(f"{', '.join(f.endings)} ({f.name})" for f in formats)
         raise ModelError(
             f"{os.fspath(path)}: the ending '{ending}' belongs to no network format. "
             f"Allowed are {known}."
@@ -91,9 +92,10 @@ def _allowed(path: StrPath) -> list[Format]:
 
 
 def _readable(path: StrPath) -> list[Format]:
-    allowed = _allowed(path)
+    read = [f for f in FORMATS if f.read is not None]
+    allowed = _allowed(path, read)
     if all(f.read is None for f in allowed):
-        others = ", ".join(f.endings[0] for f in FORMATS if f.read is not None)
+        others = ", ".join(f.endings[0] for f in read)
         raise ModelError(
             f"{os.fspath(path)}: {allowed[0].name} is a picture of a network without its tables, "
             f"and only written. Give the network as one of {others}."
