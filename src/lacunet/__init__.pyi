@@ -18,6 +18,7 @@ from lacunet.api import (
     graph_distances as graph_distances,
     information_criteria as information_criteria,
     intervals as intervals,
+    learn_latent_tree as learn_latent_tree,
     learn_structure as learn_structure,
     likelihood_ratio_test as likelihood_ratio_test,
     log_evidence as log_evidence,
@@ -50,10 +51,12 @@ from lacunet.estimators import (
     BayesianNetworkModel as BayesianNetworkModel,
     LatentClassModel as LatentClassModel,
     LatentClassSelector as LatentClassSelector,
+    LatentTreeModel as LatentTreeModel,
 )
 from lacunet.evidence.measure import Measurement as Measurement
 from lacunet.evidence.sandwich import Sandwich as Sandwich
 from lacunet.graphs.distances import GraphDistances as GraphDistances
+from lacunet.graphs.hidden.latent_tree import LatentTree as LatentTree
 from lacunet.graphs.knowledge import Knowledge as Knowledge
 from lacunet.graphs.learned import Learned as Learned
 from lacunet.graphs.edges.certainty import EdgeCertainty as EdgeCertainty

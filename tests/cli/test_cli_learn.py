@@ -65,6 +65,34 @@ def test_learn_says_what_is_known_of_the_evidence(invoke, tmp_path):
     assert "search.json: it belongs to a search with other settings" in ran.err
 
 
+def test_learn_a_latent_tree(invoke, carcinoma, tmp_path):
+    learn = ("learn", carcinoma, "--weights", "count", "--shape", "tree")
+    ran = invoke(*learn, "--save", "net.json", "--report", "net.html", "--json")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert found["alpha"] == 1.01
+    assert all(parents == ["H1"] for name, parents in found["parents"].items() if name in "ABCDEFG")
+    assert found["log_evidence"] == found["bounds"][-1]
+    assert read_network(tmp_path / "net.json").network.hidden
+    assert "H1" in (tmp_path / "net.html").read_text()
+    own = invoke(*learn, "--alpha", "bdeu:10", "--json")
+    assert own.json["alpha"] == "bdeu:10"
+
+
+@pytest.mark.parametrize(
+    ("also", "words"),
+    [
+        (("--max-parents", 2), "--shape tree says already where edges are"),
+        (("--edges",), "--edges is about edges between columns"),
+        (("--columns", "A,B"), "only from 3 or more"),
+    ],
+)
+def test_a_shape_refuses_what_it_leaves_no_room_for(invoke, carcinoma, also, words):
+    ran = invoke("learn", carcinoma, "--shape", "tree", *also)
+    assert ran.code != 0
+    assert words in ran.err
+
+
 def test_learn_keeps_to_what_is_known(invoke, carcinoma, tmp_path):
     known = tmp_path / "known.json"
     known.write_text('{"require": [["A", "B"]], "max_parents": 2}')

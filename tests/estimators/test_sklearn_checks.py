@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sklearn.utils import estimator_checks as checks
 
-from lacunet import BayesianNetworkModel, LatentClassModel, LatentClassSelector
+from lacunet import BayesianNetworkModel, LatentClassModel, LatentClassSelector, LatentTreeModel
 
 pytestmark = pytest.mark.slow  # each takes a moment; there are hundreds
 
@@ -55,6 +55,23 @@ def test_what_every_estimator_must_do(estimator, check):
 )
 def test_what_scikit_learn_asks_of_its_own(estimator, check):
     check(type(estimator).__name__, estimator)
+
+
+# Most checks have tables of two columns, which no hidden variable can join.
+WIDE = [
+    checks.check_estimator_sparse_tag,
+    checks.check_estimators_pickle,
+    checks.check_get_params_invariance,
+    checks.check_no_attributes_set_in_init,
+    checks.check_parameters_default_constructible,
+    checks.check_transformer_get_feature_names_out,
+]
+
+
+@few_rows
+@pytest.mark.parametrize("check", WIDE, ids=lambda check: check.__name__)
+def test_what_a_latent_tree_must_do(check):
+    check("LatentTreeModel", LatentTreeModel(**FEW))
 
 
 def test_the_check_that_must_be_switched_on():

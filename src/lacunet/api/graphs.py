@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Unpack
 
-from lacunet.api.inputs import NetworkLike, as_network, as_table
+from lacunet.api.inputs import NetworkLike, as_network, as_table, one_alpha
 from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
-from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.files import StrPath
 from lacunet.graphs import distances, learning
@@ -55,7 +54,7 @@ def learn_structure(
     **options
     """
     settings, reading = divide(settings, options)
-    alpha, known, how = _one_alpha(settings), _known(knowledge, max_parents), settings.graph_search
+    alpha, known, how = one_alpha(settings), _known(knowledge, max_parents), settings.graph_search
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
         goal = settings.goal if settings.evidence else None
@@ -100,7 +99,7 @@ def edge_certainty(
     ('CPK', 'LDH', 1.0)
     """
     settings, reading = divide(settings, options)
-    alpha, known = _one_alpha(settings), _known(knowledge, max_parents)
+    alpha, known = one_alpha(settings), _known(knowledge, max_parents)
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
         if resamples:
@@ -115,13 +114,6 @@ def check_edges(table: Table, resamples: int = 0) -> None:
         check_replicates(table.counts, resamples)
     else:
         check_cases(table)
-
-
-def _one_alpha(settings: Settings) -> float | str:
-    """Give the prior, which must not depend on a graph."""
-    if isinstance(settings.alpha, Mapping):
-        raise OptionError("a prior for each family needs a graph. Give a number, k2 or bdeu:SIZE.")
-    return settings.alpha
 
 
 def _known(knowledge: Knowledge | StrPath | None, max_parents: int | None) -> Knowledge:

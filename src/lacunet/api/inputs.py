@@ -176,3 +176,10 @@ def fresh_names(new: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
         names = chain([name], (f"{name}_{number}" for number in count(2)))
         renamed[next(n for n in names if n not in taken)] = values
     return renamed
+
+
+def one_alpha(settings: Settings) -> float | str:
+    """Give the prior, which must not depend on a graph."""
+    if isinstance(settings.alpha, Mapping):
+        raise OptionError("a prior for each family needs a graph. Give a number, k2 or bdeu:SIZE.")
+    return settings.alpha

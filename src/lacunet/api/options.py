@@ -99,6 +99,13 @@ class ThreadOptions(SeedOptions, ReadOptions, total=False):  # of all that have 
     threads: int | None
 
 
+class TreeOptions(ThreadOptions, total=False):  # of `learn_latent_tree`
+    alpha: Alpha
+    starts: int
+    target: float
+    budget: float | str
+
+
 class RatioOptions(ThreadOptions, total=False):  # of `likelihood_ratio_test`
     starts: int
 

@@ -1,5 +1,6 @@
 """`lacunet learn`: the best graph without hidden variables, and its parameters."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -8,6 +9,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
+from lacunet.cli.learned_hidden import ShapeOption, check_shape, learn_shape, own_prior
 from lacunet.cli.outcome import check_network_outputs, report_network, save_network
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import read
@@ -69,6 +71,7 @@ Resamples: TypeAlias = Annotated[
 )
 def learn(
     asked: o.Asked,
+    context: typer.Context,
     data: o.Data,
     max_parents: Annotated[
         int | None, o.option("Most parents of a variable (default: any number).")
@@ -81,6 +84,7 @@ def learn(
     edges: Edges = False,
     resamples: Resamples = 0,
     resume: Resume = None,
+    shape: ShapeOption = None,
     save: Annotated[
         Path | None,
         o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),
@@ -96,14 +100,13 @@ def learn(
     check_network_outputs(save, report)
     if resamples and not edges:
         raise OptionError("--resamples says how sure edges are. Give --edges too.")
-    known = Knowledge(
-        parse_edges("--require", split(require)),
-        parse_edges("--forbid", split(forbid)),
-        parse_tiers(tiers) if tiers else (),
-        edges_of(read_network(start).network) if start else (),
-        max_parents,
-    )
+    known = _known(require, forbid, tiers, start, max_parents)
     known = read_knowledge(knowledge).and_also(known) if knowledge else known
+    if shape is not None:
+        check_shape(shape, known, edges, resume)
+        asked = replace(asked, settings=own_prior(context, asked.settings))
+        learn_shape(asked, data, shape, save, report)
+        return
     table = read(data, None, asked)
     if edges:
         api.check_edges(table, resamples)
@@ -127,3 +130,20 @@ def learn(
     }
     show(found if sure is None else Together(found, sure), document, asked.form)
     say_written(save, report)
+
+
+def _known(
+    require: list[str] | None,
+    forbid: list[str] | None,
+    tiers: str | None,
+    start: Path | None,
+    max_parents: int | None,
+) -> Knowledge:
+    """Put together what the options say of the graph."""
+    return Knowledge(
+        parse_edges("--require", split(require)),
+        parse_edges("--forbid", split(forbid)),
+        parse_tiers(tiers) if tiers else (),
+        edges_of(read_network(start).network) if start else (),
+        max_parents,
+    )

@@ -17,6 +17,7 @@ except ModuleNotFoundError as error:
 
 from lacunet.estimators.bayesian_network import BayesianNetworkModel
 from lacunet.estimators.latent_class import LatentClassModel
+from lacunet.estimators.latent_tree import LatentTreeModel
 from lacunet.estimators.selector import LatentClassSelector
 
-__all__ = ["BayesianNetworkModel", "LatentClassModel", "LatentClassSelector"]
+__all__ = ["BayesianNetworkModel", "LatentClassModel", "LatentClassSelector", "LatentTreeModel"]

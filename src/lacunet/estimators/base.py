@@ -272,16 +272,20 @@ class HiddenStateEstimator(
     def _keep(self, candidate: Candidate) -> None:
         """Store what was learned."""
         fit = candidate.fit
-        network = fit.model.network
-        self.fit_, self.model_ = fit, fit.model
-        self.evidence_ = dict(candidate.scores)
-        self.categories_ = {c.name: c.states for c in api.observed_columns(network)}
+        self._keep_model(fit.model)
+        self.fit_, self.evidence_ = fit, dict(candidate.scores)
         self.log_likelihood_ = fit.log_lik
         self.n_iter_ = fit.iterations
         self.converged_ = fit.status is not Outcome.MAX_STEPS
         self.flags_ = fit.flags
         if not self.converged_:
             warnings.warn(f"{fit.status}.", ConvergenceWarning, stacklevel=4)
+
+    def _keep_model(self, model: Model) -> None:
+        """Store a model, and what it says by itself."""
+        self.model_, self.network_ = model, model.network
+        self.tables_ = {v.name: model.table(v.name) for v in model.network.variables}
+        self.categories_ = {c.name: c.states for c in api.observed_columns(model.network)}
 
     def _read(self, X: Any) -> CodeArray:
         """Check rows and code them."""

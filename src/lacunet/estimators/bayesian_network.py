@@ -94,8 +94,6 @@ class BayesianNetworkModel(HiddenStateEstimator):
         self._keep(
             api.compare(table, {"network": network}, settings=self._settings()).candidates[0]
         )
-        self.network_ = network
-        self.tables_ = {v.name: self.model_.table(v.name) for v in network.variables}
 
     def _edges(self) -> Edges | None:
         """Give the edges of a list, or of a graph."""

@@ -84,6 +84,7 @@ class Completer:
         for v, column in enumerate(self.codes.T):
             seen = column >= 0
             share = np.bincount(column[seen], table.counts[seen], len(table.columns[v].states))
+            share += not seen.any()  # of what is hidden every state is as likely
             column[~seen] = rng.choice(len(share), int((~seen).sum()), p=share / share.sum())
         self.sweeps = BURN_IN
 

@@ -1,20 +1,18 @@
 """Learn a graph from any table: complete or not."""
 
 import math
-from collections.abc import Iterator
 
 from lacunet.data.table import Table
 from lacunet.evidence.clock import Goal
 from lacunet.executor import SERIAL, Executor
 from lacunet.files import StrPath
-from lacunet.flags import Flag, Kind
 from lacunet.graphs.complete import is_exact, search_complete
 from lacunet.graphs.incomplete import search_incomplete
 from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.searching import GraphSearch
-from lacunet.graphs.task import GraphTask, graph_task
+from lacunet.graphs.task import GraphTask, few_rows, graph_task
 from lacunet.graphs.weighing import weigh
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import PREPARING
@@ -63,7 +61,7 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
         scored=found.scored,
         steps=found.steps,
         exact=is_exact(task),
-        flags=tuple(_flags(task)),
+        flags=tuple(few_rows(task.table)),
     )
 
 
@@ -89,11 +87,5 @@ def _incomplete(
         finalists=len(weighed),
         bounds=found.bounds,
         fitted=found.fitted,
-        flags=tuple(_flags(task)),
+        flags=tuple(few_rows(task.table)),
     )
-
-
-def _flags(task: GraphTask) -> Iterator[Flag]:
-    rows, variables = task.table.rows, len(task.table.columns)
-    if rows < variables:
-        yield Flag(Kind.FEW_ROWS, detail={"rows": rows, "variables": variables})

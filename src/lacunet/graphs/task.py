@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
+from lacunet.flags import Flag, Kind
 from lacunet.graphs.exact import check_size
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
@@ -56,13 +57,25 @@ def graph_task(
     check_table_sizes(names, cards, parent_lists(start))
     if how.exact:
         check_size(len(names))
-    for name, missing in zip(names, table.missing, strict=True):
+    check_seen(table)
+    return GraphTask(table, alpha, how, limits, start)
+
+
+def check_seen(table: Table) -> None:
+    """Refuse columns of which nothing was seen."""
+    for column, missing in zip(table.columns, table.missing, strict=True):
         if missing == 1.0:
             raise DataError(
-                f"column '{name}' is all missing: it has no place in a graph that is learned from "
-                f"the data. Leave it out with --exclude {name}."
+                f"column '{column.name}' is all missing: it has no place in a graph that is "
+                f"learned from the data. Leave it out with --exclude {column.name}."
             )
-    return GraphTask(table, alpha, how, limits, start)
+
+
+def few_rows(table: Table) -> Iterator[Flag]:
+    """Say so where there are fewer rows than variables."""
+    rows, variables = table.rows, len(table.columns)
+    if rows < variables:
+        yield Flag(Kind.FEW_ROWS, detail={"rows": rows, "variables": variables})
 
 
 def parent_lists(parents: BoolArray) -> list[Sequence[int]]:

@@ -37,7 +37,7 @@ class Rows:
     """Cases, with the hidden variables among their columns."""
 
     codes: IntArray  # (m, variables), −1 = not known
-    weights: IntArray  # (m,) how many cases each row stands for
+    weights: IntArray | FloatArray  # (m,) how many cases each row stands for
 
 
 def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:

@@ -12,6 +12,7 @@ from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measure import Measurement
 from lacunet.evidence.sandwich import Sandwich
 from lacunet.graphs.edges.certainty import EdgeCertainty
+from lacunet.graphs.hidden.latent_tree import LatentTree
 from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Network
@@ -180,10 +181,7 @@ def learned_document(learned: Learned) -> dict[str, Any]:
         "measured": None if learned.measured is None else measurement_document(learned.measured),
         "finalists": learned.finalists,
         "bounds": learned.bounds,
-        "parents": {
-            name: [names[p] for p in parents]
-            for name, parents in zip(names, learned.network.parents, strict=True)
-        },
+        "parents": parents_document(learned.network),
         "compelled": learned.equivalence_class.compelled,
         "reversible": learned.equivalence_class.reversible,
         "exact": learned.exact,
@@ -192,6 +190,29 @@ def learned_document(learned: Learned) -> dict[str, Any]:
         "families_scored": learned.scored,
         "graphs_fitted": learned.fitted,
         "flags": list(map(str, learned.flags)),
+    }
+
+
+def latent_tree_document(found: LatentTree) -> dict[str, Any]:
+    """Describe a latent tree, forest or class model."""
+    return {
+        "shape": found.shape,
+        "log_evidence": found.log_evidence,
+        "log_evidence_by": found.by,
+        "bounds": found.bounds,
+        "hidden": found.hidden,
+        "parents": parents_document(found.network),
+        "graphs_fitted": found.fitted,
+        "flags": list(map(str, found.flags)),
+    }
+
+
+def parents_document(network: Network) -> dict[str, list[str]]:
+    """Name the parents of each variable."""
+    names = [v.name for v in network.variables]
+    return {
+        name: [names[p] for p in parents]
+        for name, parents in zip(names, network.parents, strict=True)
     }
 
 

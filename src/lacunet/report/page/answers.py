@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from lacunet.data import Table
 from lacunet.graphs.edges.certainty import EdgeCertainty
+from lacunet.graphs.hidden.latent_tree import LatentTree
 from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
 from lacunet.report.page.network_page import NetworkAnswer
@@ -29,6 +30,21 @@ def learned_answer(
         f"lacunet.learn_structure(data, alpha={settings.alpha!r}, seed={settings.seed})",
         certainty=None if sure is None else sure.by_edge(),
         compelled=found.equivalence_class.compelled,
+        settings=_told(settings),
+    )
+
+
+def latent_tree_answer(found: LatentTree, table: Table, settings: Settings) -> NetworkAnswer:
+    """Say which hidden variables join the columns."""
+    hidden = [f"{name} ({states} states)" for name, states in found.hidden.items()]
+    return NetworkAnswer(
+        f"Which latent {'class model' if found.shape == 'naive' else found.shape}?",
+        f"Hidden: {listed(hidden)}; log evidence about {nats(found.log_evidence)}",
+        found.model,
+        table,
+        [("Hidden variables", found.grids())],
+        f"lacunet.learn_latent_tree(data, {found.shape.value!r}, alpha={settings.alpha!r}, "
+        f"seed={settings.seed})",
         settings=_told(settings),
     )
 

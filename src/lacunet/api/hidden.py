@@ -1,0 +1,57 @@
+"""Learn which variables no column shows: latent trees, and hidden variables in a graph."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from lacunet.api.inputs import as_table, one_alpha
+from lacunet.api.options import TreeOptions, divide, with_options
+from lacunet.errors import OptionError, did_you_mean
+from lacunet.executor import on_threads
+from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
+from lacunet.progress import Listener, ignore
+from lacunet.search.naive import learn_classes
+from lacunet.settings import DEFAULTS, Settings
+
+
+@with_options
+def learn_latent_tree(
+    data: object,
+    shape: str = "tree",
+    *,
+    settings: Settings = DEFAULTS,
+    listener: Listener = ignore,
+    **options: Unpack[TreeOptions],
+) -> LatentTree:
+    """Learn hidden variables that join the columns of a table, and their numbers of states.
+
+    Parameters
+    ----------
+    **data
+    shape
+        tree: every column is a leaf, whatever joins them is hidden; forest: the same, but it may
+        fall apart; naive: one hidden variable behind all columns (a latent class model).
+    **options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> found = lacunet.learn_latent_tree(lacunet.load_dataset("values"))
+    >>> found.hidden
+    {'H1': 2}
+    """
+    chosen = _shape(shape)
+    settings, reading = divide(settings, options)
+    alpha, table = one_alpha(settings), as_table(data, reading)
+    with on_threads(settings.threads, listener) as executor:
+        if chosen is Shape.NAIVE:
+            return learn_classes(table, alpha, settings.options, settings.goal, executor)
+        apart = chosen is Shape.FOREST
+        return learn_tree(table, alpha, apart=apart, seed=settings.seed, executor=executor)
+
+
+def _shape(name: str) -> Shape:
+    if name not in list(Shape):
+        hint = did_you_mean(name, list(Shape))
+        raise OptionError(f"shape '{name}' is not known.{hint} Choose from {', '.join(Shape)}.")
+    return Shape(name)

@@ -1,0 +1,66 @@
+"""Latent trees over the columns, for scikit-learn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from lacunet import api
+from lacunet.estimators.base import HiddenStateEstimator
+from lacunet.estimators.parameters import described
+
+
+@described
+@dataclass(eq=False, repr=False)
+class LatentTreeModel(HiddenStateEstimator):
+    """Hidden variables that join the columns: how many, where, and their states are learned.
+
+    Every column is a leaf of a tree whose inner variables nobody sees. Cells may be missing.
+
+    Parameters
+    ----------
+    shape : {'tree', 'forest', 'naive'}
+        Whether all columns hang together, may fall apart, or have one hidden variable behind them.
+    alpha : float or str
+        Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
+    **categories; unseen; plug_in; random_state; n_jobs
+    estimate, n_init, scores
+        As for the other estimators; only 'naive' has starts, and parameters are posterior means.
+
+    Attributes
+    ----------
+    tree_ : lacunet.LatentTree
+        What was learned; prints as a report.
+    hidden_ : dict of str to int
+        The hidden variables, and how many states each has.
+    log_evidence_ : float
+        Log p(D|S), as far as it is known, in nats.
+    network_ : lacunet.Network
+        The structure.
+    tables_ : dict of str to ndarray
+        p(variable | parents) of each variable: one axis for each parent, then its own states.
+    categories_ : dict of str to tuple
+        States of each column.
+    model_ : lacunet.Model
+        The fitted model, for everything else in `lacunet`.
+    flags_ : tuple of lacunet.flags.Flag
+        What to know of it; `str` says it in words.
+    **columns
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lacunet import LatentTreeModel, dataset_path
+    >>> data = pd.read_csv(dataset_path("carcinoma"))
+    >>> X, counts = data.drop(columns="count"), data["count"]
+    >>> model = LatentTreeModel(random_state=0).fit(X, sample_weight=counts)
+    >>> model.predict_proba(X).shape[1] == sum(model.hidden_.values())
+    True
+    """
+
+    shape: str = "tree"
+
+    def _learn(self, X: Any, sample_weight: Any) -> None:
+        table = self._read_all(X, sample_weight)
+        found = api.learn_latent_tree(table, self.shape, settings=self._settings())
+        self._keep_model(found.model)
+        self.tree_, self.hidden_ = found, found.hidden
+        self.log_evidence_, self.flags_ = found.log_evidence, found.flags

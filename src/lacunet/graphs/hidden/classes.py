@@ -1,0 +1,91 @@
+"""One hidden variable behind a few columns: its states, and how many by a bound of the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.graphs.hidden.fitting import all_labellings
+from lacunet.inference.plans.merging import distinct, totals
+from lacunet.inference.problem import problem_of_codes
+from lacunet.learn.agglomerate import agglomerated
+from lacunet.learn.variational import Variational, at_theta, vary
+from lacunet.model import conjugacy
+from lacunet.model.latent_class import latent_class
+from lacunet.model.prior import dirichlet
+
+TOLERANCE = 1e-2  # nats gained by a step, where a fit ends
+MOST_STEPS = 200
+RISE = 0.5  # nats that another number of states must be above
+MOST_STATES = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A few columns, equal rows merged."""
+
+    codes: CodeArray  # (distinct rows, columns), −1 = missing
+    counts: FloatArray  # (distinct rows,)
+    cards: tuple[int, ...]  # states of each column
+    index: IntArray  # (rows,) which distinct row each row is
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """A latent class model of a few columns."""
+
+    part: Part
+    states: int
+    posterior: Variational
+
+    @property
+    def value(self) -> float:
+        """The bound of the evidence, with all labellings."""
+        return all_labellings(self.posterior)
+
+    def draw(self, rng: np.random.Generator) -> CodeArray:
+        """Draw the class of every row, (rows,)."""
+        problem = self.posterior.problem
+        theta = conjugacy.mean(self.posterior.exponents, problem.layout)
+        below = np.cumsum(problem.about_hidden(theta)[0], axis=1)[self.part.index]
+        drawn = (rng.random(len(below))[:, None] > below).sum(axis=1)
+        found: CodeArray = np.minimum(drawn, self.states - 1).astype(np.int32)
+        return found
+
+
+def take_part(
+    codes: CodeArray, counts: FloatArray, cards: Sequence[int], columns: Sequence[int]
+) -> Part:
+    """Take some columns of rows."""
+    chosen, sizes = list(columns), [cards[v] for v in columns]
+    each = [codes[:, v].astype(np.int64) + 1 for v in chosen]
+    first, index = distinct(each, [k + 1 for k in sizes], len(codes))
+    merged = np.ascontiguousarray(codes[first][:, chosen])
+    return Part(merged, totals(index, counts, len(first)), tuple(sizes), index)
+
+
+def fit_classes(part: Part, alpha: float | str, states: int) -> Classes:
+    """Fit a number of classes, from rows that are merged into so many clusters."""
+    leaves = [(f"x{i}", tuple(range(k))) for i, k in enumerate(part.cards)]
+    network = latent_class(leaves, states)
+    problem = problem_of_codes(part.codes, part.counts, network, dirichlet(network, alpha))
+    start = at_theta(problem, agglomerated(problem, 0, 0))
+    return Classes(part, states, vary(start, tolerance=TOLERANCE, max_steps=MOST_STEPS))
+
+
+def best_classes(part: Part, alpha: float | str, near: int = 2) -> Classes:
+    """Find the number of classes, two at least, that the bound is highest for: from one uphill."""
+    best = fit_classes(part, alpha, max(2, near))
+    for step in (1, -1):
+        start = best.states
+        while 2 <= best.states + step <= MOST_STATES:
+            other = fit_classes(part, alpha, best.states + step)
+            if other.value <= best.value + RISE:
+                break
+            best = other
+        if best.states != start:
+            break
+    return best

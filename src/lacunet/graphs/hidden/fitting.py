@@ -1,0 +1,120 @@
+"""Graphs with hidden variables, fitted to the data as they are, and rows completed by a fit.
+
+Without a start that tells the states of a hidden variable apart nothing ever would: all states are
+alike. So a fit starts from completed rows, in which every hidden variable has a column.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data.table import Table
+from lacunet.graphs.completing import Completer
+from lacunet.graphs.hidden.sketch import Sketch
+from lacunet.inference.problem import build_problem
+from lacunet.learn.agglomerate import Rows, count_families
+from lacunet.learn.diagnose import state_sizes
+from lacunet.learn.variational import Variational, at_hyperparameters, step, vary
+from lacunet.model import conjugacy
+from lacunet.model.network import Model
+from lacunet.model.prior import dirichlet
+
+TOLERANCE = 0.05  # nats: a fit that is only compared ends where a step gains less
+CLOSE = 1e-4  # the same of a fit that is the answer
+MOST_STEPS = 300
+NOBODY = 0.5  # cases: a state that is expected to have fewer counts as empty
+LEFT = 30  # times what the last step gained, that is thought to be gained at most
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A graph with hidden variables, and the bound of its evidence."""
+
+    sketch: Sketch
+    posterior: Variational  # of parameters and of what is missing or hidden
+
+    @property
+    def value(self) -> float:
+        """The variational bound, with all labellings of hidden states: what graphs go by."""
+        return all_labellings(self.posterior)
+
+    @cached_property
+    def model(self) -> Model:
+        """The graph with its expected parameters."""
+        problem, exponents = self.posterior.problem, self.posterior.exponents
+        theta = conjugacy.mean(exponents, problem.layout)
+        return Model(problem.network, theta, problem.alpha, exponents)
+
+    def brought_close(self) -> Fitted:
+        """Fit it as an answer is."""
+        return replace(self, posterior=vary(self.posterior, tolerance=CLOSE))
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """Rows without holes, a column for each hidden variable among them."""
+
+    codes: CodeArray  # (rows, n + m)
+    counts: FloatArray  # (rows,)
+
+    def with_column(self, states: CodeArray) -> Filled:
+        """Add a hidden variable, the last one."""
+        return replace(self, codes=np.column_stack([self.codes, states]))
+
+    def with_states(self, h: int, states: CodeArray) -> Filled:
+        """Give the cells of a hidden variable other states."""
+        codes = self.codes.copy()
+        codes[:, h] = states
+        return replace(self, codes=codes)
+
+    def without(self, h: int) -> Filled:
+        """Take a hidden variable away."""
+        return replace(self, codes=np.delete(self.codes, h, axis=1))
+
+    def table(self, sketch: Sketch) -> Table:
+        """Give them as a table."""
+        return Table.from_codes(self.codes, sketch.all_columns, self.counts)
+
+
+def all_labellings(q: Variational) -> float:
+    """The bound, with every numbering of the states of hidden variables that makes a difference.
+
+    To exchange two states that nobody has makes none.
+    """
+    total, layout = q.bound, q.problem.layout
+    for h in q.problem.network.hidden:
+        empty = int((state_sizes(layout, q.N, h) < NOBODY).sum())
+        total += math.lgamma(layout.cards[h] + 1) - math.lgamma(empty + 1)
+    return total
+
+
+def fit(
+    table: Table, alpha: float | str, sketch: Sketch, start: Filled, above: float = -math.inf
+) -> Fitted:
+    """Fit a graph from completed rows; one that will not come above a value is left half done."""
+    network = sketch.network
+    problem = build_problem(table, network, dirichlet(network, alpha))
+    rows = Rows(start.codes.astype(np.int64), start.counts)
+    N = network.to_statistics(count_families(network.cells, rows))
+    q = at_hyperparameters(problem, problem.alpha + N)
+    for _ in range(MOST_STEPS):
+        before, q = q, step(q)
+        gained = q.bound - before.bound
+        if gained < TOLERANCE or all_labellings(q) + LEFT * gained < above:
+            break
+    return Fitted(sketch, q)
+
+
+def complete(table: Table, found: Fitted, rng: np.random.Generator) -> Filled:
+    """Draw what is missing or hidden, a few times."""
+    sketch = found.sketch
+    unknown = np.full((len(table.codes), len(sketch.sizes)), -1, dtype=np.int32)
+    codes = np.column_stack([table.codes.astype(np.int32), unknown])
+    wider = replace(table, columns=sketch.all_columns, codes=codes)
+    done = Completer(wider, rng)(found.model)
+    return Filled(done.codes, done.counts)

@@ -1,0 +1,108 @@
+"""A latent tree, forest or class model that was learned, and what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from lacunet.data.table import Table
+from lacunet.errors import DataError
+from lacunet.executor import SERIAL, Executor
+from lacunet.flags import Flag
+from lacunet.graphs.hidden.hidden_grid import by_size, hidden_grid
+from lacunet.graphs.hidden.tree_search import TreeSearch
+from lacunet.graphs.task import check_seen, few_rows
+from lacunet.learn.prepare import PREPARING
+from lacunet.model.network import Model, Network
+from lacunet.model.prior import describe_alpha
+from lacunet.tabular import Grid, Printable
+
+FEWEST_COLUMNS = 3  # of fewer, nothing tells how a hidden variable joins them
+
+
+class Shape(StrEnum):
+    """What the graph of columns and hidden variables looks like."""
+
+    TREE = "tree"
+    FOREST = "forest"
+    NAIVE = "naive"
+
+
+@dataclass(frozen=True, eq=False)
+class LatentTree(Printable):
+    """The best one that was found."""
+
+    shape: Shape
+    model: Model  # its parameters are posterior means
+    alpha: float | str  # the prior, as it was asked for
+    log_evidence: float  # log p(D|S), all labellings of hidden states
+    by: str  # how that is known, in words
+    bounds: tuple[float, ...] = ()  # of each tree that was accepted
+    fitted: int = 0  # trees that were fitted to see whether they are better
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def network(self) -> Network:
+        """The graph."""
+        return self.model.network
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        """The hidden variables, and how many states each has."""
+        variables = self.network.variables
+        return {variables[h].name: len(variables[h].states) for h in self.network.hidden}
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        number = len(self.hidden)
+        what = f"{number} hidden variable{'s' * (number != 1)}"
+        title = f"log p(D|S) ≈ {self.log_evidence:.2f} ({self.by}); {what}"
+        notes = (
+            f"Prior: {describe_alpha(self.alpha)}.",
+            *self._way(),
+            *map("- {}".format, self.flags),
+        )
+        return [hidden_grid(self.model, title, notes)]
+
+    def _way(self) -> Iterator[str]:
+        """Say how it was found."""
+        if self.bounds:
+            times, nats = len(self.bounds) - 1, self.bounds[-1] - self.bounds[0]
+            yield f"Trees fitted: {self.fitted}; bound raised {times} times, by {nats:.1f} nats."
+
+
+def mean_model(model: Model) -> Model:
+    """Give a fitted model its expected parameters in the place of its estimate."""
+    return replace(model, theta=model.predictive.theta)
+
+
+def check_columns(table: Table) -> None:
+    """Refuse a table whose columns no hidden variable can join."""
+    if len(table.columns) < FEWEST_COLUMNS:
+        raise DataError(
+            f"{table.source} has {len(table.columns)} columns: hidden variables behind them can be "
+            f"told only from {FEWEST_COLUMNS} or more. Learn a graph without hidden variables, or "
+            "add columns."
+        )
+    check_seen(table)
+
+
+def learn_tree(
+    table: Table, alpha: float | str, *, apart: bool, seed: int = 0, executor: Executor = SERIAL
+) -> LatentTree:
+    """Learn a latent tree over the columns of a table, or a forest, if it may fall apart."""
+    check_columns(table)
+    executor.say(PREPARING, 0.0)
+    search = TreeSearch(table, alpha, apart=apart, seed=seed, executor=executor)
+    found = search.run()
+    return LatentTree(
+        Shape.FOREST if apart else Shape.TREE,
+        by_size(found.best.model),
+        alpha,
+        found.best.value,
+        "variational bound, all labellings",
+        found.values,
+        found.fitted,
+        tuple(few_rows(table)),
+    )

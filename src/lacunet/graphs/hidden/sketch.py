@@ -1,0 +1,90 @@
+"""A graph over the columns of a table and over hidden variables: what a search changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+
+import numpy as np
+
+from lacunet.arrays import BoolArray
+from lacunet.data.table import Column, Table
+from lacunet.graphs.task import parent_lists
+from lacunet.model.network import Network, Variable
+
+PREFIX = "H"  # of the names of hidden variables
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """Columns first, hidden variables behind them."""
+
+    columns: tuple[Column, ...]  # n of them
+    sizes: tuple[int, ...]  # states of each of the m hidden variables
+    parents: BoolArray  # (n + m, n + m) whether u is a parent of v, at [v, u]
+
+    @property
+    def n(self) -> int:
+        """How many columns there are; hidden variables have the numbers from here up."""
+        return len(self.columns)
+
+    @property
+    def hidden(self) -> range:
+        """The numbers of the hidden variables."""
+        return range(self.n, self.n + len(self.sizes))
+
+    @cached_property
+    def all_columns(self) -> tuple[Column, ...]:
+        """Columns for everything, as if nothing were hidden."""
+        names = hidden_names([c.name for c in self.columns], len(self.sizes))
+        states = [tuple(range(1, k + 1)) for k in self.sizes]
+        return (*self.columns, *map(Column, names, states))
+
+    @cached_property
+    def network(self) -> Network:
+        """The graph as a network."""
+        variables = [
+            Variable(c.name, c.states, hidden=v >= self.n) for v, c in enumerate(self.all_columns)
+        ]
+        return Network.build(variables, parent_lists(self.parents))
+
+    def neighbours(self, v: int) -> list[int]:
+        """Parents and children of a variable."""
+        return np.flatnonzero(self.parents[v] | self.parents[:, v]).tolist()
+
+    def with_graph(self, parents: BoolArray) -> Sketch:
+        """Give it other edges."""
+        return replace(self, parents=parents)
+
+    def with_size(self, h: int, states: int) -> Sketch:
+        """Give a hidden variable another number of states."""
+        place = h - self.n
+        return replace(self, sizes=(*self.sizes[:place], states, *self.sizes[place + 1 :]))
+
+    def with_hidden(self, states: int, parents: Sequence[int], children: Sequence[int]) -> Sketch:
+        """Add a hidden variable, the last one, between others; edges among those stay."""
+        wider = np.zeros((len(self.parents) + 1,) * 2, dtype=bool)
+        wider[:-1, :-1] = self.parents
+        wider[-1, parents] = True
+        wider[children, -1] = True
+        return replace(self, sizes=(*self.sizes, states), parents=wider)
+
+    def without(self, h: int) -> Sketch:
+        """Take a hidden variable away, with its edges."""
+        left = np.delete(np.delete(self.parents, h, axis=0), h, axis=1)
+        place = h - self.n
+        return replace(self, sizes=self.sizes[:place] + self.sizes[place + 1 :], parents=left)
+
+
+def empty_sketch(table: Table, sizes: Sequence[int] = ()) -> Sketch:
+    """Give the graph without edges."""
+    n = len(table.columns) + len(sizes)
+    return Sketch(table.columns, tuple(sizes), np.zeros((n, n), dtype=bool))
+
+
+def hidden_names(taken: Sequence[str], number: int) -> list[str]:
+    """Name hidden variables H1, H2, …, as far as no column is called so."""
+    free = (name for name in (f"{PREFIX}{i}" for i in count(1)) if name not in taken)
+    return [next(free) for _ in range(number)]

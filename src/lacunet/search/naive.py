@@ -1,0 +1,56 @@
+"""A latent class model of a table, with as many classes as its evidence asks for."""
+
+from lacunet.data.table import Table
+from lacunet.evidence.clock import Goal
+from lacunet.executor import SERIAL, Executor
+from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, check_columns, mean_model
+from lacunet.graphs.task import few_rows
+from lacunet.learn.fit import Options
+from lacunet.learn.prepare import prepare
+from lacunet.model.latent_class import latent_class
+from lacunet.scores import CSL_OCCUPIED
+from lacunet.scores.vb import VB
+from lacunet.search.candidates import Selection, evaluate
+from lacunet.search.grids import TITLES
+from lacunet.search.measuring import measure_posterior
+from lacunet.search.proposals import latent_classes
+
+FIRST, MOST = 8, 64  # classes that are tried; twice as many, where the most are the best
+
+
+def learn_classes(
+    table: Table,
+    alpha: float | str,
+    options: Options,
+    goal: Goal,
+    executor: Executor = SERIAL,
+) -> LatentTree:
+    """Choose the number of classes as `select` does."""
+    check_columns(table)
+    prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
+    found = measure_posterior(_tried(table, alpha, options, executor), goal=goal, executor=executor)
+    certainty, best = found.certainty, found.best
+    return LatentTree(
+        Shape.NAIVE,
+        mean_model(best.fit.model),
+        alpha,
+        certainty.values[best.label],
+        f"{TITLES[certainty.by]}, {certainty.how}",
+        flags=(*few_rows(table), *best.flags, *certainty.notes),
+    )
+
+
+def _tried(table: Table, alpha: float | str, options: Options, executor: Executor) -> Selection:
+    most = FIRST
+    while True:
+        found = evaluate(
+            table,
+            latent_classes(table, range(1, most + 1)),
+            scores=(CSL_OCCUPIED, VB),
+            options=options,
+            alpha=alpha,
+            executor=executor,
+        )
+        if found.label != most or most == MOST:
+            return found
+        most *= 2
