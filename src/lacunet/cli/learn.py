@@ -1,6 +1,5 @@
 """`lacunet learn`: the best graph without hidden variables, and its parameters."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -104,8 +103,7 @@ def learn(
     known = read_knowledge(knowledge).and_also(known) if knowledge else known
     if shape is not None:
         check_shape(shape, known, edges, resume)
-        asked = replace(asked, settings=own_prior(context, asked.settings))
-        learn_shape(asked, data, shape, save, report)
+        learn_shape(own_prior(context, asked), data, shape, save, report)
         return
     table = read(data, None, asked)
     if edges:

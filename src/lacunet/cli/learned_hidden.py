@@ -17,7 +17,6 @@ from lacunet.graphs.hidden.latent_tree import Shape
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.report.documents import latent_tree_document, table_document
 from lacunet.report.page.answers import latent_tree_answer
-from lacunet.settings import Settings
 
 ShapeOption: TypeAlias = Annotated[
     Shape | None,
@@ -69,9 +68,10 @@ def check_shape(shape: Shape, known: Knowledge, edges: bool, resume: Path | None
         )
 
 
-def own_prior(context: typer.Context, settings: Settings) -> Settings:
+def own_prior(context: typer.Context, asked: o.Asked) -> o.Asked:
     """Where no prior is asked for, take the one that numbers of hidden states are found with."""
     source = context.get_parameter_source("alpha")
     if source is None or source.name != "DEFAULT":
-        return settings
-    return replace(settings, alpha=defaults_of(api.learn_latent_tree).alpha)
+        return asked
+    alpha = defaults_of(api.learn_latent_tree).alpha
+    return replace(asked, settings=replace(asked.settings, alpha=alpha))
