@@ -170,9 +170,11 @@ def test_walks_differ_by_what_they_say():
 def test_a_number_is_measured_if_its_blocks_are():
     levels = Occupancy((1, 2, 3, 4), 1.0, 30.0, 1, 4)
     log_z = np.array([-300.0, -90.0, -90.0, -120.0])
-    assert levels.made_of(log_z, 1) == {1, 2, 3, 4}
-    assert levels.made_of(log_z, 2) == {2, 3, 4}
-    assert levels.made_of(log_z, 3) == frozenset()
+    last = levels.last
+    assert levels.made_of(log_z, 1, last) == {1, 2, 3, 4}
+    assert levels.made_of(log_z, 2, last) == {2, 3, 4}
+    assert levels.made_of(log_z, 3, last) == frozenset()
+    assert levels.made_of(log_z, 1, 1) == {1}
 
 
 @pytest.mark.slow

@@ -43,12 +43,11 @@ class Occupancy:
         parts = logsumexp(self.log_factors() + log_z, axis=0)
         return np.asarray(np.exp(parts - logsumexp(parts)))
 
-    def made_of(self, log_z: FloatArray, first: int) -> frozenset[int]:
-        """The numbers of classes whose evidence comes, but for a trifle, from so many blocks up."""
+    def made_of(self, log_z: FloatArray, first: int, last: int) -> frozenset[int]:
+        """The numbers of classes whose evidence comes, but for a trifle, from so many blocks."""
         parts = self.log_factors() + log_z
-        shares = np.exp(
-            logsumexp(parts[:, first - self.first :], axis=1) - logsumexp(parts, axis=1)
-        )
+        these = parts[:, first - self.first : last - self.first + 1]
+        shares = np.exp(logsumexp(these, axis=1) - logsumexp(parts, axis=1))
         return frozenset(k for k, s in zip(self.numbers, shares, strict=True) if s > 1 - BESIDES)
 
 

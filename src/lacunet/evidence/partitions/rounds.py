@@ -14,6 +14,7 @@ from lacunet.evidence.partitions.chains import Chain, Stretch, walk_on
 from lacunet.evidence.partitions.flows import hoped_ratios, log_ratios
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
 from lacunet.evidence.partitions.starts import Starts
+from lacunet.evidence.partitions.visits import WORTH, by_errors, by_shares
 from lacunet.executor import Executor
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
@@ -27,7 +28,6 @@ LEARNED = 2.0  # nats: no weight changes by more, so they are learnt;
 MOST_LEARNING = 8  # or after so many rounds
 SURVEY = 100  # sweeps of the round that looks at every number of blocks
 ROUND = 100  # sweeps of a round that measures
-WORTH = 1e-3  # posterior of a number of blocks that is worth more than the survey
 BELOW = 20.0  # nats that one number of blocks less may cost, to be visited as a way between modes
 STEEPEST = 300.0  # nats: the largest step of weights between neighbours
 
@@ -38,7 +38,8 @@ class Measured:
 
     log_z: FloatArray  # (M,) log Z_m
     without: FloatArray  # (R, M) the same without one chain each
-    first: int  # the fewest blocks that rounds have visited
+    first: int  # the fewest blocks that rounds have visited,
+    last: int  # and the most
     shares: FloatArray  # (M,) posterior of the number of blocks
     energies: FloatArray  # (2R, M, 3) by half a chain; see `Notes`
 
@@ -105,27 +106,44 @@ class Rounds:
                 break
 
     def _keep_to_what_matters(self) -> None:
+        """Visit what either the survey or the guess holds to matter: each may miss by some nats."""
         shares = self.levels.shares(self.log_z)
-        # A survey may miss by some nats: what either it or the guess holds to matter is visited.
-        worth = np.flatnonzero(np.maximum(shares, self.guessed) >= WORTH)
-        fewest = int(worth[0])
-        if fewest >= self.first and shares[fewest - 1] > math.exp(-BELOW):
-            fewest -= 1
-        self.first, self.last = 1 + fewest, 1 + int(worth[-1])
-        self._visit_by(shares)
+        worth = 1 + np.flatnonzero(np.maximum(shares, self.guessed) >= WORTH)
+        self.first, self.last = self._one_beyond(int(worth[0]), int(worth[-1]))
+        self.visits = by_shares(shares)
 
-    def _visit_by(self, shares: FloatArray) -> None:
-        """Errors come from steps between numbers that matter: these are visited more often."""
-        self.visits = 0.5 * np.log(np.maximum(shares, WORTH))
+    def _one_beyond(self, first: int, last: int) -> tuple[int, int]:
+        """One number of blocks more; one less only where chains come back from."""
+        shares = self.levels.shares(self.log_z)
+        below = first > 1 and shares[first - 2] > math.exp(-BELOW)
+        return first - below, min(last + 1, self.levels.last)
+
+    @property
+    def _further(self) -> tuple[int, int]:
+        """The fewest and the most blocks to visit, by what is known so far."""
+        first, last = self._one_beyond(self.first, self.last)
+        worth = self.levels.shares(self.log_z) >= WORTH
+        return (
+            first if worth[self.first - 1] else self.first,
+            last if worth[self.last - 1] else self.last,
+        )
+
+    @property
+    def closed(self) -> bool:
+        """Whether what lies beyond the numbers of blocks that are visited is worth nothing."""
+        return self._further == (self.first, self.last)
 
     def measure(self) -> None:
         """One more round over the numbers of blocks that matter."""
         rates, energies = self._walk(ROUND, self.noted)
         self._rates.append(rates)
         self._energies.append(energies)
-        steps = self._steps(np.sum(self._rates, axis=(0, 1)), self.survey.sum(axis=0))
-        self.log_z = self._from_one_block(steps)
-        self._visit_by(self.levels.shares(self.log_z))
+        rates = np.sum(self._rates, axis=0)
+        self.log_z = self._from_one_block(self._steps(rates.sum(axis=0), self.survey.sum(axis=0)))
+        shares = self.levels.shares(self.log_z)
+        wanted = by_errors(rates, self.often, shares, self.first)
+        self.visits = by_shares(shares) if wanted is None else wanted
+        self.first, self.last = self._further
 
     @property
     def number(self) -> int:
@@ -145,6 +163,7 @@ class Rounds:
             log_z,
             self.bottom + self._from_one_block(without),
             self.first,
+            self.last,
             self.levels.shares(log_z),
             energies[:, 1 : self.levels.last + 1],
         )

@@ -25,7 +25,8 @@ from lacunet.inference.kernels.splitting import SCANS
 from lacunet.inference.kernels.walking import TRIED
 from lacunet.inference.problem import Problem
 
-FEWEST_ROUNDS = 2  # so that halves of chains can be compared
+# Chains that have not gone far agree by chance, and of many small errors some are so by chance.
+FEWEST_ROUNDS = 4
 MOST_DOUBTED = 12  # rounds after which chains that still disagree are given up
 
 
@@ -44,8 +45,8 @@ class Walk:
     numbers: tuple[int, ...]  # (K,)
     values: FloatArray  # (K,) log p(D|k)
     replicates: FloatArray  # (R, K) the same without one chain each: every error comes from these
-    # Those whose values come from as many blocks as rounds have visited, or more. The steps from
-    # fewer blocks are large, and the survey that they are known from can be off by some nats.
+    # Those whose values come from numbers of blocks that rounds have visited. Others are known from
+    # the survey, which can be off by some nats.
     measured: frozenset[int]
     anchored: bool  # whether values are absolute, from one block up; else the best is as guessed
     verdict: Verdict
@@ -103,7 +104,7 @@ def walk_numbers(
         executor.say("partitions", done / goal.rounds)
         if done >= min(FEWEST_ROUNDS, goal.rounds):
             walk = _told(rounds, guesses)
-            reached = walk.posterior_errors.max() <= goal.target
+            reached = rounds.closed and walk.posterior_errors.max() <= goal.target
             if (reached and not walk.notes) or (walk.notes and done >= MOST_DOUBTED):
                 break
     executor.say("partitions", 1.0)
@@ -130,7 +131,7 @@ def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
         levels.numbers,
         values,
         replicates,
-        measured=levels.made_of(found.log_z, found.first),
+        measured=levels.made_of(found.log_z, found.first, found.last),
         anchored=anchored,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
