@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.evidence.annealing import GROUP, Annealing, expected
-from lacunet.evidence.bridge import log_bridge
+from lacunet.evidence.bridge import log_bridge, log_bridges
 from lacunet.evidence.clock import Means, OutOfTimeError
 from lacunet.evidence.estimate import LogMean, Verdict, log_mean
 from lacunet.evidence.jackknife import at_most
@@ -122,31 +122,43 @@ class AnchoredWalk:
         self.down = np.concatenate([self.down, new])
         self.sent = len(there)
 
-    def _value(self, up: FloatArray, down: FloatArray, shares: FloatArray) -> float:
-        share = float(shares[self.m])
-        if share == 0.0:
-            return math.nan
+    def _values(
+        self, counted_up: BoolArray, counted_down: BoolArray, shares: FloatArray
+    ) -> FloatArray:
+        """The evidence by some of the chains, (R, chains), and shares of m classes, (R,): (R,)."""
+        with np.errstate(divide="ignore"):
+            constants = np.where(shares > 0, self.constant - np.log(shares), math.nan)
         if self.fewer.exact:  # one class
-            return self.fewer.log_seen + self.constant - math.log(share)
-        return log_bridge(up, down) + self.constant - math.log(share) if len(down) else math.nan
+            return np.asarray(self.fewer.log_seen + constants)
+        if not counted_down.any(axis=1).all():
+            return np.full(len(shares), math.nan)
+        return log_bridges(self.up, self.down, counted_up, counted_down) + constants
+
+    @property
+    def _value(self) -> float:
+        up, down = (np.ones((1, len(x)), dtype=np.bool_) for x in (self.up, self.down))
+        return float(self._values(up, down, self.walk.shares()[[self.m]])[0])
 
     def _errors(self) -> tuple[float, float]:
         """Standard errors that come from the walk, and from forward chains."""
-        shares, parts = self.walk.shares(), range(GROUP * GROUPS)
-        without = [
-            self._value(self.up, self.down[self.start_of != n], self.walk.shares(n, self.starts))
-            for n in range(self.starts)
-        ]
-        groups = np.arange(len(self.up)) % (GROUP * GROUPS)
-        fewer = [self._value(self.up[groups != n], self.down, shares) for n in parts]
+        starts, groups = np.arange(self.starts)[:, None], np.arange(GROUP * GROUPS)[:, None]
+        shares = np.array([self.walk.shares(n, self.starts)[self.m] for n in range(self.starts)])
+        all_up = np.ones((self.starts, len(self.up)), dtype=np.bool_)
+        without = self._values(all_up, self.start_of != starts, shares)
+        all_down = np.ones((len(groups), len(self.down)), dtype=np.bool_)
+        fewer = self._values(
+            np.arange(len(self.up)) % len(groups) != groups,
+            all_down,
+            np.repeat(self.walk.shares()[self.m], len(groups)),
+        )
         # A place that no sample was at may still have as much as one would have told.
-        walked = math.hypot(at_most(np.array(without)), 1.0 / len(self.walk.kept))
-        return walked, at_most(np.array(fewer))
+        walked = math.hypot(at_most(without), 1.0 / len(self.walk.kept))
+        return walked, at_most(fewer)
 
     @property
     def estimate(self) -> LogMean:
         """The evidence, all labellings."""
-        value = self._value(self.up, self.down, self.walk.shares())
+        value = self._value
         stderr = math.hypot(*self._errors())
         if self.fewer.exact:
             return LogMean(value, stderr, float(self.starts * CHAINS), 0.0, len(self.walk.kept))

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from scipy.special import expit
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import BoolArray, FloatArray
 
 HALVINGS = 60  # of the interval in which the mass lies
 MARGIN = 50.0  # nats by which it is wider than all weights
@@ -26,15 +26,32 @@ def log_bridge(up: FloatArray, down: FloatArray) -> float:
     >>> round(log_bridge(np.array([1.0, 1.0]), np.array([1.0, 60.0])), 6)  # 1 + log 2
     1.693147
     """
+    everything = [np.ones((1, len(chains)), dtype=np.bool_) for chains in (up, down)]
+    return float(log_bridges(up, down, *everything)[0])
+
+
+def log_bridges(
+    up: FloatArray, down: FloatArray, counted_up: BoolArray, counted_down: BoolArray
+) -> FloatArray:
+    """The same from some of the chains only, for several choices of them at once: (R,).
+
+    Parameters
+    ----------
+    counted_up, counted_down : (R, chains)
+        Which count.
+    """
     finite = np.concatenate([up[up > -np.inf], down])
-    low, high = float(finite.min()) - MARGIN, float(finite.max()) + MARGIN
-    if not (up > -np.inf).any():
-        return -math.inf
+    low = np.full(len(counted_up), finite.min() - MARGIN)
+    high = np.full(len(counted_up), finite.max() + MARGIN)
+    shares = [
+        counted / counted.sum(axis=1, keepdims=True) for counted in (counted_up, counted_down)
+    ]
     for _ in range(HALVINGS):
         middle = (low + high) / 2
+        forwards = (shares[0] * expit(up - middle[:, None])).sum(axis=1)
+        backwards = (shares[1] * expit(middle[:, None] - down)).sum(axis=1)
         # Falls as the mass rises: left of the root chains forwards still say that it is larger.
-        if expit(up - middle).mean() > expit(middle - down).mean():
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+        larger = forwards > backwards
+        low, high = np.where(larger, middle, low), np.where(larger, high, middle)
+    reached = (counted_up & (up > -np.inf)).any(axis=1)
+    return np.where(reached, (low + high) / 2, -math.inf)
