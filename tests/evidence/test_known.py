@@ -102,7 +102,7 @@ def test_particles_know_fixed_tables_without_ties():
         [(), (0,), (0,), (0,)],
     )
     network = KnownTables(
-        fixed=[{"child": "a", "table": [[0.9, 0.1], [0.3, 0.7]]}],
+        fixed=[{"child": "a", "parents": ["h"], "table": [[0.9, 0.1], [0.3, 0.7]]}],
         zeros=[{"child": "b", "state": 1, "given": {"h": 0}}],
     ).of(network)
     alpha = dirichlet(network, 1.0)

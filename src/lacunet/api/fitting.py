@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack
 
-from lacunet.api.inputs import Hidden, ModelLike, NetworkLike, as_model
+from lacunet.api.inputs import (
+    Hidden,
+    KnowledgeLike,
+    ModelLike,
+    NetworkLike,
+    as_knowledge,
+    as_model,
+)
 from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
 from lacunet.api.results import Scores
@@ -32,6 +39,7 @@ def fit(
     *,
     network: NetworkLike | None = None,
     hidden: Hidden = (),
+    knowledge: KnowledgeLike | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
     **options: Unpack[FitOptions],
@@ -40,10 +48,11 @@ def fit(
 
     Parameters
     ----------
-    **data; states; network, hidden; options
+    **data; states; network, hidden; knowledge; options
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading)
+    structure = as_knowledge(knowledge).of(structure)
     if settings.missing_as_state:
         table, (structure,) = with_answers(table, structure)
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))

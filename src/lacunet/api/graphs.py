@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Unpack
 
-from lacunet.api.inputs import NetworkLike, as_network, as_table, one_alpha
+from lacunet.api.inputs import (
+    KnowledgeLike,
+    NetworkLike,
+    as_knowledge,
+    as_network,
+    as_table,
+    one_alpha,
+)
 from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
@@ -15,9 +22,8 @@ from lacunet.graphs import distances, learning
 from lacunet.graphs.distances import GraphDistances
 from lacunet.graphs.edges.bootstrap import resample_edges
 from lacunet.graphs.edges.certainty import EdgeCertainty
-from lacunet.graphs.edges.posterior import check_cases, find_edges
+from lacunet.graphs.edges.posterior import check_cases, check_tables, find_edges
 from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.model import equivalence
 from lacunet.model.equivalence import EquivalenceClass, equivalence_class
@@ -34,7 +40,7 @@ def learn_structure(
     data: object,
     *,
     max_parents: int | None = None,
-    knowledge: Knowledge | StrPath | None = None,
+    knowledge: KnowledgeLike | None = None,
     resume: StrPath | None = None,
     settings: Settings = BDEU,
     listener: Listener = ignore,
@@ -69,7 +75,7 @@ def edge_certainty(
     *,
     resamples: int = 0,
     max_parents: int | None = None,
-    knowledge: Knowledge | StrPath | None = None,
+    knowledge: KnowledgeLike | None = None,
     settings: Settings = BDEU,
     listener: Listener = ignore,
     **options: Unpack[EdgeOptions],
@@ -108,21 +114,18 @@ def edge_certainty(
         return find_edges(table, alpha, known, settings.edge_sampling, executor)
 
 
-def check_edges(table: Table, resamples: int = 0) -> None:
-    """Refuse weights for which nobody can say how sure edges are, before any other work."""
+def check_edges(table: Table, resamples: int = 0, knowledge: KnowledgeLike | None = None) -> None:
+    """Refuse what nobody can say of how sure edges are, before any other work."""
     if resamples:
         check_replicates(table.counts, resamples)
     else:
         check_cases(table)
+        check_tables(table, as_knowledge(knowledge))
 
 
-def _known(knowledge: Knowledge | StrPath | None, max_parents: int | None) -> Knowledge:
+def _known(knowledge: KnowledgeLike | None, max_parents: int | None) -> Knowledge:
     """Put together what is known of the graph."""
-    known = Knowledge(max_parents=max_parents)
-    if knowledge is None:
-        return known
-    given = knowledge if isinstance(knowledge, Knowledge) else read_knowledge(knowledge)
-    return given.and_also(known)
+    return as_knowledge(knowledge).and_also(Knowledge(max_parents=max_parents))
 
 
 def cpdag(network: NetworkLike) -> EquivalenceClass:

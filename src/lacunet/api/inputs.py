@@ -16,12 +16,15 @@ from lacunet.data.audit import COUNTS
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
+from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.model.formats import read_network
 from lacunet.model.network import Model, Network, hide, with_hidden
 from lacunet.settings import Settings
 
 ModelLike: TypeAlias = Model | str | os.PathLike[str]
 NetworkLike: TypeAlias = Network | Model | str | os.PathLike[str]
+KnowledgeLike: TypeAlias = Knowledge | str | os.PathLike[str]
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 NOTHING = ReadOptions()
 
@@ -49,6 +52,13 @@ def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:
     """Give a structure, or read its file, and declare variables hidden."""
     given = network if isinstance(network, Network) else as_model(network).network
     return with_hidden(given, as_sizes(hidden))
+
+
+def as_knowledge(knowledge: KnowledgeLike | None) -> Knowledge:
+    """Give what is known of a network as it is, or read its file."""
+    if knowledge is None:
+        return Knowledge()
+    return knowledge if isinstance(knowledge, Knowledge) else read_knowledge(knowledge)
 
 
 def as_sizes(hidden: Hidden) -> dict[str, int | None]:

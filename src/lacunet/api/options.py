@@ -34,6 +34,8 @@ ARGUMENTS = {
     "states": "Number of classes of a latent class model.",
     "network, hidden": "Instead: a network (or the path of its file), and its hidden variables.",
     "prior": "Weights of the candidates (default: all the same).",
+    "knowledge": "What is known of the tables (and of the edges): a `Knowledge`, or the path of "
+    "its JSON file. Fixed tables are not learned, tied ones together, zeros stay zero.",
 }
 SHARED = {
     "settings": "What to start from; options that are named beside it count first.",

@@ -9,7 +9,9 @@ from typing import Unpack
 
 from lacunet.api.inputs import (
     Hidden,
+    KnowledgeLike,
     NetworkLike,
+    as_knowledge,
     as_network,
     as_sizes,
     as_table,
@@ -45,6 +47,7 @@ def select(
     network: NetworkLike | None = None,
     hidden: Hidden = (),
     prior: Mapping[Label, float] | None = None,
+    knowledge: KnowledgeLike | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
     **options: Unpack[SelectOptions],
@@ -61,7 +64,7 @@ def select(
     hidden
         Hidden variables of the network. Those without a number of states are tried with all of
         `states`, several of them in every combination. If none is named, those of the network.
-    **prior; options
+    **prior; knowledge; options
     """
     settings, reading = divide(settings, options)
     numbers = whole_numbers(states)
@@ -77,7 +80,7 @@ def select(
         table = table_for(data, structure, reading)
         varied = dict.fromkeys(to_vary(structure, hidden), numbers)
         proposals = sizes_of_hidden(structure, varied, table)
-    return _evaluate(table, proposals, prior, settings, listener)
+    return _evaluate(table, _told(proposals, knowledge), prior, settings, listener)
 
 
 @with_options
@@ -87,6 +90,7 @@ def compare(
     *,
     hidden: Hidden = (),
     prior: Mapping[Label, float] | None = None,
+    knowledge: KnowledgeLike | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
     **options: Unpack[SelectOptions],
@@ -102,12 +106,18 @@ def compare(
     hidden
         Hidden variables, perhaps with numbers of states; those that a network does not have are
         left alone.
-    **prior; options
+    **prior; knowledge; options
     """
     settings, reading = divide(settings, options)
     proposals = structures(networks, hidden)
     table = table_for(data, proposals[0].network, reading)
-    return _evaluate(table, proposals, prior, settings, listener)
+    return _evaluate(table, _told(proposals, knowledge), prior, settings, listener)
+
+
+def _told(proposals: Sequence[Proposal], knowledge: KnowledgeLike | None) -> list[Proposal]:
+    """Tell every candidate what is known of its tables."""
+    known = as_knowledge(knowledge)
+    return [replace(p, network=known.of(p.network)) for p in proposals]
 
 
 def structures(

@@ -25,6 +25,7 @@ def compare(
         list[Path], o.argument("NETWORK...", "Structures: .bif, .xmlbif, .xdsl or .json.")
     ],
     hidden: o.HiddenOption = None,
+    knowledge: o.KnowledgeFile = None,
     save: o.SaveFolder = None,
     report: o.Report = None,
     criteria: o.Criteria = False,
@@ -43,5 +44,5 @@ def compare(
     by_name = {str(p.label): p.network for p in structures}
     distances = None if reference is None else api.graph_distances(by_name, reference)
     with asked.work() as how:
-        found = api.compare(table, by_name, **how)
+        found = api.compare(table, by_name, knowledge=knowledge, **how)
     finish(found, asked.form, save, report, criteria, distances)

@@ -34,6 +34,7 @@ def fit(
     states: o.States = None,
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
+    knowledge: o.KnowledgeFile = None,
     save: Annotated[
         Path | None,
         o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl; .dot for a picture."),
@@ -70,7 +71,7 @@ def fit(
     if states is not None:
         doubt([states], table)
     with asked.work() as how:
-        found = api.fit(table, states, network=structure, **how)
+        found = api.fit(table, states, network=structure, knowledge=knowledge, **how)
     if resembled is not None:
         found = api.match_classes(found, resembled)
     save_network(found.model, save)  # what comes next may take long

@@ -13,8 +13,8 @@ from lacunet.cli.outcome import check_network_outputs, report_network, save_netw
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
-from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.knowledge_file import edges_of, parse_edges, parse_tiers, read_knowledge
+from lacunet.graphs.knowledge import Knowledge, edges_of
+from lacunet.graphs.knowledge_file import parse_edges, parse_tiers, read_knowledge
 from lacunet.model.formats import read_network
 from lacunet.report.documents import edges_document, learned_document, table_document
 from lacunet.report.page.answers import learned_answer
@@ -33,10 +33,6 @@ Tiers: TypeAlias = Annotated[
 ]
 Start: TypeAlias = Annotated[
     Path | None, o.option("Network file: the graph to start from (default: the empty one).")
-]
-KnowledgeFile: TypeAlias = Annotated[
-    Path | None,
-    o.option("JSON file with require, forbid, tiers, start, max_parents.", metavar="FILE"),
 ]
 Resume: TypeAlias = Annotated[
     Path | None,
@@ -79,7 +75,7 @@ def learn(
     forbid: Forbidden = None,
     tiers: Tiers = None,
     start: Start = None,
-    knowledge: KnowledgeFile = None,
+    knowledge: o.KnowledgeFile = None,
     edges: Edges = False,
     resamples: Resamples = 0,
     resume: Resume = None,
@@ -107,7 +103,7 @@ def learn(
         return
     table = read(data, None, asked)
     if edges:
-        api.check_edges(table, resamples)
+        api.check_edges(table, resamples, known)
     settings = asked.settings
     with asked.work() as how:
         found = api.learn_structure(table, knowledge=known, resume=resume, **how)

@@ -42,6 +42,13 @@ States: TypeAlias = Annotated[int | None, option("Number of classes of a latent 
 NetworkFile: TypeAlias = Annotated[
     Path | None, option("Structure: .bif, .xmlbif, .xdsl or .json (default: a latent class model).")
 ]
+KnowledgeFile: TypeAlias = Annotated[
+    Path | None,
+    option(
+        "JSON file of what is known: tables that are fixed, tied or have zeros; edges.",
+        metavar="FILE",
+    ),
+]
 HiddenOption: TypeAlias = Annotated[
     list[str] | None,
     option(

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from lacunet import api
-from lacunet.cli.console import Format, say_written, show
+from lacunet.cli.console import Format, say, say_written, show
 from lacunet.files import check_folder
 from lacunet.graphs.distances import GraphDistances
 from lacunet.model.formats import check_network_file, write_network
@@ -47,7 +47,7 @@ def check_network_outputs(save: Path | None, report: Path | None) -> None:
 def save_network(model: Model, save: Path | None) -> None:
     """Write a network file, if asked to."""
     if save is not None:
-        write_network(model, save)
+        write_network(model, save, lambda words: say(f"note: {words}"))
 
 
 def report_network(answer: NetworkAnswer, report: Path | None) -> None:

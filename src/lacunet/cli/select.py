@@ -29,6 +29,7 @@ def select(
     states: Annotated[str, typer.Option(help="Numbers of hidden states: 4, 1:8 or 2,4,8.")] = "1:8",
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
+    knowledge: o.KnowledgeFile = None,
     prior: Annotated[
         str | None,
         o.option(
@@ -60,7 +61,15 @@ def select(
         )
     doubt(numbers, table)
     with asked.work() as how:
-        found = api.select(table, numbers, network=structure, hidden=sizes, prior=chances, **how)
+        found = api.select(
+            table,
+            numbers,
+            network=structure,
+            hidden=sizes,
+            prior=chances,
+            knowledge=knowledge,
+            **how,
+        )
     finish(found, asked.form, save, report, criteria)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
-from lacunet.graphs.counting import Child, Columns, Prior, cut_rows, log_bd
+from lacunet.graphs.counting import Columns, Prior, child_of, cut_rows, log_bd
 from lacunet.graphs.families import columns_of
 from lacunet.jit import kernel
 from lacunet.model.prior import understand_alpha
@@ -34,13 +34,13 @@ def whole_rows(columns: Columns, family: IntArray) -> Columns:
             codes[k, i] = columns.codes[family[k], rows[i]]
     for i in range(seen):
         counts[i] = columns.counts[rows[i]]
-    return Columns(codes, counts, cards)
+    return Columns(codes, counts, cards, np.empty((0, 0), dtype=np.int64))
 
 
 @kernel
 def score_part(columns: Columns, parents: IntArray, prior: Prior) -> float:
     """Log BD of column 0 given some of the others; every row shows them."""
-    child = Child(columns.codes[0], columns.cards[0], columns.counts)
+    child = child_of(columns, 0)
     j, cells = np.empty(columns.counts.shape[0], dtype=np.int64), float(child.r)
     if j.shape[0] == 0:
         return 0.0

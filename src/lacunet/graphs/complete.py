@@ -26,7 +26,7 @@ def search_complete(
     journal: Journal = FORGETFUL,
 ) -> Found:
     """Search for the graph with the largest log BD, from each of some graphs."""
-    counts = CompleteCounts(task.table, task.alpha)
+    counts = CompleteCounts(task.table, task.alpha, task.known.tables)
     if is_exact(task):
         return search_exactly(counts, task.limits, executor)
     return search(starts, FamilyScores(counts), task.limits, task.how, executor, journal)

@@ -15,6 +15,7 @@ from lacunet.jit import kernel
 
 AIR = 4  # a table may have this many cells per row before those that occur are numbered anew
 LANES = 4  # tables that neighbouring rows take turns with
+NO_ZEROS = np.zeros((0, 0), dtype=np.int64)
 
 
 class Columns(NamedTuple):
@@ -23,6 +24,7 @@ class Columns(NamedTuple):
     codes: CodeArray  # (n, m) states of each variable in each distinct row
     counts: FloatArray  # (m,) weight of each distinct row
     cards: IntArray  # (n,) states of each variable
+    possible: IntArray = NO_ZEROS  # (n, m) how many states zeros leave a child in each row
 
 
 class Child(NamedTuple):
@@ -31,6 +33,7 @@ class Child(NamedTuple):
     x: CodeArray  # (m,) its states
     r: int  # how many it has
     counts: FloatArray  # (m,) weight of each row
+    possible: IntArray  # (m,) how many of its states zeros leave it there; (0,): no zeros
 
 
 class Prior(NamedTuple):
@@ -100,7 +103,24 @@ def log_bd(child: Child, j: IntArray, configurations: int, cells: float, prior: 
     else:
         N = add_up(key, child.counts, size)
         N_j = N.reshape((configurations, child.r)).sum(axis=1)
-    return log_rising_sum(a, N) - log_rising_sum(child.r * a, N_j)
+    if child.possible.shape[0] == 0:
+        return log_rising_sum(a, N) - log_rising_sum(child.r * a, N_j)
+    total = log_rising_sum(a, N)
+    left = np.empty(configurations, dtype=np.int64)  # states that zeros leave; the same in all rows
+    for row in range(j.shape[0]):
+        left[j[row]] = child.possible[row]
+    for q in range(configurations):
+        if N_j[q] > 0.0:
+            total -= math.lgamma(left[q] * a + N_j[q]) - math.lgamma(left[q] * a)
+    return total
+
+
+@kernel
+def child_of(columns: Columns, v: int) -> Child:
+    """Take a column as the one whose probability is asked for."""
+    x, r, possible = columns.codes[v], columns.cards[v], columns.possible
+    left = possible[v] if possible.shape[0] > 0 else np.empty(0, dtype=np.int64)
+    return Child(x, r, columns.counts, left)
 
 
 @kernel
@@ -121,7 +141,7 @@ def score_toggles(columns: Columns, v: int, parents: IntArray, prior: Prior) -> 
     At the child's own place stands the family as it is.
     """
     n, m = columns.codes.shape
-    child = Child(columns.codes[v], columns.cards[v], columns.counts)
+    child = child_of(columns, v)
     scores, other = np.empty(n), np.empty(m, dtype=np.int64)
     chosen, cells = np.zeros(n, dtype=np.bool_), float(child.r)
     for p in parents:

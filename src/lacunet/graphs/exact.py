@@ -13,7 +13,7 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
-from lacunet.graphs.counting import Child, Columns, Prior, log_bd, refine
+from lacunet.graphs.counting import Columns, Prior, child_of, log_bd, refine
 from lacunet.graphs.families import CompleteCounts
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.searching import Found
@@ -77,7 +77,7 @@ def score_sets(columns: Columns, v: int, choice: Choice, prior: Prior) -> FloatA
     k, m = choice.others.shape[0], columns.codes.shape[1]
     scores = np.full(1 << k, -np.inf)
     j, q = np.zeros((k + 1, m), dtype=np.int64), np.ones(k + 1, dtype=np.int64)
-    child = Child(columns.codes[v], columns.cards[v], columns.counts)
+    child = child_of(columns, v)
     cells = np.full(k + 1, float(child.r))
     path, depth, chosen, after = np.zeros(k + 1, dtype=np.int64), 0, 0, 0
     if choice.required == 0:

@@ -8,6 +8,8 @@ from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.graphs.counting import Columns, Prior, score_toggles
+from lacunet.graphs.zeros import possible_states
+from lacunet.model.known_tables import NOTHING, KnownTables
 from lacunet.model.network import LARGEST_TABLE
 from lacunet.model.prior import understand_alpha
 
@@ -31,16 +33,17 @@ class Statistics(Protocol):
         """
 
 
-def columns_of(table: Table) -> Columns:
+def columns_of(table: Table, tables: KnownTables = NOTHING) -> Columns:
     """Give a table column by column, as it is counted."""
     cards = np.array([len(c.states) for c in table.columns])
-    return Columns(np.ascontiguousarray(table.codes.T), table.counts, cards)
+    codes = np.ascontiguousarray(table.codes.T)
+    return Columns(codes, table.counts, cards, possible_states(codes, table.columns, tables))
 
 
 class CompleteCounts:
     """Log BD of families in a table without holes, CH96 eq. 5."""
 
-    def __init__(self, table: Table, alpha: float | str) -> None:
+    def __init__(self, table: Table, alpha: float | str, tables: KnownTables = NOTHING) -> None:
         if not table.complete:
             worst = int(table.missing.argmax())
             raise DataError(
@@ -48,7 +51,8 @@ class CompleteCounts:
                 f"({table.missing[worst]:.1%}), and this search needs complete data. Fill them in "
                 "with `lacunet assign --impute`, or leave such columns out with --exclude."
             )
-        self.columns, self.prior = columns_of(table), Prior(*understand_alpha(alpha))
+        self.columns = columns_of(table, tables)
+        self.prior = Prior(*understand_alpha(alpha))
         self.cards = self.columns.cards.astype(np.float64)
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:

@@ -178,7 +178,7 @@ def _by_expected(task: GraphTask, found: Climbs, _: FamilyScores, executor: Exec
     """Accept what is better on rows completed under the graph before."""
     completed = _completed(task, found)
     graph = _search_completed(task, found, completed, executor)
-    scores = FamilyScores(CompleteCounts(completed, task.alpha))
+    scores = FamilyScores(CompleteCounts(completed, task.alpha, task.known.tables))
     after, before = (score_graph(g, scores).score for g in (graph, found.best.parents))
     if after > before + RISE and len(found.bounds) < MOSTROUNDS:
         return replace(found.accepted(fit(task, graph)), close=())
@@ -223,7 +223,7 @@ def _proposals(
     graph = _search_completed(task, found, completed, executor)
     if (graph != parents).any():
         yield graph
-    expected = FamilyScores(CompleteCounts(completed, task.alpha))
+    expected = FamilyScores(CompleteCounts(completed, task.alpha, task.known.tables))
     gains = np.array([expected(v, pa).gains + seen(v, pa).gains for v, pa in enumerate(parents)])
     possible = every_move(parents, task.limits, gains)
     for move in possible[: task.how.probes]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lacunet.arrays import BoolArray
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.graphs.moves import Limits
+from lacunet.model.known_tables import KnownTables
+from lacunet.model.network import Network
 
 Edge: TypeAlias = tuple[str, str]  # parent, child
 
@@ -28,26 +31,59 @@ class Knowledge:
     tiers: Sequence[Sequence[str]] = ()  # no edge goes from a later tier to an earlier one
     start: Sequence[Edge] = ()  # the graph to start from, besides what is required
     max_parents: int | None = None  # most parents of a variable
+    fixed: Sequence[Mapping[str, Any]] = ()  # tables that are known: child, parents, table
+    tied: Sequence[Sequence[str]] = ()  # children that share a table, with the parents required
+    zeros: Sequence[Mapping[str, Any]] = ()  # impossible: child, state, given states of parents
 
     def __post_init__(self) -> None:
-        for field in fields(self)[:4]:  # lists, as in a file, become values
-            value = tuple(tuple(entry) for entry in getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
+        for name in ("require", "forbid", "tiers", "start", "tied"):  # lists, as in a file
+            object.__setattr__(self, name, tuple(tuple(entry) for entry in getattr(self, name)))
+        for name in ("fixed", "zeros"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("require", "forbid", "start"):
             _check_edges(name, getattr(self, name))
         if self.max_parents is not None and self.max_parents < 0:
             raise OptionError(f"max_parents {self.max_parents} is not allowed: give 0 or more.")
         _check_tiers(self.tiers)
-        for name in ("require", "start"):
+        for name in ("needed", "start"):
             for u, v in getattr(self, name):
                 if why := self._against(u, v):
-                    raise OptionError(f"{name}: the edge {u} → {v} is {why}. Give one of the two.")
-        _check_cycles("required edges", self.require)
-        _check_cycles("edges to start from and required ones", (*self.start, *self.require))
+                    word = "require" if name == "needed" else name
+                    raise OptionError(f"{word}: the edge {u} → {v} is {why}. Give one of the two.")
+        _check_cycles("required edges", self.needed)
+        _check_cycles("edges to start from and required ones", (*self.start, *self.needed))
         self._check_numbers()
 
+    @cached_property
+    def tables(self) -> KnownTables:
+        """What is known of tables."""
+        return KnownTables(self.fixed, self.tied, self.zeros)
+
+    @cached_property
+    def needed(self) -> tuple[Edge, ...]:
+        """Edges that are required, by themselves or by a table that is known."""
+        told = [(u, f["child"]) for f in self.fixed for u in f.get("parents", ())]
+        told += [(u, z["child"]) for z in self.zeros for u in z.get("given", {})]
+        return tuple(dict.fromkeys((*self.require, *told)))
+
+    @cached_property
+    def settled(self) -> dict[str, list[str]]:
+        """The parents of children whose table is fixed or tied, in order: they have no others.
+
+        Those of a fixed table stand with it, those of a tied one are all that are required.
+        """
+        tied = (name for group in self.tied for name in group)
+        found = {name: [u for u, v in self.needed if v == name] for name in tied}
+        return found | {f["child"]: list(f.get("parents", ())) for f in self.fixed}
+
     def _against(self, u: str, v: str) -> str:
-        """Say what speaks against an edge; nothing where it is allowed."""
+        """Say what speaks against an edge in a search; nothing where it is allowed."""
+        if u not in self.settled.get(v, [u]):
+            return f"none of the table of '{v}', which is fixed or tied with other parents"
+        return self._forbidden(u, v)
+
+    def _forbidden(self, u: str, v: str) -> str:
+        """Say what speaks against an edge in any network; nothing where it is allowed."""
         tier = {name: k for k, names in enumerate(self.tiers, 1) for name in names}
         if (u, v) in self.forbid:
             return "also forbidden"
@@ -56,7 +92,7 @@ class Knowledge:
         return ""
 
     def _check_numbers(self) -> None:
-        edges = {*self.require, *self.start}
+        edges = {*self.needed, *self.start}
         for child in {v for _, v in edges}:
             needed = sorted(u for u, v in edges if v == child)
             if self.max_parents is not None and len(needed) > self.max_parents:
@@ -70,6 +106,7 @@ class Knowledge:
         """Every variable that is spoken of."""
         yield from (name for edge in (*self.require, *self.forbid, *self.start) for name in edge)
         yield from (name for tier in self.tiers for name in tier)
+        yield from self.tables.names
 
     def check_names(self, columns: Sequence[str]) -> None:
         """Refuse names that no column has."""
@@ -84,11 +121,22 @@ class Knowledge:
         n = len(columns)
         may = [[u != v and not self._against(u, v) for u in columns] for v in columns]
         most = n if self.max_parents is None else self.max_parents
-        return Limits(np.array(may), _matrix(self.require, columns), np.full(n, most))
+        return Limits(np.array(may), _matrix(self.needed, columns), np.full(n, most))
 
     def first_graph(self, columns: Sequence[str]) -> BoolArray:
         """Give the graph to start from: (n, n), whether u is a parent of v at [v, u]."""
-        return _matrix((*self.start, *self.require), columns)
+        return _matrix((*self.start, *self.needed), columns)
+
+    def of(self, network: Network) -> Network:
+        """Tell a network what is known of its tables; refuse one that does not keep to the rest."""
+        edges = edges_of(network)
+        for u, v in self.require:
+            if (u, v) not in edges:
+                raise OptionError(f"the network has no edge {u} → {v}, which is required.")
+        for u, v in edges:
+            if why := self._forbidden(u, v):
+                raise OptionError(f"the network has the edge {u} → {v}, which is {why}.")
+        return self.tables.of(network)
 
     def and_also(self, other: Knowledge) -> Knowledge:
         """Join two; the number of parents, tiers and the start are the other's if it has them."""
@@ -98,7 +146,20 @@ class Knowledge:
             other.tiers or self.tiers,
             other.start or self.start,
             self.max_parents if other.max_parents is None else other.max_parents,
+            (*self.fixed, *other.fixed),
+            (*self.tied, *other.tied),
+            (*self.zeros, *other.zeros),
         )
+
+
+def edges_of(network: Network) -> list[Edge]:
+    """Give the edges of a network by name."""
+    names = [v.name for v in network.variables]
+    return [
+        (names[u], v.name)
+        for v, pa in zip(network.variables, network.parents, strict=True)
+        for u in pa
+    ]
 
 
 def _matrix(edges: Sequence[Edge], columns: Sequence[str]) -> BoolArray:

@@ -3,7 +3,10 @@
 ::
 
     {"require": [["age", "income"], ...], "forbid": [["income", "sex"], ...],
-     "tiers": [["age", "sex"], ["income"]], "start": [["sex", "income"], ...], "max_parents": 4}
+     "tiers": [["age", "sex"], ["income"]], "start": [["sex", "income"], ...], "max_parents": 4,
+     "fixed": [...], "tied": [["first", "second"], ...], "zeros": [...]}
+
+`model/known_tables.py` says how tables are told.
 """
 
 import json
@@ -15,7 +18,6 @@ from typing import Any
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Edge, Knowledge
-from lacunet.model.network import Network
 
 FIELDS = [field.name for field in fields(Knowledge)]
 
@@ -45,6 +47,9 @@ def _check_entry(where: str, name: str, value: Any) -> None:
     if name == "max_parents":
         if not (value is None or type(value) is int):
             raise OptionError(f"{where}: max_parents {value!r} is no whole number.")
+    elif name in ("fixed", "zeros"):
+        if not (isinstance(value, list) and all(isinstance(entry, dict) for entry in value)):
+            raise OptionError(f"{where}: '{name}' must be a list of objects.")
     elif not (isinstance(value, list) and all(_is_names(entry) for entry in value)):
         raise OptionError(f"{where}: '{name}' must be a list of lists of names.")
 
@@ -78,13 +83,3 @@ def parse_tiers(text: str) -> list[list[str]]:
     if not all(name for tier in tiers for name in tier):
         raise OptionError(f"--tiers '{text}' is not understood. Give for example 'age,sex;income'.")
     return tiers
-
-
-def edges_of(network: Network) -> list[Edge]:
-    """Give the edges of a network by name."""
-    names = [v.name for v in network.variables]
-    return [
-        (names[u], v.name)
-        for v, pa in zip(network.variables, network.parents, strict=True)
-        for u in pa
-    ]

@@ -52,12 +52,15 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
     found = search_complete(task, [task.start], executor, journal)
     network = task.network(found.parents)
     alpha = dirichlet(network, task.alpha)
-    exponents = build_problem(task.table, network, alpha).prior
+    problem = build_problem(task.table, network, alpha)
+    families, exponents = found.families, problem.prior
+    if not network.plain:  # the search scores all tables as if they were learned
+        families = conjugacy.log_marginal(problem.seen, alpha, network.layout)
     return Learned(
         model=Model(network, conjugacy.mean(exponents, network.layout), alpha, exponents),
         alpha=task.alpha,
-        log_evidence=math.fsum(found.families),
-        families=tuple(found.families.tolist()),
+        log_evidence=math.fsum(families),
+        families=tuple(families.tolist()),
         scored=found.scored,
         steps=found.steps,
         exact=is_exact(task),

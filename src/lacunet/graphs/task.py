@@ -17,7 +17,10 @@ from lacunet.graphs.exact import check_size
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.searching import GraphSearch
+from lacunet.inference.possible import check_possible
 from lacunet.model.network import Network, Variable, check_table_sizes
+
+NOTHING = Knowledge()
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +32,15 @@ class GraphTask:
     how: GraphSearch
     limits: Limits
     start: BoolArray  # (n, n) the graph to start from: whether u is a parent of v, at [v, u]
+    known: Knowledge = NOTHING  # what graphs keep to, and tables
 
     def network(self, parents: BoolArray) -> Network:
-        """Give a graph its variables."""
+        """Give a graph its variables, and the tables that are known."""
         variables = [Variable(c.name, c.states) for c in self.table.columns]
-        return Network.build(variables, parent_lists(parents))
+        names, lists = [v.name for v in variables], parent_lists(parents)
+        for child, own in self.known.settled.items():  # tied tables are alike in this order
+            lists[names.index(child)] = [names.index(u) for u in own]
+        return self.known.tables.of(Network.build(variables, lists))
 
     def fingerprint(self) -> dict[str, Any]:
         """Say, in what JSON can hold, which search it is: no other one may go on from its file."""
@@ -43,6 +50,7 @@ class GraphTask:
         data.update(self.table.counts.tobytes())
         for array in (*self.limits, self.start):
             known.update(array.tobytes())
+        known.update(repr(self.known.tables).encode())
         settings = {**asdict(self.how), "alpha": self.alpha}
         return {"data": data.hexdigest(), "knowledge": known.hexdigest(), "settings": settings}
 
@@ -58,7 +66,9 @@ def graph_task(
     if how.exact:
         check_size(len(names))
     check_seen(table)
-    return GraphTask(table, alpha, how, limits, start)
+    task = GraphTask(table, alpha, how, limits, start, knowledge)
+    check_possible(task.network(start), table.codes)
+    return task
 
 
 def check_seen(table: Table) -> None:

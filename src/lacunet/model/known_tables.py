@@ -13,14 +13,14 @@ lists, in the order of the states, or by their names, {"no": {"negative": 0.95, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.errors import ModelError
+from lacunet.errors import ModelError, OptionError
 from lacunet.model.known import KnownTable
 from lacunet.model.network import Network, Variable
 
@@ -35,33 +35,72 @@ class KnownTables:
     tied: Sequence[Sequence[str]] = ()  # groups of children that share a table
     zeros: Sequence[Zero] = ()
 
+    def __post_init__(self) -> None:
+        for what, keys in (("fixed", ("child", "table")), ("zeros", ("child", "state"))):
+            for entry in getattr(self, what):
+                _check_entry(what, entry, keys)
+        for group in self.tied:
+            if len(set(group)) < max(2, len(group)):
+                raise OptionError(f"tied: {list(group)} is no group. Name two variables or more.")
+        tied = [name for group in self.tied for name in group]
+        for name in tied:
+            if tied.count(name) > 1:
+                raise OptionError(f"tied: '{name}' is in two groups. Join them.")
+        fixed = [entry["child"] for entry in self.fixed]
+        for name in fixed:
+            others = [
+                what
+                for what, names in (("tied", tied), ("zeros", self._with_zeros))
+                if name in names
+            ]
+            if fixed.count(name) > 1 or others:
+                also = f"and in {others[0]}" if others else "twice"
+                raise OptionError(
+                    f"fixed: '{name}' stands there {also}. A fixed table says all there is to say."
+                )
+
+    @property
+    def _with_zeros(self) -> list[str]:
+        return list(dict.fromkeys(entry["child"] for entry in self.zeros))
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Every variable that is spoken of."""
+        for entry in (*self.fixed, *self.zeros):
+            yield from (entry["child"], *entry.get("parents", ()), *entry.get("given", {}))
+        yield from (name for group in self.tied for name in group)
+
     def of(self, network: Network) -> Network:
         """Tell a network what is known of its tables."""
+        if self == NOTHING:
+            return network
         variables = list(network.variables)
         for entry in self.fixed:
             i = network.index(entry["child"])
-            if variables[i].known is not None:
-                raise ModelError(f"the table of '{entry['child']}' is fixed twice. Give one table.")
             variables[i] = replace(variables[i], known=_fixed(network, i, entry))
-        for child in dict.fromkeys(entry["child"] for entry in self.zeros):
-            i = network.index(child)
-            if variables[i].known is not None:
-                raise ModelError(
-                    f"the table of '{child}' is fixed, and has zeros besides. Write the zeros into "
-                    "the fixed table."
-                )
-            own = [entry for entry in self.zeros if entry["child"] == child]
+        for name in self._with_zeros:
+            i = network.index(name)
+            own = [entry for entry in self.zeros if entry["child"] == name]
             parents = [network.variables[p] for p in network.parents[i]]
             variables[i] = replace(variables[i], known=zeros_of(variables[i], parents, own))
         for first, *others in self.tied:
-            for name in (first, *others):
-                i = network.index(name)
-                if variables[i].tied_to is not None:
-                    raise ModelError(f"'{name}' is in two groups of tied tables. Join the groups.")
+            network.index(first)
             for name in others:
                 i = network.index(name)
                 variables[i] = replace(variables[i], tied_to=first)
         return Network.build(variables, network.parents)
+
+
+NOTHING = KnownTables()
+
+
+def _check_entry(what: str, entry: Any, keys: Sequence[str]) -> None:
+    if not isinstance(entry, Mapping) or not all(key in entry for key in keys):
+        raise OptionError(f"{what}: {entry!r} must have {' and '.join(map(repr, keys))}.")
+    if not isinstance(entry["child"], str):
+        raise OptionError(f"{what}: child {entry['child']!r} is not the name of a variable.")
+    if not isinstance(entry.get("given", {}), Mapping):
+        raise OptionError(f"{what}: given {entry['given']!r} must name states of parents.")
 
 
 def zeros_of(child: Variable, parents: Sequence[Variable], zeros: Sequence[Zero]) -> KnownTable:
@@ -94,7 +133,7 @@ def zeros_in(known: KnownTable, child: Variable, parents: Sequence[Variable]) ->
 def _fixed(network: Network, i: int, entry: Mapping[str, Any]) -> KnownTable:
     """Read a fixed table, and put its axes in the order of the network's parents."""
     names = [network.variables[p].name for p in network.parents[i]]
-    told = list(entry.get("parents", names))
+    told = list(entry.get("parents", ()))
     child = network.variables[i]
     if sorted(told) != sorted(names):
         raise ModelError(
@@ -115,8 +154,9 @@ def _fixed(network: Network, i: int, entry: Mapping[str, Any]) -> KnownTable:
 def nested_table(table: Any, variables: Sequence[Variable]) -> FloatArray:
     """Read a table that is nested by states, in lists or by name."""
     where = f"the fixed table of '{variables[-1].name}'"
+    ordered = _ordered(table, variables, where)
     try:
-        found = np.array(_ordered(table, variables, where), dtype=np.float64)
+        found = np.array(ordered, dtype=np.float64)
     except (TypeError, ValueError):
         raise ModelError(f"{where} is no nested list of numbers of one shape.") from None
     if np.isnan(found).any():

@@ -31,6 +31,7 @@ class Cases:
     counts: FloatArray  # (m,) weight of each row; 1 where it has holes
     cards: IntArray  # (n,) states of each variable
     prior: Prior
+    possible: IntArray  # (n, m) how many states zeros leave each child; none where there are holes
 
     @property
     def holes(self) -> IntArray:
@@ -43,7 +44,7 @@ class Cases:
         for column in codes:
             shown, number = column[column >= 0], int((column < 0).sum())
             column[column < 0] = rng.choice(shown, number) if len(shown) else 0
-        return Columns(codes, self.counts, self.cards)
+        return Columns(codes, self.counts, self.cards, self.possible)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
-from lacunet.graphs.counting import Child, Columns, Prior, cut_rows, log_bd
+from lacunet.graphs.counting import Columns, Prior, child_of, cut_rows, log_bd
 from lacunet.jit import kernel
 from lacunet.model.network import LARGEST_TABLE
 
@@ -65,7 +65,7 @@ def _count_and_score(columns: Columns, prior: Prior, v: int, parents: BoolArray)
         cells *= columns.cards[u]
     if cells > MOST_CELLS:
         return -np.inf
-    child = Child(columns.codes[v], columns.cards[v], columns.counts)
+    child = child_of(columns, v)
     j = np.empty(columns.counts.shape[0], dtype=np.int64)
     return log_bd(child, j, cut_rows(columns, chosen, -1, j), cells, prior)
 

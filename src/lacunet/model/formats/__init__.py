@@ -9,6 +9,7 @@ Structure and numbers come back exactly, states with their types (`typed`).
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ class Format:
     read: Callable[[str], Model] | None  # None: it is written only
     write: Callable[[Model], str]
     looks: str  # pattern that a text of this format holds
-    prior: bool = False  # whether it holds α
+    prior: bool = False  # whether it holds α, and what is known of tables
 
 
 JSON_MODEL = Format(
@@ -55,9 +56,23 @@ def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
     return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
 
 
-def write_network(model: Model, path: StrPath) -> None:
-    """Write a network with its parameters, atomically."""
-    write_text(path, _allowed(path)[0].write(model))
+def warn(words: str) -> None:
+    """Say something to whoever listens to Python's warnings."""
+    warnings.warn(words, UserWarning, stacklevel=3)
+
+
+def write_network(model: Model, path: StrPath, say: Callable[[str], None] = warn) -> None:
+    """Write a network with its parameters, atomically.
+
+    `say` is told what the format cannot hold: by default that is a warning.
+    """
+    chosen = _allowed(path)[0]
+    if chosen.read is not None and not chosen.prior and not model.network.plain:
+        say(
+            f"{os.fspath(path)}: {chosen.name} holds the probabilities, but not that tables are "
+            "fixed, tied or have zeros. A .json file does."
+        )
+    write_text(path, chosen.write(model))
 
 
 def read_model(path: StrPath) -> Model:
