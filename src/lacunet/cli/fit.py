@@ -8,7 +8,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.cli.outcome import check_network_outputs, report_network, save_network
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import check_one_model, doubt, network_of, read
+from lacunet.cli.table_words import check_one_model, network_of, read
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
 from lacunet.describe.intervals import FEWEST
@@ -65,11 +65,9 @@ def fit(
     resembled = None if like is None else api.as_model(like)
     check_network_outputs(save, report)
     structure = network_of(network, parse_hidden(hidden))
-    table = read(data, structure, asked)
+    table = read(data, structure, asked, states)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_replicates(table.counts, settings.bootstrap, FEWEST)
-    if states is not None:
-        doubt([states], table)
     with asked.work() as how:
         found = api.fit(table, states, network=structure, knowledge=knowledge, **how)
     if resembled is not None:
