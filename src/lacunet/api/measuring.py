@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lacunet.api.inputs import Hidden, ModelLike, NetworkLike, as_model, table_for
+from lacunet.api.inputs import (
+    Hidden,
+    KnowledgeLike,
+    ModelLike,
+    NetworkLike,
+    as_knowledge,
+    as_model,
+    table_for,
+)
 from lacunet.api.options import BoundOptions, EvidenceOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
 from lacunet.evidence.measure import Measurement, Method, measure
@@ -26,6 +34,7 @@ def log_evidence(
     *,
     network: NetworkLike | None = None,
     hidden: Hidden = (),
+    knowledge: KnowledgeLike | None = None,
     settings: Settings = UNIFORM,
     listener: Listener = ignore,
     **options: Unpack[EvidenceOptions],
@@ -36,10 +45,11 @@ def log_evidence(
 
     Parameters
     ----------
-    **data; states; network, hidden; options
+    **data; states; network, hidden; knowledge; options
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading)
+    structure = as_knowledge(knowledge).of(structure)
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
     with on_threads(settings.threads, listener) as executor:
         prepare_sampling(executor, structure)

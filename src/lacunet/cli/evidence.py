@@ -30,6 +30,7 @@ def evidence(
         ),
     ] = None,
     hidden: o.HiddenOption = None,
+    knowledge: o.KnowledgeFile = None,
     sandwich: Annotated[
         bool,
         o.switch(
@@ -50,6 +51,8 @@ def evidence(
         raise OptionError(
             "--sandwich needs the model that the data were simulated from: give --model."
         )
+    if sandwich and knowledge is not None:
+        raise OptionError("--sandwich takes what is known from the file of --model, not here.")
     sizes = parse_hidden(hidden)
     given = api.as_model(model, sizes) if model is not None and sandwich else None
     structure = given.network if given else network_of(model, sizes, "--model")
@@ -67,5 +70,5 @@ def evidence(
         show(bounds, {**document, **sandwich_document(bounds)}, asked.form)
         return
     with asked.work() as how:
-        found = api.log_evidence(table, states, network=structure, **how)
+        found = api.log_evidence(table, states, network=structure, knowledge=knowledge, **how)
     show(found, {**document, **measurement_document(found)}, asked.form)

@@ -220,13 +220,13 @@ def on_boundary(objective: Objective, point: Point) -> BoolArray:
     held = (layout.pooled(point.N) < HELD) & (layout.pooled(objective.pseudo) < EMPTY)
     held &= layout.learned
     # What is left over is 1 where all other states are held at 0.
-    alive = conjugacy.cases(np.where(held, 0.0, 1.0), layout)
-    return np.asarray((held | (alive == 1)) & (_states(layout) > 1))
+    alive = conjugacy.cases(np.where(held, 0.0, 1.0 * layout.learned), layout)
+    return np.asarray((held | (alive == 1)) & layout.learned & (_states(layout) > 1))
 
 
 def _states(layout: Layout) -> FloatArray:
-    """Number of states that share one sum, at every position."""
-    return conjugacy.cases(np.ones(layout.size), layout)
+    """Number of learned states that share one sum, at every position."""
+    return conjugacy.cases(layout.learned.astype(np.float64), layout)
 
 
 def _counted(kind: Kind, which: BoolArray, **detail: float) -> list[Flag]:

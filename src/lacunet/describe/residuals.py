@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, xlogy
 
-from lacunet.arrays import CodeArray, FloatArray
+from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.inference.asking.query import marginal
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.plans.decompose import hole_patterns
@@ -67,9 +67,20 @@ def goodness_of_fit(model: Model, codes: CodeArray, counts: FloatArray) -> Goodn
     n, m = counts[seen], m[seen]
     with np.errstate(divide="ignore"):
         g2, x2 = 2.0 * float(np.sum(xlogy(n, n / m))), float(np.sum(n**2 / m) - n.sum())
+    if not model.network.layout.learned.all():
+        cells = [_possible_cells(model, cards, hole) for hole in holes]
     used = [c for c, weight in zip(cells, cases, strict=True) if weight > 0]
     df = sum(c - 1 for c in used) - model.network.dimension
     return GoodnessOfFit(g2, x2, df, sum(used), float(n.sum()) / sum(used), len(used))
+
+
+def _possible_cells(model: Model, cards: IntArray, hole: BoolArray) -> int:
+    """How many cells of a pattern's table known numbers leave possible."""
+    shown = np.flatnonzero(~hole)
+    each = np.indices(cards[shown].tolist()).reshape(len(shown), -1).T
+    codes = np.full((len(each), len(cards)), -1, dtype=np.int32)
+    codes[:, shown] = each
+    return int(np.count_nonzero(np.isfinite(row_log_lik(model, codes))))
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def sandwich(
         value = problem.log_seen
         return Sandwich(value, 0.0, value, 0.0, 0, 0, clock.spent)
     check_whole(problem)
-    if not (theta > 0).all():
+    if not (theta[problem.layout.learned] > 0).all():
         raise ModelError("a probability of the model is 0: it was not drawn from the prior.")
     executor.say("looking for a reference", 0.0)
     # The reference must know nothing of the perfect sample, or the upper bound would not hold.

@@ -55,7 +55,7 @@ def _classes(
         if apart < DUPLICATE:
             pair = (root.name, root.labels[a], root.labels[b])
             yield Flag(Kind.DUPLICATE_CLASSES, pair, {"apart": float(apart)})
-    unheld = (N < BOUNDARY) & (cases(N, layout) >= EMPTY)
+    unheld = layout.learned & (layout.pooled(N) < BOUNDARY) & (cases(N, layout) >= EMPTY)
     at_zero = np.hstack([layout.table(unheld, i) for i in classes.leaves])
     if at_zero.any():
         where = [root.labels[c] for c in np.flatnonzero(at_zero.any(axis=1))]

@@ -15,7 +15,7 @@ from lacunet.learn.diagnose import diagnose, state_sizes
 from lacunet.learn.objective import Estimate, Objective, Point, attainable
 from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, climb_from
 from lacunet.model.conjugacy import log_prior, mean
-from lacunet.model.display import model_grids
+from lacunet.model.display import known_words, model_grids
 from lacunet.model.network import Model
 from lacunet.model.relabelling import Relabelling
 from lacunet.tabular import Grid, Printable
@@ -86,6 +86,7 @@ class Fit(Printable):
             f"{self.status}; {self.iterations} iterations",
             f"{self.reached} of {self.finalists} final starts reached the best optimum",
             f"probabilities: {self.estimate} estimate; rows are asked of their posterior",
+            *known_words(self.model.network),
             *(f"- {flag}" for flag in self.flags),
         )
         return [Grid(title, (), (), notes=notes), *model_grids(self.model)]

@@ -117,7 +117,9 @@ def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) ->
 
 def cases(N: FloatArray, layout: Layout) -> FloatArray:
     """How many cases of its configuration statistics stand for, at every position."""
-    return _joined(layout, Family.cases, N)
+    found = _joined(layout, Family.cases, N)
+    # A configuration of which something is known is in several segments.
+    return found if layout.given is None else np.where(layout.in_tables, layout.totals(N), found)
 
 
 def draw(hyper: FloatArray, layout: Layout, rng: Any) -> FloatArray:

@@ -21,6 +21,20 @@ def model_grids(model: Model) -> list[Grid]:
     return hidden_grids(model)
 
 
+def known_words(network: Network) -> Iterator[str]:
+    """Say which tables are not learned, each by itself."""
+    variables = network.variables
+    fixed = [v.name for v in variables if v.known is not None and v.known.fixed]
+    zeros = [v.name for v in variables if v.known is not None and not v.known.fixed]
+    if fixed:
+        yield f"fixed tables: {', '.join(fixed)}"
+    if zeros:
+        yield f"tables with zeros: {', '.join(zeros)}"
+    for leader in dict.fromkeys(v.tied_to for v in variables if v.tied_to is not None):
+        others = [v.name for v in variables if v.tied_to == leader]
+        yield f"one table: {', '.join([leader, *others])}"
+
+
 def profile_grid(model: Model) -> Grid:
     """One column per class: its size, then p(state | class) of every variable.
 

@@ -96,6 +96,11 @@ class Layout:
         return slots
 
     @cached_property
+    def in_tables(self) -> BoolArray:
+        """(size,) whether a position is a cell of a table."""
+        return np.array([kind.tabular for kind in self.kinds])[self.owner]
+
+    @cached_property
     def learned(self) -> BoolArray:
         """(size,) whether data tell a position's parameter; if not, it is known."""
         return np.isnan(self.given) if self.given is not None else np.ones(self.size, dtype=bool)
@@ -194,6 +199,10 @@ class Layout:
         """Sum over the states of the child: x_ij = Σ_k x_ijk, shape (configurations,)."""
         sums = np.bincount(self.ij, weights=x, minlength=self.configurations)
         return np.asarray(sums, dtype=np.float64)
+
+    def totals(self, x: FloatArray) -> FloatArray:
+        """Give every position the sum over the states of its child, shape (size,)."""
+        return self.spread(self.sum_k(x))
 
     def spread(self, x_ij: FloatArray) -> FloatArray:
         """Give every position the value of its parent configuration, shape (size,)."""
