@@ -638,9 +638,44 @@ def test_a_network_without_hidden_variables(holes):
     chain = [(a, b) for a, b in zip("ABCDEF", "BCDEFG", strict=True)]
     model = BayesianNetworkModel(chain, **QUICK).fit(holes)
     assert model.score(holes) > BayesianNetworkModel(None, **QUICK).fit(holes).score(holes)
-    assert not np.isnan(model.impute(holes)).any()
-    with pytest.raises(ModelError, match="no hidden variable, so there is nothing to predict"):
-        model.predict(holes)
+    filled = model.impute(holes)
+    assert not np.isnan(filled).any()
+    np.testing.assert_array_equal(model.predict(holes), filled)
+    np.testing.assert_array_equal(model.transform(holes), filled)
+    assert model.get_feature_names_out().tolist() == list("ABCDEFG")
+    with pytest.raises(ModelError, match="no hidden variable, so there are no probabilities"):
+        model.predict_proba(holes)
+
+
+def test_a_structure_that_is_learned(holes):
+    known = lacunet.Knowledge(forbid=[("A", "B"), ("B", "A")])
+    model = BayesianNetworkModel(structure="learn", knowledge=known, **QUICK).fit(holes)
+    found = lacunet.learn_structure(holes, knowledge=known)
+    assert model.network_ == model.learned_.network == found.network
+    assert 0 not in model.network_.parents[1]
+    assert model.fit_.problem.alpha.max() <= 5  # ten cases, spread over the cells of a family
+    alone = BayesianNetworkModel(**QUICK, alpha="bdeu:10").fit(holes)
+    assert model.score(holes) > alone.score(holes)
+    np.testing.assert_array_equal(model.predict(holes), model.impute(holes))
+    drawn, none = model.sample(5)
+    assert drawn.shape == (5, 7)
+    assert none.shape == (5, 0)
+    rough = BayesianNetworkModel(structure="learn", alpha=2.0, **QUICK).fit(holes)
+    assert rough.learned_.alpha == 2.0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"structure": "guess"}, "structure 'guess' is not known. Choose given, learn."),
+        ({"structure": "learn", "network": [("A", "B")]}, "Leave out network and hidden"),
+        ({"structure": "learn", "hidden": {"h": 2}}, "Leave out network and hidden"),
+        ({"knowledge": lacunet.Knowledge()}, "Give structure='learn'"),
+    ],
+)
+def test_structures_that_are_refused(given, message, holes):
+    with pytest.raises(OptionError, match=message):
+        BayesianNetworkModel(**given).fit(holes)
 
 
 def test_columns_that_a_network_wants(holes, fitted):

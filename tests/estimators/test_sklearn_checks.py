@@ -23,6 +23,7 @@ ESTIMATORS = [
     LatentClassSelector((1, 2), **FEW),
     LatentClassSelector((1, 2), average=True, **FEW),
     BayesianNetworkModel(None, hidden={"g": 2, "h": 2}, **FEW),
+    BayesianNetworkModel(structure="learn", **FEW),
 ]
 # Checks of names and of set_output that scikit-learn runs on its own estimators besides.
 MORE = [
@@ -94,4 +95,4 @@ print(len(ESTIMATORS), "checked")
         check=False,
         timeout=120,
     )
-    assert done.stdout.strip() == "4 checked", done.stderr
+    assert done.stdout.strip() == "5 checked", done.stderr

@@ -9,8 +9,7 @@ import twins
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.graphs import counting
-from lacunet.graphs.families import CompleteCounts, FamilyScores
-from lacunet.model.network import LARGEST_TABLE
+from lacunet.graphs.families import CompleteCounts, FamilyScores, largest_family
 
 
 def whole(table, child, parents, alpha):
@@ -62,12 +61,13 @@ def test_sums_by_key_are_those_of_bincount(rows):
 
 
 def test_a_family_is_scored_once_and_never_with_a_table_too_large():
-    codes = np.random.default_rng(0).integers(0, 3000, (50, 3))
-    codes[0] = 2999
+    codes = np.random.default_rng(0).integers(0, 40, (50, 3))
+    codes[0] = 39
     scores = FamilyScores(CompleteCounts(Table.from_codes(codes), "k2"))
     one = scores(0, np.array([False, True, False]))
     assert scores(0, np.array([False, True, False])) is one
-    assert 3000**3 > LARGEST_TABLE > 3000**2
+    assert 40**3 > largest_family(40, 3, 50) > 40**2  # 1,600 configurations of 50 cases
+    assert largest_family(40, 3, 1e9) < 1e9
     assert one.gains[2] == -np.inf
     assert np.isfinite(one.gains[1])
     assert scores.scored == 3

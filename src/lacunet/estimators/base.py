@@ -11,9 +11,11 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     DensityMixin,
+    OneToOneFeatureMixin,
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
@@ -65,7 +67,7 @@ class HiddenStateEstimator(
         return self
 
     def predict(self, X: Any) -> IntArray:
-        """Give each row the most probable state of what is hidden.
+        """Give each row the most probable state of what is hidden; if nothing is, do `impute`.
 
         **rows
 
@@ -75,9 +77,12 @@ class HiddenStateEstimator(
             Numbers of the states, from 0; where several variables are hidden, (n_samples, hidden
             variables). -1 where a row is impossible: only the estimate (`plug_in`) may say so.
         """
+        if not self._hides:
+            return np.asarray(self.impute(X))
         found = [_most_probable(p) for p in self._hidden(self._read(X))]
         return found[0] if len(found) == 1 else np.column_stack(found)
 
+    @available_if(lambda self: self._may_hide)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Give each row the posterior of what is hidden.
 
@@ -92,7 +97,7 @@ class HiddenStateEstimator(
         return np.column_stack([_or_nan(p) for p in self._hidden(self._read(X))])
 
     def transform(self, X: Any) -> FloatArray:
-        """Do the same as `predict_proba`: features for what follows in a pipeline.
+        """Do the same as `predict_proba`, or if nothing is hidden as `impute`, for a pipeline.
 
         **rows
 
@@ -101,7 +106,7 @@ class HiddenStateEstimator(
         probabilities : array or dataframe of shape (n_samples, hidden states)
             As `set_output` asks for it.
         """
-        return self.predict_proba(X)
+        return self.predict_proba(X) if self._hides else np.asarray(self.impute(X))
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> IntArray:
         """Do `fit`, then `predict` the same rows.
@@ -221,6 +226,8 @@ class HiddenStateEstimator(
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns of `predict_proba` and `transform`: class0, class1, and so on.
 
+        If nothing is hidden, they are those of X.
+
         Parameters
         ----------
         input_features : array of str, optional
@@ -230,6 +237,8 @@ class HiddenStateEstimator(
         -------
         names : ndarray of str
         """
+        if not self._hides:
+            return OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         super().get_feature_names_out(input_features)  # refuses what scikit-learn refuses
         return np.array(self._hidden_names(), dtype=object)
 
@@ -246,7 +255,18 @@ class HiddenStateEstimator(
 
     @property
     def _n_features_out(self) -> int:
-        return len(self._hidden_names())
+        return len(self._hidden_names()) if self._hides else self.n_features_in_
+
+    @property
+    def _may_hide(self) -> bool:
+        """Whether there can be variables that no column shows, as far as that is known by now."""
+        return True
+
+    @property
+    def _hides(self) -> bool:
+        """Whether there are variables that no column shows."""
+        check_is_fitted(self)
+        return bool(self.model_.network.hidden)
 
     @property
     def _places(self) -> Sequence[int]:
@@ -305,8 +325,8 @@ class HiddenStateEstimator(
         hidden = self.model_.network.hidden
         if not hidden:
             raise ModelError(
-                "the network has no hidden variable, so there is nothing to predict. Declare one "
-                "with hidden=, or use impute to fill in holes."
+                "the network has no hidden variable, so there are no probabilities of its states. "
+                "Declare one with hidden=, or use impute to fill in holes."
             )
         return posterior(self._asked, codes, [(h,) for h in hidden])
 

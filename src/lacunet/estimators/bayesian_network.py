@@ -8,14 +8,19 @@ from operator import index
 from typing import Any, SupportsIndex, TypeAlias
 
 from lacunet import api
+from lacunet.api.graphs import BDEU
 from lacunet.data import Column, Table
 from lacunet.data.discover import shown
-from lacunet.errors import DataError, ModelError, did_you_mean
+from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import is_frame, names_of, read_fit
 from lacunet.estimators.parameters import described
+from lacunet.files import StrPath
+from lacunet.graphs.knowledge import Knowledge
 from lacunet.model.network import Model, Network, Variable
+from lacunet.model.prior import PAPER_ALPHA, Alpha
 
+GIVEN, LEARN = "given", "learn"  # where the structure comes from
 Edges: TypeAlias = Sequence[Any]  # pairs of names: parent, child
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 
@@ -28,15 +33,24 @@ class BayesianNetworkModel(HiddenStateEstimator):
     Parameters
     ----------
     network : None, list of (parent, child), graph, Network, Model, or path of a file
-        The structure. Edges (in a list, or those of a networkx or pgmpy graph) join columns of X
-        and hidden variables by name; columns of an array are x0, x1, …; a column without edges is
-        independent of the others. None: the columns depend on nothing but the hidden variables, and
-        on all of them. A `Network` brings its own variables and states; columns of an array are
-        then its observed variables in their order.
+        The structure, where it is given. Edges (in a list, or those of a networkx or pgmpy graph)
+        join columns of X and hidden variables by name; columns of an array are x0, x1, …; a column
+        without edges is independent of the others. None: the columns depend on nothing but the
+        hidden variables, and on all of them. A `Network` brings its own variables and states;
+        columns of an array are then its observed variables in their order.
     hidden : mapping of str to int, or sequence of str
         Variables that no column shows, with their numbers of states; without a number, those of the
         network.
-    **estimate; alpha; n_init; scores
+    structure : {'given', 'learn'}
+        'learn': the graph over the columns is learned from the data, holes or not, as by
+        `learn_structure`; then there is no network to give, and nothing is hidden.
+    knowledge : Knowledge or path of its file, optional
+        What a learned graph keeps to.
+    **estimate
+    alpha : float, str, mapping or None
+        Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
+        paper's exponent, or 'bdeu:10' where the structure is learned.
+    **n_init; scores
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.
         'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
@@ -47,6 +61,8 @@ class BayesianNetworkModel(HiddenStateEstimator):
     ----------
     network_ : lacunet.Network
         The structure that was fitted.
+    learned_ : Learned
+        How it was found, and its evidence; only where it was learned.
     tables_ : dict of str to ndarray
         p(variable | parents) of each variable: one axis for each parent, then its own states.
     categories_ : dict of str to tuple
@@ -77,23 +93,63 @@ class BayesianNetworkModel(HiddenStateEstimator):
            [1. , 0. , 0.9, 0.1]])
     >>> model.impute(pd.DataFrame([[1, float("nan"), 1, 1]], columns=X.columns))
     array([[1., 1., 1., 1.]])
+
+    A graph that is learned; then `predict` and `transform` fill in what is missing:
+
+    >>> learned = BayesianNetworkModel(structure="learn", random_state=0)
+    >>> learned.fit(X, sample_weight=counts).network_.parents
+    ((1,), (2, 3), (3,), ())
     """
 
-    network: Any
+    network: Any = None
     _: KW_ONLY
     hidden: Hidden | None = None
+    structure: str = GIVEN
+    knowledge: Knowledge | StrPath | None = None
+    alpha: Alpha | None = None  # type: ignore[assignment]  # None: by what is known of the structure
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
+        self._check_structure()
         if isinstance(self.network, Network | Model | str | os.PathLike):
             network = api.as_network(self.network, self.hidden or ())
             table = self._read_known(X, sample_weight, network)
         else:
             table = self._read_all(X, sample_weight)
-            network = build_network(table.columns, self._edges(), self.hidden)
+            network = self._structure(table)
             self._columns = list(range(X.shape[1]))
         self._keep(
             api.compare(table, {"network": network}, settings=self._settings()).candidates[0]
         )
+
+    @property
+    def _may_hide(self) -> bool:
+        return self.structure != LEARN
+
+    def _prior(self) -> Alpha:
+        usual = BDEU.alpha if self.structure == LEARN else PAPER_ALPHA
+        return usual if self.alpha is None else self.alpha
+
+    def _structure(self, table: Table) -> Network:
+        """Learn the graph, or take the one that edges describe."""
+        if self.structure == GIVEN:
+            return build_network(table.columns, self._edges(), self.hidden)
+        how = self._settings()
+        self.learned_ = api.learn_structure(table, knowledge=self.knowledge, settings=how)
+        return self.learned_.network
+
+    def _check_structure(self) -> None:
+        """Refuse what contradicts itself."""
+        if self.structure not in (GIVEN, LEARN):
+            raise OptionError(
+                f"structure '{self.structure}' is not known. Choose {GIVEN}, {LEARN}."
+            )
+        if self.structure == LEARN and not (self.network is None and self.hidden is None):
+            raise OptionError(
+                "structure='learn' finds the graph over the columns. Leave out network and hidden, "
+                "or say with knowledge what it keeps to."
+            )
+        if self.structure == GIVEN and self.knowledge is not None:
+            raise OptionError("knowledge is about a graph that is learned. Give structure='learn'.")
 
     def _edges(self) -> Edges | None:
         """Give the edges of a list, or of a graph."""

@@ -66,8 +66,13 @@ class Parameters:
     def _settings(self) -> Settings:
         """Make settings of the parameters, three of which have scikit-learn's names."""
         given = {name: value for name, value in vars(self).items() if name in OPTIONS}
+        given["alpha"] = self._prior()
         seed, threads = seed_of(self.random_state), threads_of(self.n_jobs)
         return Settings(starts=self.n_init, seed=seed, threads=threads, **given)
+
+    def _prior(self) -> Alpha:
+        """Give the prior that is meant."""
+        return self.alpha
 
 
 def described(cls: C) -> C:

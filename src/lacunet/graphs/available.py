@@ -80,7 +80,7 @@ class AvailableCases:
 
     def __init__(self, table: Table, alpha: float | str) -> None:
         self.columns, self.prior = columns_of(table), Prior(*understand_alpha(alpha))
-        self.cards = self.columns.cards.astype(np.float64)
+        self.cards, self.cases = self.columns.cards.astype(np.float64), table.weight
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Give scores of the families that differ by one parent, relative to the one as it is."""

@@ -14,11 +14,10 @@ from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.counting import Columns, Prior, child_of, log_bd, refine
-from lacunet.graphs.families import CompleteCounts
+from lacunet.graphs.families import CompleteCounts, largest_family
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.searching import Found
 from lacunet.jit import kernel
-from lacunet.model.network import LARGEST_TABLE
 
 MEMORY = 1 << 30  # bytes that an exact search may take
 
@@ -30,6 +29,7 @@ class Choice(NamedTuple):
     allowed: BoolArray  # (n - 1,) whether each may be a parent
     required: int  # the set of those that must be
     most: int  # parents at most
+    largest: float  # numbers that its table may have
 
 
 def needed_memory(n: int) -> int:
@@ -55,17 +55,20 @@ def search_exactly(counts: CompleteCounts, limits: Limits, executor: Executor = 
     best = np.empty((n, 1 << (n - 1)))
     for v in range(n):
         executor.say(f"families of variable {v + 1} of {n}", v / n)
-        best[v] = score_sets(counts.columns, v, choice_of(limits, v), counts.prior)
+        most = largest_family(counts.cards[v], n, counts.cases)
+        choice = choice_of(limits, v, counts.cards, most)
+        best[v] = score_sets(counts.columns, v, choice, counts.prior)
         take_best_subsets(best[v])
     parents, families = trace_back(best, find_sinks(best))
     return Found(parents, families, steps=0, scored=n << (n - 1))
 
 
-def choice_of(limits: Limits, v: int) -> Choice:
-    """Give the parents that a variable may have."""
+def choice_of(limits: Limits, v: int, cards: FloatArray, most: float) -> Choice:
+    """Give the parents that a variable may have, in a table of `most` numbers or what it needs."""
+    largest = max(most, float(cards[v] * cards[limits.required[v]].prod()))
     others = np.delete(np.arange(len(limits.most)), v)
     required = int(sum(1 << k for k, u in enumerate(others) if limits.required[v, u]))
-    return Choice(others, limits.allowed[v, others], required, int(limits.most[v]))
+    return Choice(others, limits.allowed[v, others], required, int(limits.most[v]), largest)
 
 
 @kernel
@@ -86,7 +89,7 @@ def score_sets(columns: Columns, v: int, choice: Choice, prior: Prior) -> FloatA
         if after < k and depth < choice.most:
             u, place, after = choice.others[after], after, after + 1
             cells[depth + 1] = cells[depth] * columns.cards[u]
-            if not choice.allowed[place] or cells[depth + 1] > LARGEST_TABLE:
+            if not choice.allowed[place] or cells[depth + 1] > choice.largest:
                 continue
             x, r = columns.codes[u], columns.cards[u]
             q[depth + 1] = refine(j[depth], q[depth], x, r, j[depth + 1])

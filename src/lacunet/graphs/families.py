@@ -13,6 +13,18 @@ from lacunet.model.known_tables import NOTHING, KnownTables
 from lacunet.model.network import LARGEST_TABLE
 from lacunet.model.prior import understand_alpha
 
+MOST_NUMBERS = LARGEST_TABLE >> 2  # of all tables of a graph: a fit has several vectors as long
+
+
+def largest_family(states: float, variables: int, cases: float) -> float:
+    """How many numbers the table of a variable may have: it must fit, and cases can fill it.
+
+    Configurations of parents that are more than there are cases cannot occur once each. BDeu likes
+    them all the same where values hardly repeat: what it expects of a new configuration is better
+    than what few cases say.
+    """
+    return min(MOST_NUMBERS / variables, states * cases)
+
 
 class Scored(NamedTuple):
     """A family, and what changes of it by one parent are worth."""
@@ -25,6 +37,7 @@ class Statistics(Protocol):
     """Scores a family, and all that differ from it by one parent."""
 
     cards: FloatArray  # (n,) states of each variable
+    cases: float  # N, the total weight of the rows
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Give the scores with each variable put to the parents, or taken from them: (n,).
@@ -53,7 +66,7 @@ class CompleteCounts:
             )
         self.columns = columns_of(table, tables)
         self.prior = Prior(*understand_alpha(alpha))
-        self.cards = self.columns.cards.astype(np.float64)
+        self.cards, self.cases = self.columns.cards.astype(np.float64), table.weight
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Count the rows of each configuration and state."""
@@ -74,7 +87,8 @@ class FamilyScores:
             scores = self.statistics(child, parents)
             cells = self.cards[child] * self.cards[parents].prod()
             gains = scores - scores[child]
-            gains[~parents & (cells * self.cards > LARGEST_TABLE)] = -np.inf
+            most = largest_family(self.cards[child], len(self.cards), self.statistics.cases)
+            gains[~parents & (cells * self.cards > most)] = -np.inf
             self.known[key] = Scored(float(scores[child]), gains)
         return self.known[key]
 

@@ -14,6 +14,7 @@ from lacunet.graphs.counting import Columns, Prior
 from lacunet.graphs.exact import choice_of, score_sets
 from lacunet.graphs.moves import Limits
 from lacunet.jit import kernel
+from lacunet.model.network import LARGEST_TABLE
 
 MOST_VARIABLES = 12  # 3^n additions for each of n (n − 1) edges: a second or two
 
@@ -46,9 +47,11 @@ def score_all_families(columns: Columns, prior: Prior, limits: Limits) -> FloatA
     """Log BD of every variable with every set of parents, (n, 2^n); −inf if it is not allowed."""
     n = len(columns.cards)
     sets, scores = np.arange(1 << n), np.full((n, 1 << n), -np.inf)
+    cards = columns.cards.astype(np.float64)
     for v in range(n):
+        choice = choice_of(limits, v, cards, LARGEST_TABLE)
         without = sets[sets >> v & 1 == 0]  # in their order, as sets of the others are numbered
-        scores[v, without] = score_sets(columns, v, choice_of(limits, v), prior)
+        scores[v, without] = score_sets(columns, v, choice, prior)
     return scores
 
 
