@@ -39,10 +39,10 @@ def _line(folder: Path, one: DataSet, quick: bool) -> Line:
     rows = []
     for row in fold_by_fold(LEDGER, one.name, folds, most=QUICK if quick else None):
         rows.append(row)
-        print(f"  {one.name}, fold {row['fold']}: {row['average']:.1f}", file=sys.stderr)
-    ways = ("average", "uniform", "chosen", "plug_in")
+        print(f"  {one.name}, fold {row['fold']}: {row['pooled']:.1f}", file=sys.stderr)
+    ways = ("pooled", "average", "uniform", "chosen", "plug_in")
     mean = {way: float(np.mean([r[way] for r in rows])) for way in ways}
-    best = mean["average"]
+    best = mean["pooled"]
     return Line(
         "q",
         f"{title} (α = 1: {mean['uniform']:.1f}, chosen, plugged in: {mean['plug_in']:.1f})",
