@@ -78,7 +78,7 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
         if name not in names:
             raise OptionError(f"alpha names '{name}', which is no variable of the network.")
     layout, tables = network.layout, []
-    for name, family in zip(names, layout.families, strict=True):
+    for i, (name, family) in enumerate(zip(names, layout.families, strict=True)):
         if name not in alpha:
             raise OptionError(
                 f"alpha says nothing of the family of '{name}'. Give a number or table."
@@ -89,9 +89,11 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
             raise OptionError(
                 f"alpha of '{name}' has shape {table.shape}; give a number, or {shape}."
             )
-        if not (np.isfinite(table).all() and (table > 0).all()):
+        whole = np.broadcast_to(table, shape)
+        own = whole[layout.table(layout.learned, i)]  # what is known needs no exponent
+        if not (np.isfinite(own).all() and (own > 0).all()):
             raise OptionError(f"alpha of '{name}': every exponent must be a number above 0.")
-        tables.append(np.broadcast_to(table, shape))
+        tables.append(whole)
     return layout.flat(tables)
 
 

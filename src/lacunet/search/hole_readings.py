@@ -272,7 +272,7 @@ def mask_prior(
     """
     if isinstance(alpha, Mapping):
         raise OptionError("a prior for each family says nothing of holes. Give a number or bdeu.")
-    own = dirichlet(network, alpha)
+    own = network.layout.pooled(dirichlet(network, alpha))
     exponents = {v.name: network.layout.table(own, i) for i, v in enumerate(network.variables)}
     value, is_size = understand_alpha(alpha)
     states = {v.name: len(v.states) for v in network.variables}

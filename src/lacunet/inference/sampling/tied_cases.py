@@ -7,18 +7,19 @@ taken one after the other, each of which counts for those that follow: Pólya's 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.inference.kernels.taking_in import Swarm, effective
 from lacunet.inference.plans.plan import Choice, Plan
 from lacunet.inference.problem import Problem
 from lacunet.model.layout import Layout
 
+Grouped: TypeAlias = tuple[IntArray, IntArray, IntArray]
 LARGEST = 1 << 14  # joint hidden cells of one component that are written out
 
 
@@ -67,6 +68,13 @@ def _used_before(x: IntArray, learned: BoolArray) -> IntArray:
     return np.asarray(np.sum(np.tril(same, -1), axis=2))
 
 
+def _grouped(x: IntArray | IndexArray) -> Grouped:
+    """Positions in the order of some numbers, where each number starts, and which there are."""
+    order = np.argsort(x, kind="stable")
+    used, starts = np.unique(x[order], return_index=True)
+    return order, starts, used.astype(np.int64)
+
+
 class TiedCases:
     """Takes in the cases of one plan, with tables that are tied."""
 
@@ -90,7 +98,7 @@ class TiedCases:
             cumulative = np.cumsum(np.exp(log_p - total[:, None]), axis=1)
             u = rng.random(len(log_p)) * cumulative[:, -1]
             drawn = np.sum(u[:, None] >= cumulative, axis=1)
-            np.add.at(swarm.A, (everyone, urn.cells[drawn]), 1.0)
+            swarm.A[everyone, urn.cells[drawn]] += 1.0
             np.add.at(own, (everyone, urn.slots[drawn]), urn.learned[drawn])
             np.add.at(sums, (everyone, urn.rows[drawn]), urn.learned[drawn])
             if effective(swarm.log_weights) < least:
@@ -99,10 +107,20 @@ class TiedCases:
 
     def _pooled(self, A: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Exponents of every slot, (particles, size), and their sums, (…, configurations)."""
-        layout, own = self.layout, np.zeros_like(A)
-        for x, told in zip(own, A, strict=True):
-            np.add.at(x, layout.slots, np.where(layout.learned, told, 0.0))
-        return own, np.stack([layout.sum_k(x) for x in own])
+        learned = np.where(self.layout.learned, A, 0.0)
+        own = np.zeros_like(A)
+        order, starts, used = self._by_slot
+        own[:, used] = np.add.reduceat(learned[:, order], starts, axis=1)
+        order, starts, _ = self._by_row
+        return own, np.add.reduceat(own[:, order], starts, axis=1)
+
+    @cached_property
+    def _by_slot(self) -> Grouped:
+        return _grouped(self.layout.slots)
+
+    @cached_property
+    def _by_row(self) -> Grouped:
+        return _grouped(self.layout.ij)
 
 
 def _log_predictive(urn: Urn, own: FloatArray, sums: FloatArray) -> FloatArray:
