@@ -33,6 +33,7 @@ PARTS = {
     "memory": ("memory",),
     "networks": ("networks.alarm_em", "networks.before", "networks.million", "networks.chain"),
     "structure": ("structure.complete", "structure.holes"),
+    "hidden": ("hidden.finding",),
     "files": ("networks.files",),
     "paper": ("paper",),
     "density": ("density.ten_folds",),

@@ -13,6 +13,7 @@ from lacunet.api import (
     edge_certainty as edge_certainty,
     edge_f1 as edge_f1,
     em_traces as em_traces,
+    find_hidden as find_hidden,
     fit as fit,
     fit_statistics as fit_statistics,
     graph_distances as graph_distances,
@@ -83,6 +84,7 @@ from lacunet.scores import Evidence as Evidence
 from lacunet.search.average import Labellings as Labellings
 from lacunet.search.candidates import Candidate as Candidate, Selection as Selection
 from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, How as How
+from lacunet.search.hidden_found import HiddenFound as HiddenFound
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
 from lacunet.settings import Settings as Settings
 

@@ -1,5 +1,6 @@
 """`lacunet learn` and `lacunet paper`, as a user meets them."""
 
+import numpy as np
 import pytest
 
 from lacunet import api, dataset_path, read_network
@@ -83,14 +84,45 @@ def test_learn_a_latent_tree(invoke, carcinoma, tmp_path):
     ("also", "words"),
     [
         (("--max-parents", 2), "--shape tree says already where edges are"),
-        (("--edges",), "--edges is about edges between columns"),
+        (("--edges",), "--edges is about graphs over the columns alone"),
         (("--columns", "A,B"), "only from 3 or more"),
+        (("--hidden", "auto"), "has hidden variables of its own"),
+        (("--resume", "x.json"), "--resume keeps the search for a graph"),
     ],
 )
 def test_a_shape_refuses_what_it_leaves_no_room_for(invoke, carcinoma, also, words):
     ran = invoke("learn", carcinoma, "--shape", "tree", *also)
     assert ran.code != 0
     assert words in ran.err
+
+
+@pytest.mark.slow
+def test_learn_hidden_variables(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    hidden = rng.integers(0, 2, 400)
+    columns = [np.where(rng.random(400) < 0.9, hidden, 1 - hidden) for _ in range(5)]
+    np.savetxt(
+        tmp_path / "d.csv", np.column_stack(columns), "%d", ",", header="a,b,c,H1,e", comments=""
+    )
+    learn = ("learn", tmp_path / "d.csv", "--hidden", "auto", "--most", 1)
+    ran = invoke(*learn, "--save", "net.json", "--report", "net.html", "--json")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert found["hidden"] == {"H2": 2}  # H1 is a column
+    assert found["log_bayes_factor"]["value"] > 0
+    assert found["without"]["complete"]
+    assert read_network(tmp_path / "net.json").network.hidden
+    assert "Are there hidden variables?" in (tmp_path / "net.html").read_text()
+    assert "1 hidden variable: log p(D|S)" in invoke(*learn).out
+
+
+def test_hidden_refuses_what_it_does_not_know(invoke, carcinoma):
+    ran = invoke("learn", carcinoma, "--hidden", "H")
+    assert ran.code == 2
+    assert "Give --hidden auto" in ran.err
+    ran = invoke("learn", carcinoma, "--hidden", "auto", "--most", 0)
+    assert ran.code == 2
+    assert "most 0: give 1 or more" in ran.err
 
 
 def test_learn_keeps_to_what_is_known(invoke, carcinoma, tmp_path):

@@ -25,7 +25,7 @@ from lacunet.api.graphs import (
     learn_structure,
     structural_hamming_distance,
 )
-from lacunet.api.hidden import learn_latent_tree
+from lacunet.api.hidden import find_hidden, learn_latent_tree
 from lacunet.api.inputs import (
     as_model,
     as_network,

@@ -60,7 +60,7 @@ def learn_structure(
     **options
     """
     settings, reading = divide(settings, options)
-    alpha, known, how = one_alpha(settings), _known(knowledge, max_parents), settings.graph_search
+    alpha, known, how = one_alpha(settings), known_of(knowledge, max_parents), settings.graph_search
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
         goal = settings.goal if settings.evidence else None
@@ -105,7 +105,7 @@ def edge_certainty(
     ('CPK', 'LDH', 1.0)
     """
     settings, reading = divide(settings, options)
-    alpha, known = one_alpha(settings), _known(knowledge, max_parents)
+    alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
         if resamples:
@@ -123,7 +123,7 @@ def check_edges(table: Table, resamples: int = 0, knowledge: KnowledgeLike | Non
         check_tables(table, as_knowledge(knowledge))
 
 
-def _known(knowledge: KnowledgeLike | None, max_parents: int | None) -> Knowledge:
+def known_of(knowledge: KnowledgeLike | None, max_parents: int | None) -> Knowledge:
     """Put together what is known of the graph."""
     return as_knowledge(knowledge).and_also(Knowledge(max_parents=max_parents))
 

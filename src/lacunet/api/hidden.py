@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lacunet.api.inputs import as_table, one_alpha
-from lacunet.api.options import TreeOptions, divide, with_options
+from lacunet.api.graphs import BDEU, known_of
+from lacunet.api.inputs import KnowledgeLike, as_table, one_alpha
+from lacunet.api.options import HiddenOptions, TreeOptions, divide, with_options
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.executor import on_threads
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
 from lacunet.progress import Listener, ignore
+from lacunet.search import hidden_found
+from lacunet.search.hidden_found import MOST, HiddenFound, HiddenSearch
 from lacunet.search.naive import learn_classes
 from lacunet.settings import DEFAULTS, Settings
 
@@ -48,6 +51,39 @@ def learn_latent_tree(
             return learn_classes(table, alpha, settings.options, settings.goal, executor)
         apart = chosen is Shape.FOREST
         return learn_tree(table, alpha, apart=apart, seed=settings.seed, executor=executor)
+
+
+@with_options
+def find_hidden(
+    data: object,
+    *,
+    most: int = MOST,
+    max_parents: int | None = None,
+    knowledge: KnowledgeLike | None = None,
+    settings: Settings = BDEU,
+    listener: Listener = ignore,
+    **options: Unpack[HiddenOptions],
+) -> HiddenFound:
+    """Look for hidden variables in the graph over the columns of a table.
+
+    One is kept only if the evidence of the best graph with it is larger than that of the best
+    without; where they are close, it is measured.
+
+    Parameters
+    ----------
+    **data
+    most
+        Hidden variables to look for, at most.
+    max_parents, knowledge
+        As for `learn_structure`: about the columns.
+    **options
+    """
+    settings, reading = divide(settings, options)
+    alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
+    how = HiddenSearch(most, settings.graph_search, settings.options, settings.goal)
+    table = as_table(data, reading)
+    with on_threads(settings.threads, listener) as executor:
+        return hidden_found.find_hidden(table, alpha, how, known, executor)
 
 
 def _shape(name: str) -> Shape:

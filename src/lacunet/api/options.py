@@ -108,6 +108,13 @@ class TreeOptions(ThreadOptions, total=False):  # of `learn_latent_tree`
     budget: float | str
 
 
+class HiddenOptions(TreeOptions, total=False):  # of `find_hidden`
+    sweeps: int
+    restarts: int
+    probes: int
+    exact: bool
+
+
 class RatioOptions(ThreadOptions, total=False):  # of `likelihood_ratio_test`
     starts: int
 

@@ -7,17 +7,27 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, say_written, show
-from lacunet.cli.learned_hidden import ShapeOption, check_shape, learn_shape, own_prior
-from lacunet.cli.outcome import check_network_outputs, report_network, save_network
+from lacunet.cli.console import command
+from lacunet.cli.learned_hidden import (
+    HiddenAuto,
+    MostHidden,
+    ShapeOption,
+    check_hidden,
+    check_shape,
+    learn_shape,
+    learn_with_hidden,
+    own_prior,
+)
+from lacunet.cli.outcome import check_network_outputs, show_network
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
 from lacunet.graphs.knowledge import Knowledge, edges_of
 from lacunet.graphs.knowledge_file import parse_edges, parse_tiers, read_knowledge
 from lacunet.model.formats import read_network
-from lacunet.report.documents import edges_document, learned_document, table_document
+from lacunet.report.documents import edges_document, learned_document
 from lacunet.report.page.answers import learned_answer
+from lacunet.search.hidden_found import MOST
 from lacunet.tabular import Together
 
 EDGE = "PARENT>CHILD"
@@ -80,6 +90,8 @@ def learn(
     resamples: Resamples = 0,
     resume: Resume = None,
     shape: ShapeOption = None,
+    hidden: HiddenAuto = None,
+    most: MostHidden = MOST,
     save: Annotated[
         Path | None,
         o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),
@@ -97,6 +109,10 @@ def learn(
         raise OptionError("--resamples says how sure edges are. Give --edges too.")
     known = _known(require, forbid, tiers, start, max_parents)
     known = read_knowledge(knowledge).and_also(known) if knowledge else known
+    if hidden is not None:
+        check_hidden(hidden, shape, edges, resume)
+        learn_with_hidden(asked, data, most, known, save, report)
+        return
     if shape is not None:
         check_shape(shape, known, edges, resume)
         learn_shape(own_prior(context, asked), data, shape, save, report)
@@ -104,7 +120,6 @@ def learn(
     table = read(data, None, asked)
     if edges:
         api.check_edges(table, resamples, known)
-    settings = asked.settings
     with asked.work() as how:
         found = api.learn_structure(table, knowledge=known, resume=resume, **how)
         sure = (
@@ -112,18 +127,12 @@ def learn(
             if edges
             else None
         )
-    save_network(found.model, save)
-    report_network(learned_answer(found, table, settings, sure), report)
-    document = {
-        "data": table_document(table),
-        "seed": settings.seed,
-        "alpha": settings.alpha,
-        **learned_document(found),
-        **({} if sure is None else {"edges": edges_document(sure)}),
-        "model": None if save is None else str(save),
-    }
-    show(found if sure is None else Together(found, sure), document, asked.form)
-    say_written(save, report)
+    answer = learned_answer(found, table, asked.settings, sure)
+    document = learned_document(found)
+    if sure is not None:
+        document["edges"] = edges_document(sure)
+    shown = found if sure is None else Together(found, sure)
+    show_network(shown, answer, document, asked, save, report)
 
 
 def _known(

@@ -1,4 +1,4 @@
-"""`lacunet learn --shape`: hidden variables that join the columns."""
+"""`lacunet learn --shape`, `--hidden auto`: variables that no column shows."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +9,13 @@ import typer
 from lacunet import api
 from lacunet.api.options import defaults_of
 from lacunet.cli import options as o
-from lacunet.cli.console import say_written, show
-from lacunet.cli.outcome import report_network, save_network
+from lacunet.cli.outcome import show_network
 from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
 from lacunet.graphs.hidden.latent_tree import Shape
 from lacunet.graphs.knowledge import Knowledge
-from lacunet.report.documents import latent_tree_document, table_document
-from lacunet.report.page.answers import latent_tree_answer
+from lacunet.report.documents import hidden_document, latent_tree_document
+from lacunet.report.page.answers import hidden_answer, latent_tree_answer
 
 ShapeOption: TypeAlias = Annotated[
     Shape | None,
@@ -28,43 +27,70 @@ ShapeOption: TypeAlias = Annotated[
 ]
 
 
+HiddenAuto: TypeAlias = Annotated[
+    str | None,
+    o.option(
+        "auto: also look for variables that no column shows; one is kept only if the evidence is "
+        "larger with it.",
+        metavar="auto",
+    ),
+]
+MostHidden: TypeAlias = Annotated[
+    int, typer.Option(help="With --hidden auto: hidden variables to look for, at most.")
+]
+
+
 def learn_shape(
     asked: o.Asked, data: Path, shape: Shape, save: Path | None, report: Path | None
 ) -> None:
     """Learn a latent tree, forest or class model."""
-    table, settings = read(data, None, asked), asked.settings
+    table = read(data, None, asked)
     with asked.work() as how:
         found = api.learn_latent_tree(table, shape, **how)
-    save_network(found.model, save)
-    report_network(latent_tree_answer(found, table, settings), report)
-    document = {
-        "data": table_document(table),
-        "seed": settings.seed,
-        "alpha": settings.alpha,
-        **latent_tree_document(found),
-        "model": None if save is None else str(save),
-    }
-    show(found, document, asked.form)
-    say_written(save, report)
+    answer = latent_tree_answer(found, table, asked.settings)
+    show_network(found, answer, latent_tree_document(found), asked, save, report)
+
+
+def learn_with_hidden(
+    asked: o.Asked, data: Path, most: int, known: Knowledge, save: Path | None, report: Path | None
+) -> None:
+    """Learn a graph, and hidden variables in it."""
+    table = read(data, None, asked)
+    with asked.work() as how:
+        found = api.find_hidden(table, most=most, knowledge=known, **how)
+    answer = hidden_answer(found, table, asked.settings)
+    show_network(found, answer, hidden_document(found), asked, save, report)
+
+
+def check_hidden(hidden: str, shape: Shape | None, edges: bool, resume: Path | None) -> None:
+    """Refuse what is not offered with hidden variables."""
+    if shape is not None:
+        raise OptionError(f"--shape {shape} has hidden variables of its own: leave out --hidden.")
+    if hidden != "auto":
+        raise OptionError(
+            f"--hidden '{hidden}': learn finds hidden variables and their states by itself. Give "
+            "--hidden auto; for one that you know, use fit or select with --network."
+        )
+    _refuse("--hidden auto", edges, resume)
 
 
 def check_shape(shape: Shape, known: Knowledge, edges: bool, resume: Path | None) -> None:
     """Refuse what a shape leaves no room for."""
-    if resume is not None:
-        raise OptionError(
-            f"--resume is for searches that take long, and --shape {shape} does not keep what it "
-            "has done. Leave it out."
-        )
-    if edges:
-        raise OptionError(
-            f"--edges is about edges between columns, and --shape {shape} has none. "
-            "Give one of the two."
-        )
+    _refuse(f"--shape {shape}", edges, resume)
     if known != Knowledge():
         raise OptionError(
             f"--shape {shape} says already where edges are, so that nothing else can be known of "
             "them: leave out --require, --forbid, --tiers, --start, --max-parents and --knowledge, "
             "or --shape."
+        )
+
+
+def _refuse(what: str, edges: bool, resume: Path | None) -> None:
+    if resume is not None:
+        raise OptionError(f"--resume keeps the search for a graph, not {what}. Leave one out.")
+    if edges:
+        raise OptionError(
+            f"--edges is about graphs over the columns alone, not about {what}. Leave one out."
         )
 
 

@@ -2,16 +2,19 @@
 
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lacunet import api
 from lacunet.cli.console import Format, say, say_written, show
+from lacunet.cli.options import Asked
 from lacunet.files import check_folder
 from lacunet.graphs.distances import GraphDistances
 from lacunet.model.formats import check_network_file, write_network
 from lacunet.model.network import Model
 from lacunet.report.descriptions import criteria_document
-from lacunet.report.documents import selection_document, taken
+from lacunet.report.documents import selection_document, table_document, taken
 from lacunet.report.folder import save_selection
 from lacunet.report.page import (
     NetworkAnswer,
@@ -54,6 +57,28 @@ def report_network(answer: NetworkAnswer, report: Path | None) -> None:
     """Write the page of a network, if asked to."""
     if report is not None:
         write_network_report(answer, report, command=command_line())
+
+
+def show_network(
+    found: Printable,
+    answer: NetworkAnswer,
+    document: Mapping[str, Any],
+    asked: Asked,
+    save: Path | None,
+    report: Path | None,
+) -> None:
+    """Save and report a network that was learned, if asked to, and show it."""
+    save_network(answer.model, save)
+    report_network(answer, report)
+    whole = {
+        "data": table_document(answer.table),
+        "seed": asked.settings.seed,
+        "alpha": asked.settings.alpha,
+        **document,
+        "model": None if save is None else str(save),
+    }
+    show(found, whole, asked.form)
+    say_written(save, report)
 
 
 def finish(

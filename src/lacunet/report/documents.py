@@ -21,6 +21,7 @@ from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty
+from lacunet.search.hidden_found import HiddenFound
 
 
 def to_json(document: Mapping[str, Any]) -> str:
@@ -204,6 +205,19 @@ def latent_tree_document(found: LatentTree) -> dict[str, Any]:
         "parents": parents_document(found.network),
         "graphs_fitted": found.fitted,
         "flags": list(map(str, found.flags)),
+    }
+
+
+def hidden_document(found: HiddenFound) -> dict[str, Any]:
+    """Describe a graph with the hidden variables that were found, if any."""
+    factor = found.factor
+    return {
+        "hidden": found.hidden,
+        "log_evidence": found.log_evidence,
+        "log_bayes_factor": {"value": factor.log, "stderr": factor.stderr},
+        "certainty": certainty_document(found.selection.certainty),
+        "parents": parents_document(found.network),
+        "without": learned_document(found.without),
     }
 
 

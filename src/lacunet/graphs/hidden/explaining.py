@@ -12,7 +12,7 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Column, Table
 from lacunet.graphs.available import available_gains
 from lacunet.graphs.counting import Columns, Prior
-from lacunet.graphs.hidden.classes import Classes, best_classes, take_part
+from lacunet.graphs.hidden.classes import Classes, best_classes, fit_classes, take_part
 from lacunet.graphs.hidden.fitting import Filled, fit
 from lacunet.graphs.hidden.sketch import empty_sketch
 from lacunet.graphs.hidden.spanning import reached, strongest_tree
@@ -54,6 +54,11 @@ class Explaining:
         """Explain some columns by one hidden variable, with about so many states."""
         part = take_part(self.rows.codes, self.rows.counts, self.cards, members)
         return best_classes(part, self.alpha, near)
+
+    def exactly(self, members: Sequence[int], states: int) -> Classes:
+        """Explain some columns by one hidden variable with so many states."""
+        part = take_part(self.rows.codes, self.rows.counts, self.cards, members)
+        return fit_classes(part, self.alpha, states)
 
     def both(self, groups: Sequence[list[int]]) -> Two:
         """Explain two groups by a hidden variable each, the first a parent of the second."""

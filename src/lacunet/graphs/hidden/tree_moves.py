@@ -16,18 +16,11 @@ import numpy as np
 from lacunet.graphs.hidden.classes import RISE, fit_classes, take_part
 from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled
+from lacunet.graphs.hidden.proposal import Proposal
 from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.graphs.hidden.trees import best_tree, homes_of, links_of, tree_graph
 
 SINGLES = 3  # changes that are tried by themselves where all together do not help
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """A graph to fit, and completed rows to start from."""
-
-    sketch: Sketch
-    start: Filled
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,9 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled, Fitted, complete, fit
 from lacunet.graphs.hidden.islands import find_islands
+from lacunet.graphs.hidden.proposal import Proposal
 from lacunet.graphs.hidden.sketch import empty_sketch
-from lacunet.graphs.hidden.tree_moves import MOVES, Moves, Proposal, Situation, cleared
+from lacunet.graphs.hidden.tree_moves import MOVES, Moves, Situation, cleared
 from lacunet.graphs.hidden.trees import best_tree
 
 RISE = 0.5  # nats that the bound of another tree must be above

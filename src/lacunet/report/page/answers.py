@@ -10,6 +10,7 @@ from lacunet.learn.fit import Fit
 from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.repeat import prior_words
 from lacunet.report.page.words import count, listed, nats
+from lacunet.search.hidden_found import HiddenFound
 from lacunet.settings import Settings
 from lacunet.tabular import Printable
 
@@ -45,6 +46,21 @@ def latent_tree_answer(found: LatentTree, table: Table, settings: Settings) -> N
         [("Hidden variables", found.grids())],
         f"lacunet.learn_latent_tree(data, {found.shape.value!r}, alpha={settings.alpha!r}, "
         f"seed={settings.seed})",
+        settings=_told(settings),
+    )
+
+
+def hidden_answer(found: HiddenFound, table: Table, settings: Settings) -> NetworkAnswer:
+    """Say which hidden variables a graph has, if any, and by how much it is better with them."""
+    hidden = [f"{name} ({states} states)" for name, states in found.hidden.items()]
+    what = f"Yes: {listed(hidden)}" if hidden else "No"
+    return NetworkAnswer(
+        "Are there hidden variables?",
+        f"{what}; log Bayes factor of the best graph with any and without: {found.factor}",
+        found.model,
+        table,
+        [("Hidden variables", found.grids()), ("Without hidden variables", found.without.grids())],
+        f"lacunet.find_hidden(data, alpha={settings.alpha!r}, seed={settings.seed})",
         settings=_told(settings),
     )
 

@@ -1,0 +1,182 @@
+"""A graph gets one hidden variable more: proposed, fitted, and the graph searched again around it.
+
+Groups of columns propose it, the bound of the evidence of the data as they are chooses among them.
+Whether the best graph with it is better than the one without is left to whoever measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lacunet.arrays import BoolArray
+from lacunet.executor import SERIAL, Executor
+from lacunet.graphs.complete import search_complete
+from lacunet.graphs.families import CompleteCounts, FamilyScores
+from lacunet.graphs.hidden.cliques import FEWEST, groups_of
+from lacunet.graphs.hidden.explaining import Explaining
+from lacunet.graphs.hidden.fitting import Filled, Fitted, complete, fit
+from lacunet.graphs.hidden.islands import find_islands
+from lacunet.graphs.hidden.proposal import Proposal
+from lacunet.graphs.hidden.sketch import Sketch
+from lacunet.graphs.moves import Limits
+from lacunet.graphs.task import GraphTask
+
+RISE = 0.5  # nats that another graph must be above: less is not worth another fit
+FITTED = 8  # proposals that are fitted, those first that gain most by themselves
+IMPROVED = 2  # of them, that the graph is searched again around
+ROUNDS = 10  # of such a search, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Growing:
+    """A task, and chance."""
+
+    task: GraphTask
+    rng: np.random.Generator
+    executor: Executor = SERIAL
+
+    def first(self, parents: BoolArray) -> Fitted:
+        """A graph over the columns alone."""
+        table = self.task.table
+        sketch = Sketch(table.columns, (), parents)
+        return fit(table, self.task.alpha, sketch, Filled(table.codes, table.counts))
+
+    def one_more(self, now: Fitted) -> list[Fitted]:
+        """Give the best graphs with one hidden variable more, as proposed and searched again."""
+        filled = complete(self.task.table, now, self.rng)
+        explaining = Explaining(now.sketch.all_columns, filled, self.task.alpha, self.rng)
+        proposals = [*self._splits(now.sketch, explaining), *self._groups(now.sketch, explaining)]
+        fitted = [self._fit(one) for one in proposals if has_sense(one.sketch)]
+        best = sorted(fitted, key=lambda one: -one.value)[:IMPROVED]
+        improved = max(map(self.improved, best), key=lambda one: one.value, default=None)
+        return [] if improved is None else [improved, best[0].brought_close()]
+
+    def improved(self, now: Fitted) -> Fitted:
+        """Search the graph again, and the numbers of states, for as long as the bound rises."""
+        for _ in range(ROUNDS):
+            self.executor.say(f"bound {now.value:,.1f}", 0.5)
+            filled = complete(self.task.table, now, self.rng)
+            better = self._first_above(now, self._changes(now.sketch, filled))
+            if better is None:
+                break
+            now = better
+        return now.brought_close()
+
+    def _first_above(self, now: Fitted, proposals: Iterator[Proposal]) -> Fitted | None:
+        for proposal in proposals:
+            other = self._fit(proposal, now.value + RISE)
+            if other.value > now.value + RISE:
+                return other
+        return None
+
+    def _fit(self, proposal: Proposal, above: float = -np.inf) -> Fitted:
+        return fit(self.task.table, self.task.alpha, proposal.sketch, proposal.start, above)
+
+    def _groups(self, sketch: Sketch, explaining: Explaining) -> list[Proposal]:
+        """Put a hidden variable behind groups, those first that it explains best."""
+        rows, limits = explaining.rows, self.limits(sketch)
+        scores = FamilyScores(CompleteCounts(rows.table(sketch), self.task.alpha))
+        islands = [tuple(sorted(island.members)) for island in find_islands(explaining)]
+        touching = sketch.parents | sketch.parents.T
+        groups = {*groups_of(touching), *(g for g in islands if len(g) >= FEWEST)}
+        found = []
+        for group in sorted(g for g in groups if self._free(sketch, g)):
+            one, inside = explaining.one(group), _inside(sketch, group)
+            gain = one.value - sum(scores(v, inside[v]).score for v in group)
+            wider = behind(sketch, group, one.states, limits)
+            found.append((gain, Proposal(wider, rows.with_column(one.draw(self.rng)))))
+        found.sort(key=lambda one: -one[0])
+        return [proposal for _, proposal in found[:FITTED]]
+
+    def _splits(self, sketch: Sketch, explaining: Explaining) -> Iterator[Proposal]:
+        """Put two hidden variables in the place of one whose neighbours it does not explain."""
+        for h in sketch.hidden:
+            around = sketch.neighbours(h)
+            one = explaining.one(around, sketch.sizes[h - sketch.n])
+            two = explaining.split(around, one)
+            if two is not None:
+                first, second = two.classes
+                start = explaining.rows.with_states(h, first.draw(self.rng))
+                wider = split_off(
+                    sketch.with_size(h, first.states), h, two.groups[1], second.states
+                )
+                yield Proposal(wider, start.with_column(second.draw(self.rng)))
+
+    def _free(self, sketch: Sketch, group: Sequence[int]) -> bool:
+        """Whether all may have a hidden parent, and have not the same one already."""
+        parents = sketch.parents[list(group)]
+        shared = parents[:, sketch.n :].all(axis=0).any()
+        return bool((self.limits(sketch).most[list(group)] > 0).all()) and not shared
+
+    def _changes(self, sketch: Sketch, filled: Filled) -> Iterator[Proposal]:
+        """The best graph of completed rows, then other numbers of states."""
+        limits = self.limits(sketch)
+        once = GraphTask(
+            filled.table(sketch),
+            self.task.alpha,
+            replace(self.task.how, restarts=0),
+            limits,
+            sketch.parents,
+        )
+        graph = search_complete(once, [sketch.parents]).parents
+        if (graph != sketch.parents).any() and has_sense(sketch.with_graph(graph)):
+            yield Proposal(sketch.with_graph(graph), filled)
+        explaining = Explaining(sketch.all_columns, filled, self.task.alpha, self.rng)
+        for h in sketch.hidden:
+            states = sketch.sizes[h - sketch.n]
+            for k in (states + 1, states - 1):
+                if k >= 2:
+                    drawn = explaining.exactly(sketch.neighbours(h), k).draw(self.rng)
+                    yield Proposal(sketch.with_size(h, k), filled.with_states(h, drawn))
+
+    def limits(self, sketch: Sketch) -> Limits:
+        """What is known of the columns' graph; of hidden variables nothing is."""
+        allowed, required, most = self.task.limits
+        n, m = sketch.n, len(sketch.sizes)
+        may = np.ones((n + m, n + m), dtype=bool)
+        may[:n, :n] = allowed
+        np.fill_diagonal(may, False)
+        must = np.zeros_like(may)
+        must[:n, :n] = required
+        return Limits(may, must, np.concatenate([most, np.full(m, max(most, default=0))]))
+
+
+def has_sense(sketch: Sketch) -> bool:
+    """Whether every hidden variable has a child, and joins as many variables as tell it apart."""
+    return all(
+        sketch.parents[:, h].any() and len(sketch.neighbours(h)) >= FEWEST for h in sketch.hidden
+    )
+
+
+def _inside(sketch: Sketch, group: Sequence[int]) -> BoolArray:
+    """The edges of a graph within a group."""
+    inside = np.zeros_like(sketch.parents)
+    inside[np.ix_(group, group)] = sketch.parents[np.ix_(group, group)]
+    return inside
+
+
+def split_off(sketch: Sketch, h: int, who: Sequence[int], states: int) -> Sketch:
+    """Give some neighbours of a hidden variable to a new one, which is its child."""
+    wider = sketch.with_hidden(states, [h], [])
+    parents, new = wider.parents.copy(), wider.hidden[-1]
+    for v in who:
+        parents[v, new], parents[v, h] = parents[v, h], False
+        parents[new, v], parents[h, v] = parents[h, v], False
+    return wider.with_graph(parents)
+
+
+def behind(sketch: Sketch, group: Sequence[int], states: int, limits: Limits) -> Sketch:
+    """Put a hidden variable behind a group, in the place of the edges within it.
+
+    Edges that are required stay; a member that may have no more parents loses others of its own.
+    """
+    inside = _inside(sketch, group) & ~limits.required
+    wider = sketch.with_graph(sketch.parents & ~inside).with_hidden(states, [], list(group))
+    parents = wider.parents.copy()
+    for v in group:
+        others = np.flatnonzero(parents[v, :-1] & ~limits.required[v])
+        parents[v, others[: max(0, int(parents[v].sum() - limits.most[v]))]] = False
+    return wider.with_graph(parents)

@@ -1,0 +1,34 @@
+"""Graphs with hidden variables as candidates, each at the maximum that its search led to."""
+
+from __future__ import annotations
+
+from lacunet.executor import Executor
+from lacunet.graphs.hidden.fitting import Fitted
+from lacunet.inference.symmetry import symmetries_of
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.predictive import with_posterior
+from lacunet.scores import CSL_OCCUPIED, Score
+from lacunet.scores.vb import VB
+from lacunet.scoring.evaluation import score_at
+from lacunet.scoring.score_input import ScoreInput
+from lacunet.search.average import Label
+from lacunet.search.candidates import Candidate, Proposal
+
+SCORES: tuple[Score, ...] = (CSL_OCCUPIED, VB)
+
+
+def candidate_of(label: Label, found: Fitted, options: Options, executor: Executor) -> Candidate:
+    """Climb from what was found, and take the scores there."""
+    network, sizes = found.model.network, found.sketch.sizes
+    problem = found.posterior.problem
+    fit = learn(problem, options, executor=executor.silent(), start=found.model)
+    at = ScoreInput(problem, fit.model.theta, options=options, executor=executor.silent())
+    scores = score_at(at, SCORES)
+    names = [network.variables[h].name for h in network.hidden]
+    return Candidate(
+        Proposal(label, network, dict(zip(names, sizes, strict=True))),
+        with_posterior(fit, at.softmax_climb.point),
+        at.dimension,
+        scores,
+        symmetries_of(problem).log_count,
+    )

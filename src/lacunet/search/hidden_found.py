@@ -1,0 +1,196 @@
+"""Are there hidden variables? Found one after the other, kept for as long as the evidence rises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from lacunet.arrays import BoolArray
+from lacunet.data.table import Table
+from lacunet.errors import OptionError
+from lacunet.evidence.clock import Goal
+from lacunet.executor import SERIAL, Executor
+from lacunet.graphs import learning
+from lacunet.graphs.hidden.fitting import Fitted
+from lacunet.graphs.hidden.growing import Growing
+from lacunet.graphs.hidden.hidden_grid import by_size, hidden_grid
+from lacunet.graphs.hidden.latent_tree import check_columns, mean_model
+from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.learned import Learned
+from lacunet.graphs.searching import GraphSearch
+from lacunet.graphs.task import graph_task
+from lacunet.learn.fit import Options
+from lacunet.model.network import Model, Network
+from lacunet.scores import CSL_OCCUPIED
+from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.certainty import Factor, How
+from lacunet.search.hidden_candidates import candidate_of
+from lacunet.search.measuring import approximated, measure_posterior
+from lacunet.tabular import Grid, Printable
+
+WITHOUT = "no hidden variable"
+MOST = 3  # hidden variables, if nothing else is asked for
+CLOSE = 10.0  # nats between two graphs, from which on scores are trusted to tell which is better
+FIRST = 0.3  # of the work, about, is the graph without hidden variables
+STARTS = 8  # of fits with fewer states, which scores need
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenFound(Printable):
+    """The best graph that was found, with hidden variables or without."""
+
+    without: Learned  # the best graph over the columns alone
+    selection: Selection  # that, and the best with each number of hidden variables that was tried
+    model: Model  # the answer; its parameters are posterior means
+
+    @property
+    def network(self) -> Network:
+        """The graph."""
+        return self.model.network
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        """The hidden variables, and how many states each has; empty where none is kept."""
+        variables = self.network.variables
+        return {variables[h].name: len(variables[h].states) for h in self.network.hidden}
+
+    @property
+    def log_evidence(self) -> float:
+        """Log p(D|S) of the answer, all labellings, as far as it is known."""
+        label = self.selection.label
+        return float("nan") if label is None else self.selection.certainty.values[label]
+
+    @property
+    def factor(self) -> Factor:
+        """Bayes factor of the best graph with hidden variables and the best without."""
+        with_some = [k for k in self.selection.certainty.ranking if k != WITHOUT]
+        if not with_some:
+            return Factor(-np.inf, None)
+        return self.selection.bayes_factor(with_some[0], WITHOUT)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        number, how = len(self.hidden), self.selection.certainty.how
+        what = f"{number} hidden variable{'s' * (number != 1)}" if number else WITHOUT
+        title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f} ({how})"
+        notes = (
+            f"Log Bayes factor of the best graph with hidden variables and without: {self.factor}.",
+            *(f"- {note}" for note in self.selection.certainty.notes),
+        )
+        return [hidden_grid(self.model, title, notes), graph_grid(self.network)]
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenSearch:
+    """How to look for hidden variables, and by what to keep them."""
+
+    most: int = MOST
+    graphs: GraphSearch = field(default_factory=GraphSearch)
+    options: Options = field(default_factory=Options)  # of fits; their starts are few
+    goal: Goal = field(default_factory=Goal)  # of evidence that is measured
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise OptionError(
+                f"most {self.most}: give 1 or more hidden variables to look for, or learn a graph "
+                "without any."
+            )
+
+
+def find_hidden(
+    table: Table,
+    alpha: float | str,
+    how: HiddenSearch,
+    knowledge: Knowledge,
+    executor: Executor = SERIAL,
+) -> HiddenFound:
+    """Learn the best graph over the columns, then hidden variables, one after the other."""
+    check_columns(table)
+    _check_room(knowledge)
+    part = executor.part(0.0, FIRST)
+    without = learning.learn_structure(table, alpha, how.graphs, knowledge, part)
+    task = graph_task(table, alpha, how.graphs, knowledge)
+    growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]))
+    looking = _Looking(growing, how, executor.part(FIRST, 1.0))
+    return looking.found(without)
+
+
+@dataclass(frozen=True, eq=False)
+class _Looking:
+    growing: Growing
+    how: HiddenSearch
+    executor: Executor
+
+    def found(self, without: Learned) -> HiddenFound:
+        """Add hidden variables for as long as each makes the graph better."""
+        now = self.growing.first(edge_matrix(without.network))
+        alone = best = self._candidate(WITHOUT, now)
+        last = self._pair(alone, alone)
+        for number in range(1, self.how.most + 1):
+            self.executor.say(f"hidden variable {number}", (number - 1) / self.how.most)
+            tried = {number_of(number, k): one for k, one in enumerate(self.growing.one_more(now))}
+            if not tried:
+                break
+            others = [self._candidate(label, one) for label, one in tried.items()]
+            other = max(others, key=_score)
+            pair = self._pair(best, other)
+            if best is alone:
+                last = pair
+            if pair.label != other.label:
+                break
+            best, now = other, tried[str(other.label)]
+            last = pair if pair.candidates[0] is alone else self._pair(alone, best)
+        model = by_size(mean_model(last.best.fit.model))
+        return HiddenFound(without, last, model)
+
+    def _candidate(self, label: str, found: Fitted) -> Candidate:
+        options = replace(self.how.options, starts=min(STARTS, self.how.options.starts))
+        return candidate_of(label, found, options, self.executor)
+
+    def _pair(self, one: Candidate, other: Candidate) -> Selection:
+        """Compare two graphs; where they are close their evidence is measured."""
+        task, both = self.growing.task, (one,) if one is other else (one, other)
+        found = Selection(task.table, both, self.how.options, task.alpha, None)
+        if len(both) == 1 or abs(_score(one) - _score(other)) > CLOSE:
+            return approximated(found, how=How.CLEAR)
+        return measure_posterior(found, goal=self.how.goal, executor=self.executor.silent())
+
+
+def number_of(number: int, variant: int) -> str:
+    """Label a candidate."""
+    return f"{number} hidden variable{'s' * (number > 1)}{' as proposed' * (variant > 0)}"
+
+
+def _score(candidate: Candidate) -> float:
+    return candidate.scores[CSL_OCCUPIED.name].value
+
+
+def _check_room(knowledge: Knowledge) -> None:
+    if knowledge.max_parents == 0:
+        raise OptionError(
+            "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
+        )
+    if knowledge.fixed or knowledge.tied or knowledge.zeros:
+        raise OptionError(
+            "tables that are known (fixed, tied, zeros) cannot be kept while hidden variables are "
+            "looked for. Leave them out, or learn without hidden variables."
+        )
+
+
+def edge_matrix(network: Network) -> BoolArray:
+    """Give the parents of each variable as a matrix, (n, n)."""
+    parents = np.zeros((len(network.parents),) * 2, dtype=bool)
+    for v, pa in enumerate(network.parents):
+        parents[v, list(pa)] = True
+    return parents
+
+
+def graph_grid(network: Network) -> Grid:
+    """Say which parents every variable has."""
+    names = [v.name for v in network.variables]
+    rows = [
+        (names[v], ", ".join(names[p] for p in pa) or "–") for v, pa in enumerate(network.parents)
+    ]
+    return Grid("Graph", ("variable", "parents"), tuple(rows), frozenset({0, 1}))

@@ -1,0 +1,154 @@
+"""Hidden variables: found where there are some, not where there are none, and what is kept."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lacunet import Knowledge, find_hidden
+from lacunet.data.table import Table
+from lacunet.errors import DataError, OptionError
+from lacunet.evidence.measure import measure
+from lacunet.graphs.hidden import cliques
+from lacunet.graphs.hidden.growing import Growing, behind, has_sense, split_off
+from lacunet.graphs.hidden.sketch import Sketch, empty_sketch
+from lacunet.graphs.moves import find_ancestors
+from lacunet.graphs.searching import GraphSearch
+from lacunet.graphs.task import graph_task
+from lacunet.search.hidden_found import WITHOUT, edge_matrix
+
+
+def copied(rng, x, share):
+    return np.where(rng.random(len(x)) < share, x, 1 - x)
+
+
+def leaves(number, rows, missing, seed, parents=1):
+    """Copies of hidden bits, one the parent of the next."""
+    rng = np.random.default_rng(seed)
+    hidden = [rng.integers(0, 2, rows)]
+    while len(hidden) < parents:
+        hidden.append(copied(rng, hidden[-1], 0.8))
+    codes = np.column_stack([copied(rng, x, 0.87) for x in hidden for _ in range(number)])
+    codes[rng.random(codes.shape) < missing] = -1
+    return Table.from_codes(codes)
+
+
+def tasked(table, **known):
+    return graph_task(table, "bdeu:10", GraphSearch(), Knowledge(**known))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_a_hidden_parent_of_all_columns_is_found(missing):
+    found = find_hidden(leaves(6, 500, missing, 1), threads=1, most=1)
+    assert found.hidden == {"H1": 2}
+    (h,) = found.network.hidden
+    assert sum(h in parents for parents in found.network.parents) >= 5
+    assert found.factor.log > 5.0
+    assert found.log_evidence - found.factor.log == found.selection.certainty.values[WITHOUT]
+
+
+@pytest.mark.slow
+def test_two_hidden_variables_in_a_row_are_found():
+    found = find_hidden(leaves(4, 600, 0.0, 3, parents=2), threads=1, most=2)
+    assert found.hidden == {"H1": 2, "H2": 2}
+    network = found.network
+    homes = [{*network.parents[v]} & {*network.hidden} for v in network.observed]
+    assert homes[0] == homes[1] == homes[3]
+    assert homes[4] == homes[5] == homes[7]
+    assert homes[0] != homes[4]
+
+
+@pytest.mark.slow
+def test_a_chain_of_columns_has_none_and_the_factor_is_that_of_measured_evidence():
+    rng = np.random.default_rng(4)
+    columns = [rng.integers(0, 2, 120)]
+    for _ in range(4):
+        columns.append(copied(rng, columns[-1], 0.8))
+    found = find_hidden(Table.from_codes(np.column_stack(columns)), threads=1, most=2)
+    assert found.hidden == {}
+    assert found.factor.log < 0
+    assert not found.network.hidden
+    assert found.log_evidence == pytest.approx(found.without.log_evidence)
+    assert edge_matrix(found.network).tolist() == edge_matrix(found.without.network).tolist()
+    other = next(c for c in found.selection.candidates if c.label != WITHOUT)
+    again = measure(other.problem, seed=9)
+    assert found.factor.log == pytest.approx(again.value - found.log_evidence, abs=1.0)
+
+
+def test_near_cliques_are_what_their_definition_says():
+    touching = np.zeros((6, 6), dtype=bool)
+    for u, v in [(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5)]:
+        touching[u, v] = touching[v, u] = True
+    assert cliques.is_near_clique(touching, {0, 1, 2, 3})  # a ring of four: two of three others
+    assert not cliques.is_near_clique(touching, {0, 1, 2, 3, 5})
+    groups = cliques.groups_of(touching)
+    assert (0, 1, 2, 3) in groups
+    assert (0, 1, 2, 3, 4, 5) in groups  # they hang together
+    assert all(len(group) >= cliques.FEWEST for group in groups)
+
+
+@given(st.integers(0, 1000))
+def test_groups_from_cliques_touch_at_least_half_of_each_other(seed):
+    rng = np.random.default_rng(seed)
+    half = np.triu(rng.random((7, 7)) < 0.4, 1)
+    touching = half | half.T
+    for group in cliques.near_cliques(touching):
+        inside = touching[np.ix_(sorted(group), sorted(group))].sum(axis=1)
+        assert (inside >= (len(group) - 1) / 2).all()
+
+
+@given(st.integers(0, 1000), st.integers(1, 3))
+def test_a_variable_put_behind_a_group_keeps_to_what_is_known(seed, most):
+    rng = np.random.default_rng(seed)
+    table = Table.from_codes(rng.integers(0, 2, (20, 6)))
+    require = [("x1", "x2")] if seed % 2 else []
+    task = tasked(table, require=require, forbid=[("x3", "x4")], max_parents=most)
+    growing = Growing(task, rng)
+    parents = np.tril(rng.random((6, 6)) < 0.5, -1) & task.limits.allowed | task.limits.required
+    for v in range(6):
+        parents[v, np.flatnonzero(parents[v] & ~task.limits.required[v])[most - 1 :]] = False
+    before = Sketch(table.columns, (), parents)
+    group = rng.permutation(6)[:4].tolist()
+    after = behind(before, group, 2, growing.limits(before))
+    limits = growing.limits(after)
+    assert (after.parents[group, 6]).all() or require  # a required parent may leave no room
+    assert not (after.parents & ~limits.allowed).any()
+    assert not (limits.required & ~after.parents).any()
+    assert (after.parents.sum(axis=1) <= limits.most).all() or require
+    assert not np.diag(find_ancestors(after.parents)).any()
+
+
+def test_a_variable_that_is_split_off_takes_its_neighbours_along():
+    sketch = empty_sketch(Table.from_codes([[0] * 6, [1] * 6])).with_hidden(2, [0], [1, 2, 3, 4, 5])
+    after = split_off(sketch, 6, [0, 4, 5], 3)
+    assert after.sizes == (2, 3)
+    assert np.flatnonzero(after.parents[:, 6]).tolist() == [1, 2, 3, 7]
+    assert np.flatnonzero(after.parents[:, 7]).tolist() == [4, 5]
+    assert np.flatnonzero(after.parents[7]).tolist() == [0, 6]
+    assert has_sense(after)
+
+
+@settings(max_examples=3)
+@given(st.integers(0, 1000))
+def test_hidden_variables_are_never_added_against_what_is_known(seed):
+    table = leaves(5, 200, 0.1, seed)
+    task = tasked(table, forbid=[("x1", "x2"), ("x2", "x1")], max_parents=2)
+    growing = Growing(task, np.random.default_rng(seed))
+    for found in growing.one_more(growing.first(task.start)):
+        limits = growing.limits(found.sketch)
+        assert not (found.sketch.parents & ~limits.allowed).any()
+        assert (found.sketch.parents.sum(axis=1) <= 2).all()
+        assert has_sense(found.sketch)
+
+
+def test_bad_input_says_what_to_do():
+    table = leaves(4, 30, 0.0, 0)
+    with pytest.raises(OptionError, match="most 0: give 1 or more"):
+        find_hidden(table, most=0)
+    with pytest.raises(OptionError, match="max_parents 0 leaves no room"):
+        find_hidden(table, max_parents=0)
+    with pytest.raises(OptionError, match="cannot be kept while hidden variables"):
+        find_hidden(table, knowledge=Knowledge(zeros=[{"child": "x1", "state": 0}]))
+    with pytest.raises(DataError, match="only from 3 or more"):
+        find_hidden(Table.from_codes(table.codes[:, :2]))
