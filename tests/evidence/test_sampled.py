@@ -312,6 +312,17 @@ def test_rows_without_any_value_change_nothing():
         assert abs(found.value - truth) < 4 * found.stderr
 
 
+def test_searches_that_agree_are_not_certain():
+    """Every search ends with one class in use, so no chain is run; what none saw is an error."""
+    columns = [Column(name, (0, 1)) for name in "abc"]
+    alike = Table.from_codes(np.zeros((12, 3), dtype=np.int8), columns)
+    problem = problem_for(alike, 2, alpha=0.01).problem
+    found = measure(problem, Method.AIS, Goal(0.01, 6000.0))
+    assert found.verdict is Verdict.RELIABLE
+    assert found.stderr > 0
+    assert abs(found.value - exact_evidence(problem).value) < 2 * found.stderr
+
+
 @pytest.mark.slow
 def test_exponents_below_one_and_many_cases():
     """No maximum of the posterior to start from, or too many cases for particles."""

@@ -118,9 +118,9 @@ class AnnealingRounds:
         """The error that more chains would make smaller.
 
         Chains that agree to every digit have not seen everything either: what none of n came to may
-        be an nth part of the whole.
+        be an nth part of the whole. Without chains, every search ended with one class in use.
         """
-        return math.hypot(self.sampled.stderr, 1.0 / max(1, self.chains))
+        return math.hypot(self.sampled.stderr, 1.0 / max(1, self.chains or len(self.found)))
 
     @property
     def unseen(self) -> float:
@@ -177,7 +177,7 @@ class AnnealingRounds:
 
     def _wanting(self) -> bool:
         far = self._error_of_chains > self.means.clock.goal.target or self.unsure > UNSURE
-        return far and not self.unfinished
+        return far and self.chains > 0 and not self.unfinished
 
     @property
     def references(self) -> int:
