@@ -1,11 +1,11 @@
 """Latent class models of one training part, weighed by their evidence, and what they say of rows.
 
 Numbers of classes are tried in groups, for several exponents of the prior, for as long as the
-evidence rises to the end of a group. Nothing is chosen: every model that was fitted speaks, those of
-one exponent for their shares of the posterior, the exponents each for an equal part. The evidence
-knows which number of classes fits rows that come in any order; files that are cut into folds as
-they are sorted hold out rows that do not. What too small an exponent then loses has no limit, while
-an equal part costs at most the logarithm of their number.
+evidence rises to the end of a group. Nothing is chosen: every model that was fitted speaks, those
+of one exponent for their shares of the posterior, the exponents each for an equal part. The
+evidence knows which number of classes fits rows that come in any order; files that are cut into
+folds as they are sorted hold out rows that do not. What too small an exponent then loses has no
+limit, while an equal part costs at most the logarithm of their number.
 """
 
 from __future__ import annotations
