@@ -170,6 +170,8 @@ def test_fit_statistics_count_the_cells_that_are_possible():
     found = goodness_of_fit(fit.model, case.codes, case.counts)
     assert found.cells == 2**4
     assert found.df == 2**4 - 1 - network.dimension
+    codes = np.vstack([case.codes, np.full((1, 4), -1)])  # what shows nothing has one cell
+    assert goodness_of_fit(fit.model, codes, np.ones(401)).cells == 2**4 + 1
 
 
 def test_states_with_a_meaning_keep_their_numbers():

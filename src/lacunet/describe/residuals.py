@@ -12,8 +12,9 @@ from lacunet.inference.asking.query import marginal
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.plans.decompose import hole_patterns
 from lacunet.inference.plans.merging import totals
+from lacunet.model import conjugacy
 from lacunet.model.latent_class import find_classes
-from lacunet.model.network import Model
+from lacunet.model.network import Model, Network
 
 LARGEST_TABLE = 1 << 20  # cells: beyond that a table is so sparse that no test of it means anything
 ENOUGH = 5.0  # expected cases of an average cell, the usual rule for χ² to describe the statistics
@@ -68,18 +69,20 @@ def goodness_of_fit(model: Model, codes: CodeArray, counts: FloatArray) -> Goodn
     with np.errstate(divide="ignore"):
         g2, x2 = 2.0 * float(np.sum(xlogy(n, n / m))), float(np.sum(n**2 / m) - n.sum())
     if not model.network.layout.learned.all():
-        cells = [_possible_cells(model, cards, hole) for hole in holes]
+        cells = [_possible_cells(model.network, cards, hole) for hole in holes]
     used = [c for c, weight in zip(cells, cases, strict=True) if weight > 0]
     df = sum(c - 1 for c in used) - model.network.dimension
     return GoodnessOfFit(g2, x2, df, sum(used), float(n.sum()) / sum(used), len(used))
 
 
-def _possible_cells(model: Model, cards: IntArray, hole: BoolArray) -> int:
+def _possible_cells(network: Network, cards: IntArray, hole: BoolArray) -> int:
     """How many cells of a pattern's table known numbers leave possible."""
     shown = np.flatnonzero(~hole)
-    each = np.indices(cards[shown].tolist()).reshape(len(shown), -1).T
-    codes = np.full((len(each), len(cards)), -1, dtype=np.int32)
-    codes[:, shown] = each
+    sizes = cards[shown].tolist()
+    codes = np.full((math.prod(sizes), len(cards)), -1, dtype=np.int32)
+    codes[:, shown] = np.indices(sizes).reshape(len(shown), len(codes)).T
+    anything = np.ones(network.layout.size)
+    model = Model(network, conjugacy.mean(anything, network.layout), anything)
     return int(np.count_nonzero(np.isfinite(row_log_lik(model, codes))))
 
 
