@@ -32,11 +32,11 @@ PARTS = {
     "threads": ("threads",),
     "memory": ("memory",),
     "networks": ("networks.alarm_em", "networks.before", "networks.million", "networks.chain"),
-    "structure": ("structure.complete", "structure.holes"),
+    "structure": ("structure.complete", "structure.holes", "structure.filling"),
     "hidden": ("hidden.finding",),
     "files": ("networks.files",),
     "paper": ("paper",),
-    "density": ("density.ten_folds",),
+    "density": ("density.learned", "density.ten_folds"),
     "startup": ("startup",),
 }
 RESULTS = Path(__file__).resolve().parent / "results" / "latest.json"

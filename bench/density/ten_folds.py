@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +24,14 @@ def run(peers: Peers, quick: bool) -> Iterator[Line]:  # noqa: ARG001
     if not folder:
         yield skipped("q", "held-out likelihood", f"set {FOLDS} to the folder with the folds")
         return
-    wanted = os.environ.get(ONLY, "").split(",") if os.environ.get(ONLY) else None
-    for one in SETS:
-        if wanted is None or one.name in wanted:
-            yield _line(Path(folder), one, quick)
+    for one in chosen_sets(SETS):
+        yield _line(Path(folder), one, quick)
+
+
+def chosen_sets(sets: Sequence[DataSet]) -> list[DataSet]:
+    """Give the sets that are wanted."""
+    wanted = os.environ.get(ONLY)
+    return [one for one in sets if not wanted or one.name in wanted.split(",")]
 
 
 def _line(folder: Path, one: DataSet, quick: bool) -> Line:

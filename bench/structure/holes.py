@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,7 +20,7 @@ from lacunet.model.sampling import sample_codes
 
 ALPHA = "bdeu:10"
 ROWS, MANY = 5_090, 50_900
-REPLICATES = 20
+REPLICATES = "LACUNET_REPLICATES"  # environment: how many data sets (default 20; 2 for a look)
 AT_MOST, MANY_AT_MOST = 5.0, 30.0  # seconds
 # Mean distance of graphs from the true one: published, by structural EM with imputation; and how
 # far above that of our own search on the complete rows it may be.
@@ -34,7 +35,7 @@ def run(peers: Peers, quick: bool) -> Iterator[Line]:
         return
     times: dict[float, list[float]] = {}
     distances: dict[float, list[int]] = {}
-    for replicate in range(2 if quick else REPLICATES):
+    for replicate in range(replicates(quick)):
         for missing in (0.0, *PUBLISHED):
             seconds, distance = _trial(model, ROWS, missing, replicate)
             times.setdefault(missing, []).append(seconds)
@@ -48,6 +49,11 @@ def run(peers: Peers, quick: bool) -> Iterator[Line]:
         seconds, _ = _trial(model, MANY, 0.1, 0)
         title = f"graphs: ALARM, {MANY:,} rows, 10% of the cells missing"
         yield within("r", title, seconds, MANY_AT_MOST)
+
+
+def replicates(quick: bool) -> int:
+    """How many data sets to draw."""
+    return int(os.environ.get(REPLICATES) or (2 if quick else 20))
 
 
 def _trial(model: Model, rows: int, missing: float, replicate: int) -> tuple[float, int]:

@@ -41,7 +41,7 @@ TOLERANCE = 1e-2  # nats: a fit that is only compared ends where a step gains le
 RISE = 0.5  # nats that another graph must be above: less is not worth another round
 LEFT = 0.8  # of what was to be done before a round, as it is shown: nobody knows how many follow
 CLOSE = 5.0  # nats below the best bound: bounds are not sure to tell such graphs apart
-FINALISTS = 3  # graphs that are kept, at most
+FINALISTS = 2  # graphs that are kept, at most: to weigh one takes as long as a round
 MOSTROUNDS = 20  # where completed rows decide: their draws differ, and may lead to and fro
 PIECE = "rounds"  # of the journal
 

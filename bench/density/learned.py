@@ -1,0 +1,77 @@
+"""(q): log-likelihood of held-out rows by the graph that `lacunet learn` finds by default.
+
+A line of JSON for each fold that is done: a run can be stopped and taken up again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lacunet
+from bench.density.folds import SETS, DataSet, Folds, read_folds
+from bench.density.ledger import LEDGER
+from bench.density.ten_folds import FOLDS, QUICK, chosen_sets
+from bench.peer import Peers
+from bench.report import Line, skipped
+from lacunet.inference.asking.row_likelihood import row_log_lik
+
+LEARNED = LEDGER.with_name("learned.jsonl")
+NEAR = 0.01  # share of the best published value that counts as near
+
+
+def run(peers: Peers, quick: bool) -> Iterator[Line]:  # noqa: ARG001
+    folder = os.environ.get(FOLDS)
+    if not folder:
+        yield skipped("q", "held-out likelihood", f"set {FOLDS} to the folder with the folds")
+        return
+    for one in chosen_sets(SETS):
+        yield _line(Path(folder), one, quick)
+
+
+def _line(folder: Path, one: DataSet, quick: bool) -> Line:
+    title = f"held-out likelihood of `learn`: {one.name}; best published ({one.by})"
+    try:
+        folds = read_folds(folder, one.name)
+    except FileNotFoundError:
+        return skipped("q", title, f"discrete-{one.name}.csv is not there")
+    rows = list(_fold_by_fold(LEARNED, one.name, folds, QUICK if quick else None))
+    ours = float(np.mean([row["log_likelihood"] for row in rows]))
+    longest = max(row["seconds"] for row in rows)
+    near = " (near)" if ours <= one.best and ours > one.best * (1 + NEAR) else ""
+    return Line(
+        "q",
+        title,
+        f"{ours:.1f}",
+        f"{one.best:.1f}",
+        f"{ours - one.best:+.1f} nats{near}; {longest:.1f} s a fold at most",
+        "" if quick else "above",
+        None if quick else ours > one.best,
+        {"ours": ours, "best": one.best, "folds": rows},
+    )
+
+
+def _fold_by_fold(
+    path: Path, name: str, folds: Folds, most: int | None
+) -> Iterator[dict[str, Any]]:
+    """Give the result of each fold, from the file or anew."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    known = {(row["set"], row["fold"]): row for row in map(json.loads, lines)}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for fold in folds.numbers[:most]:
+        if (name, fold) not in known:
+            began = time.perf_counter()
+            model = lacunet.learn_structure(folds.train(fold)).model
+            seconds = time.perf_counter() - began
+            value = float(row_log_lik(model, folds.test(fold)).sum())
+            row = {"set": name, "fold": fold, "log_likelihood": value, "seconds": seconds}
+            known[name, fold] = row
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        yield known[name, fold]
