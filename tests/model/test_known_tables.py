@@ -1,5 +1,7 @@
 """Fixed tables, tied tables and zeros: kept by everything that makes parameters; bad input."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from scipy.optimize import minimize
 from examples import examples
 from finite_differences import LogLikelihood, gradient, hessian
 from knowing import FreeLogits, given_tables, known_cases, leaders
-from lacunet.errors import DataError
+from lacunet.errors import DataError, ModelError
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
 from lacunet.inference.problem import problem_of_codes
@@ -189,3 +191,31 @@ def test_rows_that_nothing_allows_are_named():
     rows = np.array([[-1, -1, -1, 0], [1, 0, -1, 2]])
     with pytest.raises(DataError, match=r"rash = much.*'ill'"):
         problem_of_codes(rows, np.ones(2), fixed, dirichlet(fixed, 1.0))
+
+
+ALIKE = [[0.5, 0.5], [0.5, 0.5]]
+WRONG_FILES = {
+    "fixed is no word": ("known", {"fixed": "yes"}, "true or false"),
+    "tied by another word": ("second", {"tied": "first"}, '"tied_to"'),
+    "tied to a number": ("second", {"tied_to": 3}, "name of a variable"),
+    "tied to nobody": ("second", {"tied_to": "frist"}, "'frist'.*first"),
+    "tied to itself": ("second", {"tied_to": "second"}, "no table of its own"),
+    "tied to another shape": ("rash", {"zeros": [], "tied_to": "first"}, "shapes"),
+    "fixed and tied": ("second", {"fixed": True}, "neither fixed"),
+    "tied tables that differ": ("second", {"table": ALIKE}, "differs from that of 'first'"),
+    "zeros that are not zero": ("rash", {"table": [[0.2, 0.3, 0.5]] * 2}, "zeros leave none"),
+    "zeros without a state": ("rash", {"zeros": [{"given": {"ill": "no"}}]}, 'a "state"'),
+    "zeros of no parent": ("rash", {"zeros": [{"state": "much", "given": {"known": "no"}}]}, "ill"),
+    "fixed with zeros": ("rash", {"fixed": True}, "Write them into its table"),
+}
+
+
+@pytest.mark.parametrize(("child", "entry", "words"), WRONG_FILES.values(), ids=WRONG_FILES)
+def test_what_is_wrong_in_a_model_file_is_said(child, entry, words):
+    network = disease_and_its_tests()
+    theta = conjugacy.random_theta(network.layout, np.random.default_rng(0))
+    document = json.loads(json_model.write(Model(network, theta, dirichlet(network, 1.0))))
+    (family,) = (f for f in document["families"] if f["child"] == child)
+    family.update(entry)
+    with pytest.raises(ModelError, match=words):
+        json_model.read(json.dumps(document))
