@@ -10,8 +10,10 @@ from lacunet.describe.bootstrap import check_replicates
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.edges.certainty import EdgeCertainty, EdgesBy
 from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.learning import learn_structure
+from lacunet.graphs.learning import find_graph
 from lacunet.graphs.searching import GraphSearch
+from lacunet.graphs.task import graph_task
+from lacunet.model.equivalence import equivalence_class
 
 
 def resample_edges(
@@ -52,7 +54,7 @@ def _arrows_of_resample(
     counts = rng.multinomial(int(table.weight), table.counts / table.weight)
     kept = counts > 0
     drawn = Table.from_codes(table.codes[kept], table.columns, counts[kept])
-    found = learn_structure(drawn, alpha, how, knowledge).equivalence_class
+    found = equivalence_class(find_graph(graph_task(drawn, alpha, how, knowledge)))
     place = {name: i for i, name in enumerate(found.names)}
     arrows = np.zeros((len(place), len(place)))
     for parent, child in found.compelled:
