@@ -135,8 +135,19 @@ COMMAND_OF = {"learn_structure": "learn", "random_model": "random"}
 )
 def test_estimators_start_from_the_same_defaults(estimator):
     defaults = {n: p.default for n, p in inspect.signature(estimator).parameters.items()}
-    assert (defaults["estimate"], defaults["alpha"]) == (DEFAULTS.estimate, DEFAULTS.alpha)
+    assert defaults["estimate"] == DEFAULTS.estimate
+    assert defaults["alpha"] in (DEFAULTS.alpha, None)  # None: that of the structure it finds
     assert defaults["n_init"] == DEFAULTS.starts
+
+
+def test_the_prior_of_a_network_goes_by_its_structure():
+    given, learned = (
+        lacunet.BayesianNetworkModel([("a", "b")], structure=how)._prior()
+        for how in ("given", "learn")
+    )
+    assert given == DEFAULTS.alpha
+    assert learned == lacunet.api.graphs.BDEU.alpha
+    assert lacunet.BayesianNetworkModel(structure="learn", alpha="k2")._prior() == "k2"
 
 
 def test_settings_and_options_beside_them():
