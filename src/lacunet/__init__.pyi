@@ -84,7 +84,7 @@ from lacunet.scores import Evidence as Evidence
 from lacunet.search.average import Labellings as Labellings
 from lacunet.search.candidates import Candidate as Candidate, Selection as Selection
 from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, How as How
-from lacunet.search.hidden_found import HiddenFound as HiddenFound
+from lacunet.search.hidden.found import HiddenFound as HiddenFound
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
 from lacunet.settings import Settings as Settings
 

@@ -15,7 +15,8 @@ from lacunet.graphs.hidden.sketch import Sketch, empty_sketch
 from lacunet.graphs.moves import find_ancestors
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
-from lacunet.search.hidden_found import WITHOUT, edge_matrix
+from lacunet.search.hidden.found import WITHOUT
+from lacunet.search.hidden.looking import edge_matrix
 
 
 def copied(rng, x, share):
@@ -140,6 +141,13 @@ def test_hidden_variables_are_never_added_against_what_is_known(seed):
         assert not (found.sketch.parents & ~limits.allowed).any()
         assert (found.sketch.parents.sum(axis=1) <= 2).all()
         assert has_sense(found.sketch)
+
+
+def test_nothing_is_kept_that_is_no_better():
+    """One row says nothing of anything: every graph has the same evidence."""
+    found = find_hidden(Table.from_codes([[0, 1, 0, 1]]), threads=1, most=1)
+    assert found.hidden == {}
+    assert found.factor.log == pytest.approx(0.0)
 
 
 def test_bad_input_says_what_to_do():

@@ -11,9 +11,10 @@ from lacunet.errors import OptionError, did_you_mean
 from lacunet.executor import on_threads
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
 from lacunet.progress import Listener, ignore
-from lacunet.search import hidden_found
-from lacunet.search.hidden_found import MOST, HiddenFound, HiddenSearch
-from lacunet.search.naive import learn_classes
+from lacunet.search.hidden import looking
+from lacunet.search.hidden.found import HiddenFound
+from lacunet.search.hidden.looking import MOST, HiddenSearch
+from lacunet.search.hidden.naive import learn_classes
 from lacunet.settings import DEFAULTS, Settings
 
 
@@ -49,8 +50,10 @@ def learn_latent_tree(
     with on_threads(settings.threads, listener) as executor:
         if chosen is Shape.NAIVE:
             return learn_classes(table, alpha, settings.options, settings.goal, executor)
-        apart = chosen is Shape.FOREST
-        return learn_tree(table, alpha, apart=apart, seed=settings.seed, executor=executor)
+        apart, goal = chosen is Shape.FOREST, settings.goal if settings.evidence else None
+        return learn_tree(
+            table, alpha, apart=apart, seed=settings.seed, goal=goal, executor=executor
+        )
 
 
 @with_options
@@ -80,10 +83,12 @@ def find_hidden(
     """
     settings, reading = divide(settings, options)
     alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
-    how = HiddenSearch(most, settings.graph_search, settings.options, settings.goal)
+    how = HiddenSearch(
+        most, settings.graph_search, settings.options, settings.goal, settings.evidence
+    )
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
-        return hidden_found.find_hidden(table, alpha, how, known, executor)
+        return looking.find_hidden(table, alpha, how, known, executor)
 
 
 def _shape(name: str) -> Shape:

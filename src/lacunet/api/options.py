@@ -104,6 +104,7 @@ class ThreadOptions(SeedOptions, ReadOptions, total=False):  # of all that have 
 class TreeOptions(ThreadOptions, total=False):  # of `learn_latent_tree`
     alpha: Alpha
     starts: int
+    evidence: bool
     target: float
     budget: float | str
 

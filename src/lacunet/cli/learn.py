@@ -27,7 +27,7 @@ from lacunet.graphs.knowledge_file import parse_edges, parse_tiers, read_knowled
 from lacunet.model.formats import read_network
 from lacunet.report.documents import edges_document, learned_document
 from lacunet.report.page.answers import learned_answer
-from lacunet.search.hidden_found import MOST
+from lacunet.search.hidden.looking import MOST
 from lacunet.tabular import Together
 
 EDGE = "PARENT>CHILD"

@@ -21,7 +21,7 @@ from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty
-from lacunet.search.hidden_found import HiddenFound
+from lacunet.search.hidden.found import HiddenFound
 
 
 def to_json(document: Mapping[str, Any]) -> str:

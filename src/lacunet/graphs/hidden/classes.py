@@ -78,10 +78,11 @@ def fit_classes(part: Part, alpha: float | str, states: int) -> Classes:
 
 def best_classes(part: Part, alpha: float | str, near: int = 2) -> Classes:
     """Find the number of classes, two at least, that the bound is highest for: from one uphill."""
-    best = fit_classes(part, alpha, max(2, near))
+    most = max(2, min(MOST_STATES, len(part.counts)))  # a state for each different row
+    best = fit_classes(part, alpha, min(max(2, near), most))
     for step in (1, -1):
         start = best.states
-        while 2 <= best.states + step <= MOST_STATES:
+        while 2 <= best.states + step <= most:
             other = fit_classes(part, alpha, best.states + step)
             if other.value <= best.value + RISE:
                 break

@@ -16,18 +16,18 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.graphs.completing import Completer
 from lacunet.graphs.hidden.sketch import Sketch
+from lacunet.graphs.hidden.spanning import reached
 from lacunet.inference.problem import build_problem
 from lacunet.learn.agglomerate import Rows, count_families
-from lacunet.learn.diagnose import state_sizes
 from lacunet.learn.variational import Variational, at_hyperparameters, step, vary
 from lacunet.model import conjugacy
+from lacunet.model.layout import Layout
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 
 TOLERANCE = 0.05  # nats: a fit that is only compared ends where a step gains less
 CLOSE = 1e-4  # the same of a fit that is the answer
 MOST_STEPS = 300
-NOBODY = 0.5  # cases: a state that is expected to have fewer counts as empty
 LEFT = 30  # times what the last step gained, that is thought to be gained at most
 
 
@@ -84,13 +84,38 @@ class Filled:
 def all_labellings(q: Variational) -> float:
     """The bound, with every numbering of the states of hidden variables that makes a difference.
 
-    To exchange two states that nobody has makes none.
+    To exchange states that are alike makes none, and so does exchanging two that nobody has.
     """
-    total, layout = q.bound, q.problem.layout
-    for h in q.problem.network.hidden:
-        empty = int((state_sizes(layout, q.N, h) < NOBODY).sum())
-        total += math.lgamma(layout.cards[h] + 1) - math.lgamma(empty + 1)
+    layout = q.problem.layout
+    return q.bound + sum(
+        log_numberings(counts_by_state(layout, q.N, h)) for h in q.problem.network.hidden
+    )
+
+
+def log_numberings(counts: FloatArray) -> float:
+    """Log of the number of ways to number states with these counts, (states, places).
+
+    Two states are alike if nowhere their counts differ by more than chance would make them.
+    """
+    one, other = counts[:, None], counts[None, :]
+    apart = (np.abs(one - other) > np.sqrt(one + other + 1.0)).any(axis=2)
+    left, total = set(range(len(counts))), math.lgamma(len(counts) + 1)
+    pairs = [(int(a), int(b)) for a, b in np.argwhere(~apart) if a < b]
+    while left:
+        alike = reached(min(left), pairs)
+        total -= math.lgamma(len(alike) + 1)
+        left -= alike
     return total
+
+
+def counts_by_state(layout: Layout, N: FloatArray, h: int) -> FloatArray:
+    """Counts of all families with a variable, for each of its states: (states, places)."""
+    tables = [
+        np.moveaxis(layout.table(N, i), family.index(h), 0).reshape(layout.cards[h], -1)
+        for i, family in enumerate(layout.families)
+        if h in family
+    ]
+    return np.hstack(tables)
 
 
 def fit(
@@ -102,10 +127,11 @@ def fit(
     rows = Rows(start.codes.astype(np.int64), start.counts)
     N = network.to_statistics(count_families(network.cells, rows))
     q = at_hyperparameters(problem, problem.alpha + N)
+    above -= sum(math.lgamma(k + 1) for k in sketch.sizes)  # of labellings, at most
     for _ in range(MOST_STEPS):
         before, q = q, step(q)
         gained = q.bound - before.bound
-        if gained < TOLERANCE or all_labellings(q) + LEFT * gained < above:
+        if gained < TOLERANCE or q.bound + LEFT * gained < above:
             break
     return Fitted(sketch, q)
 

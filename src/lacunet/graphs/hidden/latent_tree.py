@@ -8,6 +8,9 @@ from enum import StrEnum
 
 from lacunet.data.table import Table
 from lacunet.errors import DataError
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.measure import measure
+from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.graphs.hidden.hidden_grid import by_size, hidden_grid
@@ -89,20 +92,36 @@ def check_columns(table: Table) -> None:
 
 
 def learn_tree(
-    table: Table, alpha: float | str, *, apart: bool, seed: int = 0, executor: Executor = SERIAL
+    table: Table,
+    alpha: float | str,
+    *,
+    apart: bool,
+    seed: int = 0,
+    goal: Goal | None = None,
+    executor: Executor = SERIAL,
 ) -> LatentTree:
-    """Learn a latent tree over the columns of a table, or a forest, if it may fall apart."""
+    """Learn a latent tree over the columns of a table, or a forest, if it may fall apart.
+
+    With a goal, its evidence is measured.
+    """
     check_columns(table)
     executor.say(PREPARING, 0.0)
-    search = TreeSearch(table, alpha, apart=apart, seed=seed, executor=executor)
-    found = search.run()
-    return LatentTree(
+    grown = TreeSearch(table, alpha, apart=apart, seed=seed, executor=executor).run()
+    found = LatentTree(
         Shape.FOREST if apart else Shape.TREE,
-        by_size(found.best.model),
+        by_size(grown.best.model),
         alpha,
-        found.best.value,
+        grown.best.value,
         "variational bound, all labellings",
-        found.values,
-        found.fitted,
+        grown.values,
+        grown.fitted,
         tuple(few_rows(table)),
     )
+    if goal is None:
+        return found
+    problem = grown.best.posterior.problem
+    prepare_sampling(executor, problem.network)
+    measured = measure(problem, goal=goal, seed=seed, executor=executor)
+    by = f"measured by {measured.method}{measured.error}: {measured.verdict}"
+    flags = (*found.flags, *measured.notes)
+    return replace(found, log_evidence=measured.value, by=by, flags=flags)

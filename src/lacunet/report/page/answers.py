@@ -10,7 +10,7 @@ from lacunet.learn.fit import Fit
 from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.repeat import prior_words
 from lacunet.report.page.words import count, listed, nats
-from lacunet.search.hidden_found import HiddenFound
+from lacunet.search.hidden.found import HiddenFound
 from lacunet.settings import Settings
 from lacunet.tabular import Printable
 

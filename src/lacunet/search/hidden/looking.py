@@ -1,8 +1,7 @@
-"""Are there hidden variables? Found one after the other, kept for as long as the evidence rises."""
+"""Look for hidden variables, one after the other, for as long as the evidence rises."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,71 +14,27 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.graphs import learning
 from lacunet.graphs.hidden.fitting import Fitted
 from lacunet.graphs.hidden.growing import Growing
-from lacunet.graphs.hidden.hidden_grid import by_size, hidden_grid
+from lacunet.graphs.hidden.hidden_grid import by_size
 from lacunet.graphs.hidden.latent_tree import check_columns, mean_model
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
 from lacunet.learn.fit import Options
-from lacunet.model.network import Model, Network
+from lacunet.model.network import Network
 from lacunet.scores import CSL_OCCUPIED
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.certainty import Factor, How
-from lacunet.search.hidden_candidates import candidate_of
-from lacunet.search.measuring import approximated, measure_posterior
-from lacunet.tabular import Grid, Printable
+from lacunet.search.certainty import How
+from lacunet.search.hidden.fitted_candidates import candidate_of
+from lacunet.search.hidden.found import WITHOUT, HiddenFound
+from lacunet.search.measuring import measure_posterior
+from lacunet.search.one_by_one import by_measurements, measure_each
 
-WITHOUT = "no hidden variable"
 MOST = 3  # hidden variables, if nothing else is asked for
 CLOSE = 10.0  # nats between two graphs, from which on scores are trusted to tell which is better
 FIRST = 0.3  # of the work, about, is the graph without hidden variables
+EQUAL = 1e-6  # nats: nobody is better by less
 STARTS = 8  # of fits with fewer states, which scores need
-
-
-@dataclass(frozen=True, eq=False)
-class HiddenFound(Printable):
-    """The best graph that was found, with hidden variables or without."""
-
-    without: Learned  # the best graph over the columns alone
-    selection: Selection  # that, and the best with each number of hidden variables that was tried
-    model: Model  # the answer; its parameters are posterior means
-
-    @property
-    def network(self) -> Network:
-        """The graph."""
-        return self.model.network
-
-    @property
-    def hidden(self) -> dict[str, int]:
-        """The hidden variables, and how many states each has; empty where none is kept."""
-        variables = self.network.variables
-        return {variables[h].name: len(variables[h].states) for h in self.network.hidden}
-
-    @property
-    def log_evidence(self) -> float:
-        """Log p(D|S) of the answer, all labellings, as far as it is known."""
-        label = self.selection.label
-        return float("nan") if label is None else self.selection.certainty.values[label]
-
-    @property
-    def factor(self) -> Factor:
-        """Bayes factor of the best graph with hidden variables and the best without."""
-        with_some = [k for k in self.selection.certainty.ranking if k != WITHOUT]
-        if not with_some:
-            return Factor(-np.inf, None)
-        return self.selection.bayes_factor(with_some[0], WITHOUT)
-
-    def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        number, how = len(self.hidden), self.selection.certainty.how
-        what = f"{number} hidden variable{'s' * (number != 1)}" if number else WITHOUT
-        title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f} ({how})"
-        notes = (
-            f"Log Bayes factor of the best graph with hidden variables and without: {self.factor}.",
-            *(f"- {note}" for note in self.selection.certainty.notes),
-        )
-        return [hidden_grid(self.model, title, notes), graph_grid(self.network)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +45,7 @@ class HiddenSearch:
     graphs: GraphSearch = field(default_factory=GraphSearch)
     options: Options = field(default_factory=Options)  # of fits; their starts are few
     goal: Goal = field(default_factory=Goal)  # of evidence that is measured
+    always: bool = False  # whether it is measured also where scores tell graphs clearly apart
 
     def __post_init__(self) -> None:
         if self.most < 1:
@@ -136,14 +92,15 @@ class _Looking:
             others = [self._candidate(label, one) for label, one in tried.items()]
             other = max(others, key=_score)
             pair = self._pair(best, other)
+            better = pair.bayes_factor(other.label, best.label).log > EQUAL
             if best is alone:
                 last = pair
-            if pair.label != other.label:
+            if not better:
                 break
             best, now = other, tried[str(other.label)]
-            last = pair if pair.candidates[0] is alone else self._pair(alone, best)
-        model = by_size(mean_model(last.best.fit.model))
-        return HiddenFound(without, last, model)
+            last = pair if alone in pair.candidates else self._pair(alone, best)
+        answer = next(c for c in last.candidates if c.label == best.label)
+        return HiddenFound(without, last, best.label, by_size(mean_model(answer.fit.model)))
 
     def _candidate(self, label: str, found: Fitted) -> Candidate:
         options = replace(self.how.options, starts=min(STARTS, self.how.options.starts))
@@ -153,8 +110,13 @@ class _Looking:
         """Compare two graphs; where they are close their evidence is measured."""
         task, both = self.growing.task, (one,) if one is other else (one, other)
         found = Selection(task.table, both, self.how.options, task.alpha, None)
+        if self.how.always and len(both) > 1:
+            labels, goal = [c.label for c in both], self.how.goal
+            return by_measurements(measure_each(found, labels, goal=goal, executor=self.executor))
         if len(both) == 1 or abs(_score(one) - _score(other)) > CLOSE:
-            return approximated(found, how=How.CLEAR)
+            # Each graph was searched for: that one climb ended the search is no sign of doubt.
+            certainty = replace(found.by_score(CSL_OCCUPIED.name), how=How.CLEAR)
+            return replace(found, found=certainty)
         return measure_posterior(found, goal=self.how.goal, executor=self.executor.silent())
 
 
@@ -185,12 +147,3 @@ def edge_matrix(network: Network) -> BoolArray:
     for v, pa in enumerate(network.parents):
         parents[v, list(pa)] = True
     return parents
-
-
-def graph_grid(network: Network) -> Grid:
-    """Say which parents every variable has."""
-    names = [v.name for v in network.variables]
-    rows = [
-        (names[v], ", ".join(names[p] for p in pa) or "–") for v, pa in enumerate(network.parents)
-    ]
-    return Grid("Graph", ("variable", "parents"), tuple(rows), frozenset({0, 1}))

@@ -1,0 +1,1 @@
+"""Whether there are hidden variables, and how many classes: candidates decide."""

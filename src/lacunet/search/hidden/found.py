@@ -1,0 +1,72 @@
+"""What looking for hidden variables led to, and what speaks for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lacunet.graphs.hidden.hidden_grid import hidden_grid
+from lacunet.graphs.learned import Learned
+from lacunet.model.network import Model, Network
+from lacunet.search.average import Label
+from lacunet.search.candidates import Selection
+from lacunet.search.certainty import Factor
+from lacunet.tabular import Grid, Printable
+
+WITHOUT = "no hidden variable"
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenFound(Printable):
+    """The best graph that was found, with hidden variables or without."""
+
+    without: Learned  # the best graph over the columns alone
+    selection: Selection  # that, and the best with hidden variables
+    label: Label  # which of the two is the answer
+    model: Model  # the same, with posterior means for parameters
+
+    @property
+    def network(self) -> Network:
+        """The graph."""
+        return self.model.network
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        """The hidden variables, and how many states each has; empty where none is kept."""
+        variables = self.network.variables
+        return {variables[h].name: len(variables[h].states) for h in self.network.hidden}
+
+    @property
+    def log_evidence(self) -> float:
+        """Log p(D|S) of the answer, all labellings, as far as it is known."""
+        return self.selection.certainty.values[self.label]
+
+    @property
+    def factor(self) -> Factor:
+        """Bayes factor of the best graph with hidden variables and the best without."""
+        with_some = [k for k in self.selection.certainty.ranking if k != WITHOUT]
+        if not with_some:
+            return Factor(-math.inf, None)
+        return self.selection.bayes_factor(with_some[0], WITHOUT)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        number, how = len(self.hidden), self.selection.certainty.how
+        what = f"{number} hidden variable{'s' * (number != 1)}" if number else WITHOUT
+        title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f} ({how})"
+        notes = (
+            f"Log Bayes factor of the best graph with hidden variables and without: {self.factor}.",
+            *(f"- {note}" for note in self.selection.certainty.notes),
+        )
+        first = hidden_grid(self.model, title, notes) if number else Grid(title, notes=notes)
+        return [first, graph_grid(self.network)]
+
+
+def graph_grid(network: Network) -> Grid:
+    """Say which parents every variable has."""
+    names = [v.name for v in network.variables]
+    rows = [
+        (names[v], ", ".join(names[p] for p in pa) or "–") for v, pa in enumerate(network.parents)
+    ]
+    return Grid("Graph", ("variable", "parents"), tuple(rows), frozenset({0, 1}))
