@@ -51,7 +51,7 @@ def test_a_hidden_parent_of_all_columns_is_found(missing):
 
 @pytest.mark.slow
 def test_two_hidden_variables_in_a_row_are_found():
-    found = find_hidden(leaves(4, 600, 0.0, 3, parents=2), threads=1, most=2)
+    found = find_hidden(leaves(4, 900, 0.0, 3, parents=2), threads=1, most=2, budget=5)
     assert found.hidden == {"H1": 2, "H2": 2}
     network = found.network
     homes = [{*network.parents[v]} & {*network.hidden} for v in network.observed]
