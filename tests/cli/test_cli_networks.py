@@ -446,18 +446,25 @@ def test_files_that_are_cut_off_or_another_format(refused, files):
     )
 
 
-@pytest.mark.parametrize("key", ["fixed", "tied"])
-def test_tied_and_fixed_parameters_are_refused(refused, invoke, files, key):
+def test_tied_says_with_what(refused, files):
     document = json.loads((files / "net.json").read_text())
-    document["families"][1][key] = True
+    document["families"][1]["tied"] = True
     (files / "net.json").write_text(json.dumps(document))
-    assert (
-        f"net.json: family 'H' is \"{key}\", which is not supported: every family has parameters "
-        f'of its own, and all are learned. Remove "{key}".'
-    ) in refused("fit", "data.csv", "--network", "net.json")
-    document["families"][1][key] = False
+    assert 'family \'H\' is "tied". Say "tied_to": the variable whose table it shares.' in refused(
+        "fit", "data.csv", "--network", "net.json"
+    )
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_a_fixed_family_of_a_file_is_kept(invoke, files, fixed):
+    document = json.loads((files / "net.json").read_text())
+    document["families"][1]["fixed"] = fixed
     (files / "net.json").write_text(json.dumps(document))
-    assert invoke("fit", "data.csv", "--network", "net.json", "--starts", 2).code == 0
+    ran = invoke("fit", "data.csv", "--network", "net.json", "--starts", 2, "--save", "fit.json")
+    assert ran.code == 0, ran.err
+    fitted = json.loads((files / "fit.json").read_text())["families"][1]
+    kept = np.array_equal(fitted["table"], document["families"][1]["table"])
+    assert kept is fixed
 
 
 @pytest.mark.slow
