@@ -215,10 +215,20 @@ def test_chains_in_different_places_disagree():
     x = np.random.default_rng(0).normal(size=(8, 100))
     assert doubts(energies(x), np.ones(1)) == ()
     apart = energies(x + np.arange(8)[:, None])
-    assert r_hat(apart) > 1.5
+    assert r_hat(apart, np.ones(1)) > 1.5
     assert doubts(apart, np.ones(1)) == (
-        Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": r_hat(apart)}),
+        Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": r_hat(apart, np.ones(1))}),
     )
+
+
+def test_chains_must_agree_where_it_matters():
+    """However often chains were elsewhere: visits go by errors, not by the posterior."""
+    rng = np.random.default_rng(1)
+    here, there = rng.normal(size=(8, 100)), rng.normal(size=(8, 900)) + np.arange(8)[:, None]
+    both = np.concatenate([energies(here), energies(there)], axis=1)
+    assert doubts(both, np.array([0.99, 0.01])) == ()
+    (doubt,) = doubts(both, np.array([0.5, 0.5]))
+    assert doubt.kind is Kind.CHAINS_DISAGREE
 
 
 def test_chains_that_stay_where_they_are():

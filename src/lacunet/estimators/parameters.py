@@ -81,8 +81,10 @@ def described(cls: C) -> C:
     Parameters that every estimator has come last.
     """
     for thing in (cls, *vars(cls).values()):
-        if inspect.isclass(thing) or inspect.isfunction(thing):
-            thing.__doc__ = written_out(thing.__doc__, MEANINGS)
+        # What `available_if` makes of a method has it as `fn`, and hands out that one's words.
+        own = getattr(thing, "fn", thing)
+        if inspect.isclass(own) or inspect.isfunction(own):
+            own.__doc__ = written_out(own.__doc__, MEANINGS)
     init = cast(Any, cls).__init__
     shared = [field.name for field in fields(Parameters)]
     signature = inspect.signature(init)
