@@ -6,7 +6,6 @@ A line of JSON for each fold that is done: a run can be stopped and taken up aga
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,9 @@ from typing import Any
 import numpy as np
 
 import lacunet
-from bench.density.folds import SETS, DataSet, Folds, read_folds
+from bench.density.folds import DataSet, Folds, read_folds
 from bench.density.ledger import LEDGER
-from bench.density.ten_folds import FOLDS, QUICK, chosen_sets
+from bench.density.ten_folds import QUICK, set_by_set
 from bench.peer import Peers
 from bench.report import Line, skipped
 from lacunet.inference.asking.row_likelihood import row_log_lik
@@ -27,12 +26,7 @@ NEAR = 0.01  # share of the best published value that counts as near
 
 
 def run(peers: Peers, quick: bool) -> Iterator[Line]:  # noqa: ARG001
-    folder = os.environ.get(FOLDS)
-    if not folder:
-        yield skipped("q", "held-out likelihood", f"set {FOLDS} to the folder with the folds")
-        return
-    for one in chosen_sets(SETS):
-        yield _line(Path(folder), one, quick)
+    yield from set_by_set(lambda folder, one: _line(folder, one, quick))
 
 
 def _line(folder: Path, one: DataSet, quick: bool) -> Line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +20,19 @@ QUICK = 2  # folds of each set, where a look is enough
 
 
 def run(peers: Peers, quick: bool) -> Iterator[Line]:  # noqa: ARG001
+    yield from set_by_set(lambda folder, one: _line(folder, one, quick))
+
+
+def set_by_set(line: Callable[[Path, DataSet], Line]) -> Iterator[Line]:
+    """Give the line of each set that is wanted, or say what is missing."""
     folder = os.environ.get(FOLDS)
     if not folder:
         yield skipped("q", "held-out likelihood", f"set {FOLDS} to the folder with the folds")
         return
-    for one in chosen_sets(SETS):
-        yield _line(Path(folder), one, quick)
-
-
-def chosen_sets(sets: Sequence[DataSet]) -> list[DataSet]:
-    """Give the sets that are wanted."""
     wanted = os.environ.get(ONLY)
-    return [one for one in sets if not wanted or one.name in wanted.split(",")]
+    for one in SETS:
+        if not wanted or one.name in wanted.split(","):
+            yield line(Path(folder), one)
 
 
 def _line(folder: Path, one: DataSet, quick: bool) -> Line:

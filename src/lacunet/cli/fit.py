@@ -14,7 +14,7 @@ from lacunet.describe.bootstrap import check_replicates
 from lacunet.describe.intervals import FEWEST
 from lacunet.learn.fit import Fit
 from lacunet.report.descriptions import intervals_document, statistics_document
-from lacunet.report.documents import fit_document, hidden_sizes, table_document
+from lacunet.report.documents import fit_document, table_document
 from lacunet.report.page.answers import fitted_answer
 from lacunet.settings import Settings
 from lacunet.tabular import Printable, Together
@@ -106,7 +106,7 @@ def _described(
 
 def _document(fit: Fit, settings: Settings) -> dict[str, Any]:
     return {
-        "hidden": hidden_sizes(fit.model.network),
+        "hidden": fit.model.network.hidden_sizes,
         "dimension": fit.model.network.dimension,
         "missing_as_state": settings.missing_as_state,
         **fit_document(fit),

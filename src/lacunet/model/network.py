@@ -227,6 +227,11 @@ class Network:
         """Indices of the variables that no data shows."""
         return tuple(i for i, v in enumerate(self.variables) if v.hidden)
 
+    @property
+    def hidden_sizes(self) -> dict[str, int]:
+        """How many states each of these has, by name."""
+        return {v.name: len(v.states) for v in self.variables if v.hidden}
+
 
 def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
     """Declare variables hidden; a number gives them that many states, 1 to k.

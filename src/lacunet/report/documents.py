@@ -108,14 +108,9 @@ def fit_document(fit: Fit) -> dict[str, Any]:
     }
 
 
-def hidden_sizes(network: Network) -> dict[str, int]:
-    """Number of states of each hidden variable."""
-    return {network.variables[h].name: len(network.variables[h].states) for h in network.hidden}
-
-
 def candidate_document(candidate: Candidate) -> dict[str, Any]:
     """Describe one candidate."""
-    sizes = hidden_sizes(candidate.fit.model.network)
+    sizes = candidate.fit.model.network.hidden_sizes
     measured = candidate.measured
     return {
         "label": candidate.label,

@@ -53,8 +53,7 @@ class LatentTree(Printable):
     @property
     def hidden(self) -> dict[str, int]:
         """The hidden variables, and how many states each has."""
-        variables = self.network.variables
-        return {variables[h].name: len(variables[h].states) for h in self.network.hidden}
+        return self.network.hidden_sizes
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

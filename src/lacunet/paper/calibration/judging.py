@@ -71,7 +71,7 @@ def _draw(
     theta = np.maximum(draw_theta(alpha, network.layout, rng), np.finfo(float).tiny)
     codes = sample_codes(Model(network, theta, alpha), rows, rng, holes)
     problem = problem_of_codes(codes.astype(np.int8), np.ones(rows), network, alpha)
-    hidden = [len(network.variables[h].states) for h in network.hidden]
+    hidden = list(network.hidden_sizes.values())
     sizes = {"variables": len(network.variables), "hidden": hidden}
     told = {**sizes, "dimension": network.dimension, "alpha": a, "rows": rows, "holes": holes}
     return problem, theta, told

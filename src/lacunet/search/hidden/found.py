@@ -34,8 +34,7 @@ class HiddenFound(Printable):
     @property
     def hidden(self) -> dict[str, int]:
         """The hidden variables, and how many states each has; empty where none is kept."""
-        variables = self.network.variables
-        return {variables[h].name: len(variables[h].states) for h in self.network.hidden}
+        return self.network.hidden_sizes
 
     @property
     def log_evidence(self) -> float:
