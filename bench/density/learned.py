@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import lacunet
-from bench.density.folds import DataSet, Folds, read_folds
+from bench.density.folds import DataSet, Folds
 from bench.density.ledger import LEDGER
 from bench.density.ten_folds import QUICK, set_by_set
 from bench.peer import Peers
-from bench.report import Line, skipped
+from bench.report import Line
 from lacunet.inference.asking.row_likelihood import row_log_lik
 
 LEARNED = LEDGER.with_name("learned.jsonl")
@@ -26,15 +26,11 @@ NEAR = 0.01  # share of the best published value that counts as near
 
 
 def run(peers: Peers, quick: bool) -> Iterator[Line]:  # noqa: ARG001
-    yield from set_by_set(lambda folder, one: _line(folder, one, quick))
+    yield from set_by_set(lambda one, folds: _line(one, folds, quick))
 
 
-def _line(folder: Path, one: DataSet, quick: bool) -> Line:
+def _line(one: DataSet, folds: Folds, quick: bool) -> Line:
     title = f"held-out likelihood of `learn`: {one.name}; best published ({one.by})"
-    try:
-        folds = read_folds(folder, one.name)
-    except FileNotFoundError:
-        return skipped("q", title, f"discrete-{one.name}.csv is not there")
     rows = list(_fold_by_fold(LEARNED, one.name, folds, QUICK if quick else None))
     ours = float(np.mean([row["log_likelihood"] for row in rows]))
     longest = max(row["seconds"] for row in rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.density.folds import SETS, DataSet, read_folds
+from bench.density.folds import SETS, DataSet, Folds, read_folds
 from bench.density.ledger import LEDGER, fold_by_fold
 from bench.peer import Peers
 from bench.report import Line, skipped
@@ -20,10 +20,10 @@ QUICK = 2  # folds of each set, where a look is enough
 
 
 def run(peers: Peers, quick: bool) -> Iterator[Line]:  # noqa: ARG001
-    yield from set_by_set(lambda folder, one: _line(folder, one, quick))
+    yield from set_by_set(lambda one, folds: _line(one, folds, quick))
 
 
-def set_by_set(line: Callable[[Path, DataSet], Line]) -> Iterator[Line]:
+def set_by_set(line: Callable[[DataSet, Folds], Line]) -> Iterator[Line]:
     """Give the line of each set that is wanted, or say what is missing."""
     folder = os.environ.get(FOLDS)
     if not folder:
@@ -32,15 +32,17 @@ def set_by_set(line: Callable[[Path, DataSet], Line]) -> Iterator[Line]:
     wanted = os.environ.get(ONLY)
     for one in SETS:
         if not wanted or one.name in wanted.split(","):
-            yield line(Path(folder), one)
+            try:
+                folds = read_folds(Path(folder), one.name)
+            except FileNotFoundError:
+                missing = f"discrete-{one.name}.csv is not there"
+                yield skipped("q", f"held-out likelihood: {one.name}", missing)
+                continue
+            yield line(one, folds)
 
 
-def _line(folder: Path, one: DataSet, quick: bool) -> Line:
+def _line(one: DataSet, folds: Folds, quick: bool) -> Line:
     title = f"held-out likelihood: {one.name}"
-    try:
-        folds = read_folds(folder, one.name)
-    except FileNotFoundError:
-        return skipped("q", title, f"discrete-{one.name}.csv is not there")
     rows = []
     for row in fold_by_fold(LEDGER, one.name, folds, most=QUICK if quick else None):
         rows.append(row)

@@ -1,4 +1,4 @@
-"""`lacunet learn`: the best graph without hidden variables, and its parameters."""
+"""`lacunet learn`: the best graph over the columns, or one with hidden variables."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias

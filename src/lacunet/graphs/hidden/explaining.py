@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,9 +12,9 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Column, Table
 from lacunet.graphs.available import available_gains
 from lacunet.graphs.counting import Columns, Prior
-from lacunet.graphs.hidden.classes import Classes, best_classes, fit_classes, take_part
+from lacunet.graphs.hidden.classes import Classes, Part, best_classes, fit_classes, take_part
 from lacunet.graphs.hidden.fitting import Filled, fit
-from lacunet.graphs.hidden.sketch import empty_sketch
+from lacunet.graphs.hidden.sketch import Sketch, empty_sketch
 from lacunet.graphs.hidden.spanning import reached, strongest_tree
 from lacunet.model.prior import understand_alpha
 
@@ -50,15 +50,17 @@ class Explaining:
         codes = np.ascontiguousarray(self.rows.codes.T)
         return association(Columns(codes, self.rows.counts, np.array(self.cards)), self.alpha)
 
+    def part(self, members: Sequence[int]) -> Part:
+        """Take some columns."""
+        return take_part(self.rows.codes, self.rows.counts, self.cards, members)
+
     def one(self, members: Sequence[int], near: int = 2) -> Classes:
         """Explain some columns by one hidden variable, with about so many states."""
-        part = take_part(self.rows.codes, self.rows.counts, self.cards, members)
-        return best_classes(part, self.alpha, near)
+        return best_classes(self.part(members), self.alpha, near)
 
     def exactly(self, members: Sequence[int], states: int) -> Classes:
         """Explain some columns by one hidden variable with so many states."""
-        part = take_part(self.rows.codes, self.rows.counts, self.cards, members)
-        return fit_classes(part, self.alpha, states)
+        return fit_classes(self.part(members), self.alpha, states)
 
     def both(self, groups: Sequence[list[int]]) -> Two:
         """Explain two groups by a hidden variable each, the first a parent of the second."""
@@ -88,6 +90,15 @@ class Explaining:
                 if two.value > one.value:
                     return two
         return None
+
+    def splits(self, sketch: Sketch) -> Iterator[tuple[int, Classes, Two]]:
+        """Find hidden variables of a graph whose neighbours two explain better than it does."""
+        for h in sketch.hidden:
+            around = sketch.neighbours(h)
+            one = self.one(around, sketch.sizes[h - sketch.n])
+            two = self.split(around, one)
+            if two is not None:
+                yield h, one, two
 
     def _still_dependent(self, members: Sequence[int], state: CodeArray) -> set[int]:
         """Members that go with each other even where one variable has the same state."""

@@ -93,17 +93,11 @@ class Growing:
 
     def _splits(self, sketch: Sketch, explaining: Explaining) -> Iterator[Proposal]:
         """Put two hidden variables in the place of one whose neighbours it does not explain."""
-        for h in sketch.hidden:
-            around = sketch.neighbours(h)
-            one = explaining.one(around, sketch.sizes[h - sketch.n])
-            two = explaining.split(around, one)
-            if two is not None:
-                first, second = two.classes
-                start = explaining.rows.with_states(h, first.draw(self.rng))
-                wider = split_off(
-                    sketch.with_size(h, first.states), h, two.groups[1], second.states
-                )
-                yield Proposal(wider, start.with_column(second.draw(self.rng)))
+        for h, _, two in explaining.splits(sketch):
+            first, second = two.classes
+            start = explaining.rows.with_states(h, first.draw(self.rng))
+            wider = split_off(sketch.with_size(h, first.states), h, two.groups[1], second.states)
+            yield Proposal(wider, start.with_column(second.draw(self.rng)))
 
     def _free(self, sketch: Sketch, group: Sequence[int]) -> bool:
         """Whether all may have a hidden parent, and have not the same one already."""

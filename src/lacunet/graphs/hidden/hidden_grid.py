@@ -21,6 +21,11 @@ def hidden_grid(model: Model, title: str, notes: tuple[str, ...]) -> Grid:
     return Grid(title, header, tuple(rows), frozenset({0, 2, 3, 4}), notes)
 
 
+def hidden_variables(number: int) -> str:
+    """So many hidden variables, in words."""
+    return f"{number} hidden variable{'s' * (number != 1)}"
+
+
 def shares(model: Model, h: int) -> list[float]:
     """Share of the cases that each state of a hidden variable has."""
     layout = model.network.layout

@@ -13,7 +13,7 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
-from lacunet.graphs.hidden.hidden_grid import by_size, hidden_grid
+from lacunet.graphs.hidden.hidden_grid import by_size, hidden_grid, hidden_variables
 from lacunet.graphs.hidden.tree_search import TreeSearch
 from lacunet.graphs.task import check_seen, few_rows
 from lacunet.learn.prepare import PREPARING
@@ -57,8 +57,7 @@ class LatentTree(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        number = len(self.hidden)
-        what = f"{number} hidden variable{'s' * (number != 1)}"
+        what = hidden_variables(len(self.hidden))
         title = f"log p(D|S) ≈ {self.log_evidence:.2f} ({self.by}); {what}"
         notes = (
             f"Prior: {describe_alpha(self.alpha)}.",

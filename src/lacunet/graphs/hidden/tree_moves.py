@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.graphs.hidden.classes import RISE, fit_classes, take_part
+from lacunet.graphs.hidden.classes import RISE, fit_classes
 from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled
 from lacunet.graphs.hidden.proposal import Proposal
@@ -72,11 +72,9 @@ def grafts(now: Situation) -> Iterator[Proposal]:
 
 def numbers_of_states(now: Situation) -> Iterator[Proposal]:
     """Give hidden variables a state more or less: all that gain by it, then the best of them."""
-    found = []
+    explaining, found = now.explaining, []
     for h in now.sketch.hidden:
-        part = take_part(
-            now.filled.codes, now.filled.counts, now.explaining.cards, now.sketch.neighbours(h)
-        )
+        part = explaining.part(now.sketch.neighbours(h))
         states = now.sketch.sizes[h - now.sketch.n]
         own = fit_classes(part, now.alpha, states).value
         others = [fit_classes(part, now.alpha, k) for k in (states + 1, states - 1) if k >= 2]
@@ -94,13 +92,7 @@ def numbers_of_states(now: Situation) -> Iterator[Proposal]:
 
 def splits(now: Situation) -> Iterator[Proposal]:
     """Put two hidden variables in the place of one whose neighbours it does not explain."""
-    explaining, found = now.explaining, []
-    for h in now.sketch.hidden:
-        around = now.sketch.neighbours(h)
-        one = explaining.one(around, now.sketch.sizes[h - now.sketch.n])
-        two = explaining.split(around, one)
-        if two is not None:
-            found.append((two.value - one.value, h, two))
+    found = [(two.value - one.value, h, two) for h, one, two in now.explaining.splits(now.sketch)]
     for _, h, two in sorted(found, key=lambda one: -one[0])[:SINGLES]:
         first, second = two.classes
         sketch = now.sketch.with_hidden(second.states, [], []).with_size(h, first.states)

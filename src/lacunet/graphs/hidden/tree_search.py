@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.executor import SERIAL, Executor
+from lacunet.executor import Executor
 from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled, Fitted, complete, fit
 from lacunet.graphs.hidden.islands import find_islands
@@ -75,10 +75,3 @@ class TreeSearch:
                 self.values.append(other.value)
                 return True
         return False
-
-
-def grow_tree(
-    table: Table, alpha: float | str, *, apart: bool, seed: int = 0, executor: Executor = SERIAL
-) -> Grown:
-    """Learn a latent tree over the columns of a table, or a forest, if it may fall apart."""
-    return TreeSearch(table, alpha, apart=apart, seed=seed, executor=executor).run()

@@ -39,9 +39,8 @@ class Particles:
         self.problem, self.rng = problem, rng
         self.draws = Draws(problem, rng)
         self.tied = list(tied_cases(problem)) if problem.layout.leaders else []
-        self.renewed: FloatArray = np.tile(
-            problem.prior, (particles, 1)
-        )  # exponents before the swarm
+        # Exponents before the swarm.
+        self.renewed: FloatArray = np.tile(problem.prior, (particles, 1))
         self.swarm = self._swarm(self.renewed)
         self.everything = problem.components.counts
         self.so_far = [np.zeros_like(counts) for counts in self.everything]

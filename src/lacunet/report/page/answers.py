@@ -37,10 +37,9 @@ def learned_answer(
 
 def latent_tree_answer(found: LatentTree, table: Table, settings: Settings) -> NetworkAnswer:
     """Say which hidden variables join the columns."""
-    hidden = [f"{name} ({states} states)" for name, states in found.hidden.items()]
     return NetworkAnswer(
         f"Which latent {'class model' if found.shape == 'naive' else found.shape}?",
-        f"Hidden: {listed(hidden)}; log evidence about {nats(found.log_evidence)}",
+        f"Hidden: {_with_states(found.hidden)}; log evidence about {nats(found.log_evidence)}",
         found.model,
         table,
         [("Hidden variables", found.grids())],
@@ -50,10 +49,13 @@ def latent_tree_answer(found: LatentTree, table: Table, settings: Settings) -> N
     )
 
 
+def _with_states(hidden: Mapping[str, int]) -> str:
+    return listed([f"{name} ({states} states)" for name, states in hidden.items()])
+
+
 def hidden_answer(found: HiddenFound, table: Table, settings: Settings) -> NetworkAnswer:
     """Say which hidden variables a graph has, if any, and by how much it is better with them."""
-    hidden = [f"{name} ({states} states)" for name, states in found.hidden.items()]
-    what = f"Yes: {listed(hidden)}" if hidden else "No"
+    what = f"Yes: {_with_states(found.hidden)}" if found.hidden else "No"
     return NetworkAnswer(
         "Are there hidden variables?",
         f"{what}; log Bayes factor of the best graph with any and without: {found.factor}",

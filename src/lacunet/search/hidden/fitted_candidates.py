@@ -19,14 +19,12 @@ SCORES: tuple[Score, ...] = (CSL_OCCUPIED, VB)
 
 def candidate_of(label: Label, found: Fitted, options: Options, executor: Executor) -> Candidate:
     """Climb from what was found, and take the scores there."""
-    network, sizes = found.model.network, found.sketch.sizes
-    problem = found.posterior.problem
+    network, problem = found.model.network, found.posterior.problem
     fit = learn(problem, options, executor=executor.silent(), start=found.model)
     at = ScoreInput(problem, fit.model.theta, options=options, executor=executor.silent())
     scores = score_at(at, SCORES)
-    names = [network.variables[h].name for h in network.hidden]
     return Candidate(
-        Proposal(label, network, dict(zip(names, sizes, strict=True))),
+        Proposal(label, network, network.hidden_sizes),
         with_posterior(fit, at.softmax_climb.point),
         at.dimension,
         scores,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lacunet.graphs.hidden.hidden_grid import hidden_grid
+from lacunet.graphs.hidden.hidden_grid import hidden_grid, hidden_variables
 from lacunet.graphs.learned import Learned
 from lacunet.model.network import Model, Network
 from lacunet.search.average import Label
@@ -52,7 +52,7 @@ class HiddenFound(Printable):
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         number, how = len(self.hidden), self.selection.certainty.how
-        what = f"{number} hidden variable{'s' * (number != 1)}" if number else WITHOUT
+        what = hidden_variables(number) if number else WITHOUT
         title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f} ({how})"
         notes = (
             f"Log Bayes factor of the best graph with hidden variables and without: {self.factor}.",

@@ -14,8 +14,9 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.graphs import learning
 from lacunet.graphs.hidden.fitting import Fitted
 from lacunet.graphs.hidden.growing import Growing
-from lacunet.graphs.hidden.hidden_grid import by_size
+from lacunet.graphs.hidden.hidden_grid import by_size, hidden_variables
 from lacunet.graphs.hidden.latent_tree import check_columns, mean_model
+from lacunet.graphs.journal import graph_of_edges
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.searching import GraphSearch
@@ -122,7 +123,7 @@ class _Looking:
 
 def number_of(number: int, variant: int) -> str:
     """Label a candidate."""
-    return f"{number} hidden variable{'s' * (number > 1)}{' as proposed' * (variant > 0)}"
+    return f"{hidden_variables(number)}{' as proposed' * (variant > 0)}"
 
 
 def _score(candidate: Candidate) -> float:
@@ -143,7 +144,5 @@ def _check_room(knowledge: Knowledge) -> None:
 
 def edge_matrix(network: Network) -> BoolArray:
     """Give the parents of each variable as a matrix, (n, n)."""
-    parents = np.zeros((len(network.parents),) * 2, dtype=bool)
-    for v, pa in enumerate(network.parents):
-        parents[v, list(pa)] = True
-    return parents
+    edges = [(v, p) for v, pa in enumerate(network.parents) for p in pa]
+    return graph_of_edges(edges, len(network.parents))
