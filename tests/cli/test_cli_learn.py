@@ -123,6 +123,10 @@ def test_hidden_refuses_what_it_does_not_know(invoke, carcinoma):
     ran = invoke("learn", carcinoma, "--hidden", "auto", "--most", 0)
     assert ran.code == 2
     assert "most 0: give 1 or more" in ran.err
+    for also in ((), ("--shape", "tree")):
+        ran = invoke("learn", carcinoma, "--most", 3, *also)  # the default, but it was said
+        assert ran.code == 2
+        assert "Give --hidden auto too" in ran.err
 
 
 def test_learn_keeps_to_what_is_known(invoke, carcinoma, tmp_path):

@@ -15,8 +15,10 @@ from lacunet.graphs.hidden.sketch import Sketch, empty_sketch
 from lacunet.graphs.moves import find_ancestors
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
+from lacunet.report.page.answers import hidden_answer
 from lacunet.search.hidden.found import WITHOUT
 from lacunet.search.hidden.looking import edge_matrix
+from lacunet.settings import Settings
 
 
 def copied(rng, x, share):
@@ -145,9 +147,12 @@ def test_hidden_variables_are_never_added_against_what_is_known(seed):
 
 def test_nothing_is_kept_that_is_no_better():
     """One row says nothing of anything: every graph has the same evidence."""
-    found = find_hidden(Table.from_codes([[0, 1, 0, 1]]), threads=1, most=1)
+    table = Table.from_codes([[0, 1, 0, 1]])
+    found = find_hidden(table, threads=1, most=1)
     assert found.hidden == {}
     assert found.factor.log == pytest.approx(0.0)
+    calls = [hidden_answer(found, table, Settings(), most).call for most in (1, 3)]
+    assert ["most=1, " in call for call in calls] == [True, False]  # 3 is the default
 
 
 def test_bad_input_says_what_to_do():

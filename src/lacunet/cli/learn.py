@@ -13,6 +13,7 @@ from lacunet.cli.learned_hidden import (
     MostHidden,
     ShapeOption,
     check_hidden,
+    check_most,
     check_shape,
     learn_shape,
     learn_with_hidden,
@@ -113,6 +114,7 @@ def learn(
         check_hidden(hidden, shape, edges, resume)
         learn_with_hidden(asked, data, most, known, save, report)
         return
+    check_most(context)
     if shape is not None:
         check_shape(shape, known, edges, resume)
         learn_shape(own_prior(context, asked), data, shape, save, report)

@@ -58,7 +58,7 @@ def learn_with_hidden(
     table = read(data, None, asked)
     with asked.work() as how:
         found = api.find_hidden(table, most=most, knowledge=known, **how)
-    answer = hidden_answer(found, table, asked.settings)
+    answer = hidden_answer(found, table, asked.settings, most)
     show_network(found, answer, hidden_document(found), asked, save, report)
 
 
@@ -96,8 +96,18 @@ def _refuse(what: str, edges: bool, resume: Path | None) -> None:
 
 def own_prior(context: typer.Context, asked: o.Asked) -> o.Asked:
     """Where no prior is asked for, take the one that numbers of hidden states are found with."""
-    source = context.get_parameter_source("alpha")
-    if source is None or source.name != "DEFAULT":
+    if _was_given(context, "alpha"):
         return asked
     alpha = defaults_of(api.learn_latent_tree).alpha
     return replace(asked, settings=replace(asked.settings, alpha=alpha))
+
+
+def check_most(context: typer.Context) -> None:
+    """Refuse a number of hidden variables where none are looked for."""
+    if _was_given(context, "most"):
+        raise OptionError("--most says how many hidden variables. Give --hidden auto too.")
+
+
+def _was_given(context: typer.Context, option: str) -> bool:
+    source = context.get_parameter_source(option)
+    return source is None or source.name != "DEFAULT"

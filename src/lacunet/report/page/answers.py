@@ -11,6 +11,7 @@ from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.repeat import prior_words
 from lacunet.report.page.words import count, listed, nats
 from lacunet.search.hidden.found import HiddenFound
+from lacunet.search.hidden.looking import MOST
 from lacunet.settings import Settings
 from lacunet.tabular import Printable
 
@@ -53,16 +54,19 @@ def _with_states(hidden: Mapping[str, int]) -> str:
     return listed([f"{name} ({states} states)" for name, states in hidden.items()])
 
 
-def hidden_answer(found: HiddenFound, table: Table, settings: Settings) -> NetworkAnswer:
+def hidden_answer(
+    found: HiddenFound, table: Table, settings: Settings, most: int = MOST
+) -> NetworkAnswer:
     """Say which hidden variables a graph has, if any, and by how much it is better with them."""
     what = f"Yes: {_with_states(found.hidden)}" if found.hidden else "No"
+    looked_for = f"most={most}, " if most != MOST else ""
     return NetworkAnswer(
         "Are there hidden variables?",
         f"{what}; log Bayes factor of the best graph with any and without: {found.factor}",
         found.model,
         table,
         [("Hidden variables", found.grids()), ("Without hidden variables", found.without.grids())],
-        f"lacunet.find_hidden(data, alpha={settings.alpha!r}, seed={settings.seed})",
+        f"lacunet.find_hidden(data, {looked_for}alpha={settings.alpha!r}, seed={settings.seed})",
         settings=_told(settings),
     )
 
