@@ -32,7 +32,6 @@ from lacunet.graphs.searching import GraphScore
 from lacunet.graphs.task import GraphTask
 from lacunet.inference.problem import build_problem
 from lacunet.learn.variational import Variational, at_hyperparameters, vary
-from lacunet.model import conjugacy
 from lacunet.model.equivalence import find_compelled
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
@@ -61,9 +60,7 @@ class Fitted:
     @property
     def model(self) -> Model:
         """The graph with its expected parameters."""
-        problem, exponents = self.posterior.problem, self.posterior.exponents
-        theta = conjugacy.mean(exponents, problem.layout)
-        return Model(problem.network, theta, problem.alpha, exponents)
+        return self.posterior.model
 
     @cached_property
     def independences(self) -> bytes:

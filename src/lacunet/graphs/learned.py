@@ -7,6 +7,7 @@ from functools import cached_property
 from lacunet.evidence.measure import Measurement
 from lacunet.flags import Flag
 from lacunet.graphs.searching import GraphScore
+from lacunet.learn.variational import Variational
 from lacunet.model.equivalence import EquivalenceClass, equivalence_class
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import describe_alpha
@@ -22,9 +23,8 @@ DECIDED = {
 class Learned(Printable):
     """The best graph that was found."""
 
-    model: Model  # its parameters are posterior means
+    posterior: Variational  # of parameters and of what is missing
     alpha: float | str  # the prior, as it was asked for
-    log_evidence: float  # log p(D|S): exact where no cell is missing, else a lower bound
     families: tuple[float, ...]  # log BD of (expected) counts by variable; all of it if exact
     scored: int  # families scored
     steps: int = 0  # moves made, over all climbs
@@ -38,10 +38,20 @@ class Learned(Printable):
     finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
     flags: tuple[Flag, ...] = ()
 
+    @cached_property
+    def model(self) -> Model:
+        """The graph with parameters, which are posterior means."""
+        return self.posterior.model
+
     @property
     def network(self) -> Network:
         """The graph."""
-        return self.model.network
+        return self.posterior.problem.network
+
+    @property
+    def log_evidence(self) -> float:
+        """Log p(D|S): exact where no cell is missing, else a lower bound."""
+        return self.posterior.bound
 
     @property
     def complete(self) -> bool:

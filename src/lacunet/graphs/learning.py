@@ -16,8 +16,9 @@ from lacunet.graphs.task import GraphTask, few_rows, graph_task
 from lacunet.graphs.weighing import weigh
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import PREPARING
+from lacunet.learn.variational import Variational
 from lacunet.model import conjugacy
-from lacunet.model.network import Model, Network
+from lacunet.model.network import Network
 from lacunet.model.prior import dirichlet
 
 NOTHING = Knowledge()
@@ -60,13 +61,12 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
     network = task.network(found.parents)
     alpha = dirichlet(network, task.alpha)
     problem = build_problem(task.table, network, alpha)
-    families, exponents = found.families, problem.prior
+    families = found.families
     if not network.plain:  # the search scores all tables as if they were learned
         families = conjugacy.log_marginal(problem.seen, alpha, network.layout)
     return Learned(
-        model=Model(network, conjugacy.mean(exponents, network.layout), alpha, exponents),
+        posterior=Variational(problem, problem.seen, math.fsum(families)),
         alpha=task.alpha,
-        log_evidence=math.fsum(families),
         families=tuple(families.tolist()),
         scored=found.scored,
         steps=found.steps,
@@ -82,13 +82,11 @@ def _incomplete(
     rest = executor.part(SEARCHING, 1.0)
     weighed = weigh([found.best, *found.close], goal, task.how.seed, rest)
     best = weighed[0]
-    answer = best.fitted.to_the_end()
-    q = answer.posterior
+    q = best.fitted.to_the_end().posterior
     families = conjugacy.log_marginal(q.N, q.problem.alpha, q.problem.layout)
     return Learned(
-        model=answer.model,
+        posterior=q,
         alpha=task.alpha,
-        log_evidence=q.bound,
         families=tuple(families.tolist()),
         scored=found.scored,
         score=task.how.score,

@@ -16,6 +16,7 @@ from lacunet.arrays import FloatArray
 from lacunet.inference.expectation import dot, hidden_counts
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+from lacunet.model.network import Model
 
 TOLERANCE = 1e-7  # nats gained by a step, below which the bound counts as reached
 MAX_STEPS = 5000
@@ -34,6 +35,12 @@ class Variational:
     def exponents(self) -> FloatArray:
         """η, the exponents of the best q(θ)."""
         return self.problem.alpha + self.N
+
+    @property
+    def model(self) -> Model:
+        """The network with its expected parameters."""
+        network, alpha, exponents = self.problem.network, self.problem.alpha, self.exponents
+        return Model(network, conjugacy.mean(exponents, network.layout), alpha, exponents)
 
     @property
     def log_weights(self) -> FloatArray:

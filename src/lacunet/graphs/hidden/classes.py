@@ -13,7 +13,6 @@ from lacunet.inference.plans.merging import distinct, totals
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.agglomerate import agglomerated
 from lacunet.learn.variational import Variational, at_theta, vary
-from lacunet.model import conjugacy
 from lacunet.model.latent_class import latent_class
 from lacunet.model.prior import dirichlet
 
@@ -48,9 +47,8 @@ class Classes:
 
     def draw(self, rng: np.random.Generator) -> CodeArray:
         """Draw the class of every row, (rows,)."""
-        problem = self.posterior.problem
-        theta = conjugacy.mean(self.posterior.exponents, problem.layout)
-        below = np.cumsum(problem.about_hidden(theta)[0], axis=1)[self.part.index]
+        about = self.posterior.problem.about_hidden(self.posterior.model.theta)
+        below = np.cumsum(about[0], axis=1)[self.part.index]
         drawn = (rng.random(len(below))[:, None] > below).sum(axis=1)
         found: CodeArray = np.minimum(drawn, self.states - 1).astype(np.int32)
         return found

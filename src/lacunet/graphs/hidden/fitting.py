@@ -20,7 +20,6 @@ from lacunet.graphs.hidden.spanning import reached
 from lacunet.inference.problem import build_problem
 from lacunet.learn.agglomerate import Rows, count_families
 from lacunet.learn.variational import Variational, at_hyperparameters, step, vary
-from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
@@ -46,9 +45,7 @@ class Fitted:
     @cached_property
     def model(self) -> Model:
         """The graph with its expected parameters."""
-        problem, exponents = self.posterior.problem, self.posterior.exponents
-        theta = conjugacy.mean(exponents, problem.layout)
-        return Model(problem.network, theta, problem.alpha, exponents)
+        return self.posterior.model
 
     def brought_close(self) -> Fitted:
         """Fit it as an answer is."""

@@ -20,7 +20,8 @@ from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled, Fitted, complete, fit
 from lacunet.graphs.hidden.islands import find_islands
 from lacunet.graphs.hidden.proposal import Proposal
-from lacunet.graphs.hidden.sketch import Sketch
+from lacunet.graphs.hidden.sketch import Sketch, edge_matrix
+from lacunet.graphs.learned import Learned
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.task import GraphTask
 
@@ -38,11 +39,10 @@ class Growing:
     rng: np.random.Generator
     executor: Executor = SERIAL
 
-    def first(self, parents: BoolArray) -> Fitted:
-        """A graph over the columns alone."""
-        table = self.task.table
-        sketch = Sketch(table.columns, (), parents)
-        return fit(table, self.task.alpha, sketch, Filled(table.codes, table.counts))
+    def first(self, learned: Learned) -> Fitted:
+        """A graph over the columns alone, as it was learned."""
+        sketch = Sketch(self.task.table.columns, (), edge_matrix(learned.network))
+        return Fitted(sketch, learned.posterior)
 
     def one_more(self, now: Fitted) -> list[Fitted]:
         """Give the best graphs with one hidden variable more, as proposed and searched again."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from lacunet.arrays import BoolArray
 from lacunet.data.table import Column, Table
+from lacunet.graphs.journal import graph_of_edges
 from lacunet.graphs.task import parent_lists
 from lacunet.model.network import Network, Variable
 
@@ -88,3 +89,9 @@ def hidden_names(taken: Sequence[str], number: int) -> list[str]:
     """Name hidden variables H1, H2, …, as far as no column is called so."""
     free = (name for name in (f"{PREFIX}{i}" for i in count(1)) if name not in taken)
     return [next(free) for _ in range(number)]
+
+
+def edge_matrix(network: Network) -> BoolArray:
+    """Give the parents of each variable as a matrix, (n, n)."""
+    edges = [(v, p) for v, pa in enumerate(network.parents) for p in pa]
+    return graph_of_edges(edges, len(network.parents))

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
@@ -16,13 +15,11 @@ from lacunet.graphs.hidden.fitting import Fitted
 from lacunet.graphs.hidden.growing import Growing
 from lacunet.graphs.hidden.hidden_grid import by_size, hidden_variables
 from lacunet.graphs.hidden.latent_tree import check_columns, mean_model
-from lacunet.graphs.journal import graph_of_edges
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
 from lacunet.learn.fit import Options
-from lacunet.model.network import Network
 from lacunet.scores import CSL_OCCUPIED
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import How
@@ -82,7 +79,7 @@ class _Looking:
 
     def found(self, without: Learned) -> HiddenFound:
         """Add hidden variables for as long as each makes the graph better."""
-        now = self.growing.first(edge_matrix(without.network))
+        now = self.growing.first(without)
         alone = best = self._candidate(WITHOUT, now)
         last = self._pair(alone, alone)
         for number in range(1, self.how.most + 1):
@@ -140,9 +137,3 @@ def _check_room(knowledge: Knowledge) -> None:
             "tables that are known (fixed, tied, zeros) cannot be kept while hidden variables are "
             "looked for. Leave them out, or learn without hidden variables."
         )
-
-
-def edge_matrix(network: Network) -> BoolArray:
-    """Give the parents of each variable as a matrix, (n, n)."""
-    edges = [(v, p) for v, pa in enumerate(network.parents) for p in pa]
-    return graph_of_edges(edges, len(network.parents))
