@@ -24,6 +24,7 @@ from lacunet.api import (
     likelihood_ratio_test as likelihood_ratio_test,
     log_evidence as log_evidence,
     log_evidence_bounds as log_evidence_bounds,
+    log_likelihoods as log_likelihoods,
     match_classes as match_classes,
     missing_as_state as missing_as_state,
     most_probable as most_probable,
@@ -32,6 +33,7 @@ from lacunet.api import (
     score as score,
     select as select,
     simulate as simulate,
+    stack as stack,
     structural_hamming_distance as structural_hamming_distance,
 )
 from lacunet.data.datasets import dataset_path as dataset_path, load_dataset as load_dataset
@@ -53,6 +55,7 @@ from lacunet.estimators import (
     LatentClassModel as LatentClassModel,
     LatentClassSelector as LatentClassSelector,
     LatentTreeModel as LatentTreeModel,
+    StackedModel as StackedModel,
 )
 from lacunet.evidence.measure import Measurement as Measurement
 from lacunet.evidence.sandwich import Sandwich as Sandwich
@@ -62,12 +65,15 @@ from lacunet.graphs.knowledge import Knowledge as Knowledge
 from lacunet.graphs.learned import Learned as Learned
 from lacunet.graphs.edges.certainty import EdgeCertainty as EdgeCertainty
 from lacunet.learn.fit import Fit as Fit
+from lacunet.model.ensemble import Ensemble as Ensemble, Member as Member
 from lacunet.model.equivalence import EquivalenceClass as EquivalenceClass
 from lacunet.model.formats import (
     read_model as read_model,
+    read_model_or_stack as read_model_or_stack,
     read_network as read_network,
     write_model as write_model,
     write_network as write_network,
+    write_stack as write_stack,
 )
 from lacunet.model.formats.networkx_door import (
     from_networkx as from_networkx,
@@ -86,6 +92,7 @@ from lacunet.search.candidates import Candidate as Candidate, Selection as Selec
 from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, How as How
 from lacunet.search.hidden.found import HiddenFound as HiddenFound
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
+from lacunet.search.stacking.stack import Stack as Stack
 from lacunet.settings import Settings as Settings
 
 __version__: str

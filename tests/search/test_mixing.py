@@ -38,7 +38,7 @@ def test_densities_and_classes_are_weighted_means(models, table):
 
 def test_a_model_of_weight_0_is_left_out(models, table):
     mixture = mix(models, [0.0, 1.0, 0.0], models[1], joined(models[1], table))
-    assert mixture.models == (models[1],)
+    assert [member.model for member in mixture.ensemble.members] == [models[1]]
     np.testing.assert_allclose(
         mixture.classes(table.codes), class_posterior(models[1], table.codes)
     )

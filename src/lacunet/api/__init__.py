@@ -31,6 +31,7 @@ from lacunet.api.inputs import (
     as_network,
     as_table,
     asked_model,
+    asked_speaker,
     fresh_names,
     listed,
     not_shown,
@@ -44,3 +45,4 @@ from lacunet.api.missing import compare_missing, missing_as_state, table_with_mo
 from lacunet.api.ratio_test import likelihood_ratio_test
 from lacunet.api.results import Assigned, Assignment, Scores
 from lacunet.api.selecting import compare, select, structures
+from lacunet.api.stacking import log_likelihoods, rows_in_order, stack

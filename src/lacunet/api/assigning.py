@@ -8,18 +8,18 @@ from typing import Unpack
 import numpy as np
 
 from lacunet.api.inputs import (
-    ModelLike,
-    asked_model,
+    SpeakerLike,
+    asked_speaker,
+    check_ordered,
     observed_columns,
     rows_for,
 )
 from lacunet.api.options import AssignOptions, divide, with_options
 from lacunet.api.results import Assigned, Assignment
 from lacunet.arrays import BoolArray, FloatArray
-from lacunet.data import Table
 from lacunet.data.missing_state import put_missing_states
-from lacunet.errors import DataError, ModelError
-from lacunet.inference.asking.query import posterior
+from lacunet.errors import ModelError
+from lacunet.inference.asking.ensemble import posterior_of
 from lacunet.model.network import Variable
 from lacunet.settings import DEFAULTS, Settings
 
@@ -27,7 +27,7 @@ from lacunet.settings import DEFAULTS, Settings
 @with_options
 def assign(
     data: object,
-    model: ModelLike,
+    model: SpeakerLike,
     *,
     hidden: Sequence[str] = (),
     impute: bool = False,
@@ -44,7 +44,9 @@ def assign(
     data
         The path of a file, a dataframe or an array: what has an order of rows. Columns that it
         lacks are not observed.
-    **model; hidden
+    model
+        A model, or a stack, or the path of its file.
+    **hidden
     impute
         Not only hidden variables, but also every variable that has a hole somewhere.
     **options
@@ -58,13 +60,9 @@ def assign(
     [1, 1, 1, 1]
     """
     settings, reading = divide(settings, options)
-    given = asked_model(model, settings, hidden)
+    given = asked_speaker(model, settings, hidden)
     network = given.network
-    if isinstance(data, Table):
-        raise DataError(
-            "a Table holds each distinct row once, without the order of the rows. "
-            "Give the file or dataframe itself."
-        )
+    check_ordered(data)
     codes = rows_for(data, network, reading)
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
@@ -80,7 +78,7 @@ def assign(
             else "nothing to assign: the model has no hidden variable, and no cell is missing."
         )
     open_ = {v: column[v] < 0 if v in column else np.full(len(codes), True) for v in wanted}
-    found = posterior(given, codes, [(v,) for v in wanted])
+    found = posterior_of(given, codes, [(v,) for v in wanted])
     assigned = (
         _assigned(network.variables[v], p, open_[v]) for v, p in zip(wanted, found, strict=True)
     )

@@ -6,21 +6,21 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.inputs import ModelLike, asked_model, observed_columns
+from lacunet.api.inputs import Speaker, SpeakerLike, asked_speaker, observed_columns
 from lacunet.api.options import DrawOptions, SimulateOptions, divide, with_options
 from lacunet.arrays import CodeArray
 from lacunet.errors import OptionError
 from lacunet.model.conjugacy import random_theta
+from lacunet.model.ensemble import sample_rows
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import sample_codes
 from lacunet.settings import DEFAULTS, Settings
 
 
 @with_options
 def simulate(
-    model: ModelLike,
+    model: SpeakerLike,
     rows: int,
     *,
     missing_rate: float = 0.0,
@@ -34,7 +34,7 @@ def simulate(
     Parameters
     ----------
     model
-        A model, or the path of its file. Its hidden variables are left out.
+        A model or a stack, or the path of its file. What a model hides is left out.
     rows
         How many.
     missing_rate
@@ -44,14 +44,14 @@ def simulate(
     from lacunet.data.write import labelled_frame
 
     settings, _ = divide(settings, options)
-    given = asked_model(model, settings)
+    given = asked_speaker(model, settings)
     codes = draw(given, rows, settings.seed, missing_rate)
     return labelled_frame(observed_columns(given.network), codes)
 
 
-def draw(model: Model, rows: int, seed: int, missing_rate: float) -> CodeArray:
+def draw(model: Speaker, rows: int, seed: int, missing_rate: float) -> CodeArray:
     """Draw the codes of rows: (rows, observed variables), -1 = missing."""
-    return sample_codes(model, rows, np.random.default_rng(seed), missing_rate)
+    return sample_rows(model, rows, np.random.default_rng(seed), missing_rate)
 
 
 @with_options

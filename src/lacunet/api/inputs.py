@@ -18,11 +18,14 @@ from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import read_knowledge
-from lacunet.model.formats import read_network
+from lacunet.model.ensemble import Ensemble
+from lacunet.model.formats import read_model_or_stack, read_network
 from lacunet.model.network import Model, Network, hide, with_hidden
 from lacunet.settings import Settings
 
 ModelLike: TypeAlias = Model | str | os.PathLike[str]
+Speaker: TypeAlias = Model | Ensemble  # whoever can be asked about rows
+SpeakerLike: TypeAlias = Speaker | str | os.PathLike[str]
 NetworkLike: TypeAlias = Network | Model | str | os.PathLike[str]
 KnowledgeLike: TypeAlias = Knowledge | str | os.PathLike[str]
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
@@ -46,6 +49,19 @@ def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Mo
     """Give the model that rows are asked of: with posterior means, or as it is for a plug-in."""
     given = as_model(model, hidden)
     return given if settings.plug_in else given.predictive
+
+
+def asked_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = ()) -> Speaker:
+    """Do the same for a model, or give a stack as it is: its members have posterior means."""
+    given = model if isinstance(model, Model | Ensemble) else read_model_or_stack(model)
+    if isinstance(given, Model):
+        return asked_model(given, settings, hidden)
+    if hidden:
+        raise OptionError(
+            "--hidden says what a network hides; the networks of a stack see to that themselves. "
+            "Leave it out."
+        )
+    return given
 
 
 def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:
@@ -103,6 +119,15 @@ def check_columns(data: object, network: Network) -> list[str]:
             + ", or in the model file."
         )
     return names
+
+
+def check_ordered(data: object) -> None:
+    """Refuse data without an order of rows, where every row is asked about."""
+    if isinstance(data, Table):
+        raise DataError(
+            "a Table holds each distinct row once, without the order of the rows. "
+            "Give the file or dataframe itself."
+        )
 
 
 def rows_for(data: object, network: Network, reading: RowOptions) -> CodeArray:

@@ -112,3 +112,28 @@ class Assignment(Printable):
             rows.append((name, f"{int(mine.sum()):,}", probability(mean, exact=False)))
         title = f"{v.name}: {int(open_rows.sum()):,} of {len(v.best):,} rows assigned"
         return Grid(title, (v.name, "rows", "mean probability"), tuple(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class RowLikelihoods(Printable):
+    """How probable rows are."""
+
+    source: str  # where they are from
+    each: FloatArray  # (rows,) log p(row), nats
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.each)
+
+    @property
+    def total(self) -> float:
+        """Log p of all of them."""
+        return float(self.each.sum())
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        mean = self.total / self.rows
+        return [
+            Grid(f"{self.source}: log p = {number(self.total)}, {number(mean)} nats for each row")
+        ]

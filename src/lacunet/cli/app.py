@@ -19,6 +19,7 @@ from lacunet.cli.random import random
 from lacunet.cli.score import score
 from lacunet.cli.select import select
 from lacunet.cli.simulate import simulate
+from lacunet.cli.stack import stack
 
 app = typer.Typer(
     name="lacunet",
@@ -33,6 +34,7 @@ COMMANDS = (
     select,
     compare,
     learn,
+    stack,
     fit,
     lrt,
     compare_missing,

@@ -26,10 +26,10 @@ def assign(
     All columns and the order of the rows are kept; the new columns come last. With --impute, also
     the most probable value, and the probabilities, of every column that has missing cells, or that
     the table lacks: such a column is not observed. A fitted model is asked at the posterior means
-    of its parameters.
+    of its parameters. A stack (`lacunet stack --save`) fills in holes too.
     """
     check_table_file(output)
-    given = api.as_model(model, parse_hidden(hidden))
+    given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
     remind(given.network, asked.settings)
     say_not_shown(data, given.network)
     markers = asked.reading["missing"]

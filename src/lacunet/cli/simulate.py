@@ -21,9 +21,9 @@ def simulate(
         float, typer.Option(help="Share of the cells to leave empty, completely at random.")
     ] = 0.0,
 ) -> None:
-    """Draw rows from a model; its hidden variables are left out."""
+    """Draw rows from a model or a stack; what a model hides is left out."""
     check_table_file(output)
-    given = api.asked_model(model, asked.settings)
+    given = api.asked_speaker(model, asked.settings)
     seed = asked.settings.seed
     codes = api.draw(given, rows, seed, missing_rate)
     write_codes(api.observed_columns(given.network), codes, output)

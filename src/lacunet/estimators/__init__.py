@@ -19,5 +19,12 @@ from lacunet.estimators.bayesian_network import BayesianNetworkModel
 from lacunet.estimators.latent_class import LatentClassModel
 from lacunet.estimators.latent_tree import LatentTreeModel
 from lacunet.estimators.selector import LatentClassSelector
+from lacunet.estimators.stacked import StackedModel
 
-__all__ = ["BayesianNetworkModel", "LatentClassModel", "LatentClassSelector", "LatentTreeModel"]
+__all__ = [
+    "BayesianNetworkModel",
+    "LatentClassModel",
+    "LatentClassSelector",
+    "LatentTreeModel",
+    "StackedModel",
+]

@@ -34,8 +34,7 @@ from lacunet.estimators.inputs import (
 )
 from lacunet.estimators.parameters import Parameters, described
 from lacunet.estimators.values import as_array, fill
-from lacunet.inference.asking.query import posterior
-from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.learn.ascent import Outcome
 from lacunet.model.network import Model
 from lacunet.model.sampling import sample_variables
@@ -152,6 +151,7 @@ class HiddenStateEstimator(
         found = self.score_samples(X)
         return float(np.average(found, weights=check_weights(sample_weight, len(found))))
 
+    @available_if(lambda self: self._is_one_model)  # type: ignore[untyped-decorator]
     def bic(self, X: Any) -> float:
         """Give −2 log p(X | θ) + d log N: **lower is better**, as in scikit-learn's mixtures.
 
@@ -165,8 +165,9 @@ class HiddenStateEstimator(
         -------
         bic : float
         """
-        return -2 * self._scored(X).evidence["bic"].value
+        return float(-2 * self._scored(X).evidence["bic"].value)
 
+    @available_if(lambda self: self._is_one_model)  # type: ignore[untyped-decorator]
     def aic(self, X: Any) -> float:
         """Give −2 log p(X | θ) + 2 d: **lower is better**, as in scikit-learn's mixtures.
 
@@ -213,9 +214,9 @@ class HiddenStateEstimator(
             X as an array, its holes filled. A row to which `predict` gives -1 keeps them.
         """
         checked, codes = self._read_both(X)
-        network = self.model_.network
+        asked = self._asked
         open_ = [j for j in range(codes.shape[1]) if (codes[:, j] < 0).any()]
-        answers = posterior(self._asked, codes, [(network.observed[j],) for j in open_])
+        answers = posterior_of(asked, codes, [(asked.network.observed[j],) for j in open_])
         states = list(self.categories_.values())
         found = {
             self._places[j]: (states[j], np.where(codes[:, j] < 0, _most_probable(p), -1))
@@ -263,6 +264,11 @@ class HiddenStateEstimator(
         return True
 
     @property
+    def _is_one_model(self) -> bool:
+        """Whether there is a number of parameters, and so information criteria."""
+        return True
+
+    @property
     def _hides(self) -> bool:
         """Whether there are variables that no column shows."""
         check_is_fitted(self)
@@ -274,8 +280,8 @@ class HiddenStateEstimator(
         return range(self.n_features_in_)
 
     @property
-    def _asked(self) -> Model:
-        """The model that rows are asked of."""
+    def _asked(self) -> Any:
+        """The model, or the ensemble, that rows are asked of."""
         return self.model_ if self.plug_in else self.model_.predictive
 
     def _hidden_names(self) -> list[str]:
@@ -328,10 +334,10 @@ class HiddenStateEstimator(
                 "the network has no hidden variable, so there are no probabilities of its states. "
                 "Declare one with hidden=, or use impute to fill in holes."
             )
-        return posterior(self._asked, codes, [(h,) for h in hidden])
+        return posterior_of(self._asked, codes, [(h,) for h in hidden])
 
     def _log_lik(self, codes: CodeArray) -> FloatArray:
-        return row_log_lik(self._asked, codes)
+        return log_lik_of(self._asked, codes)
 
     def _scored(self, X: Any) -> api.Scores:
         codes = self._read(X)

@@ -26,8 +26,7 @@ def sample_codes(
 
 def sample_variables(model: Model, rows: int, rng: np.random.Generator) -> CodeArray:
     """Draw rows of all variables, hidden ones too: (rows, number of variables)."""
-    if rows < 1:
-        raise OptionError(f"{rows} rows: there must be at least 1.")
+    check_rows(rows)
     network = model.network
     codes = np.empty((rows, len(network.variables)), dtype=np.int32)
     for i in network.order:
@@ -38,3 +37,9 @@ def sample_variables(model: Model, rows: int, rng: np.random.Generator) -> CodeA
         u = rng.random(rows) * cumulative[..., -1]
         codes[:, i] = np.sum(u[:, None] >= cumulative, axis=-1)
     return codes
+
+
+def check_rows(rows: int) -> None:
+    """Refuse to draw nothing."""
+    if rows < 1:
+        raise OptionError(f"{rows} rows: there must be at least 1.")

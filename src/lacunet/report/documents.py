@@ -22,6 +22,7 @@ from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty
 from lacunet.search.hidden.found import HiddenFound
+from lacunet.search.stacking.stack import Stack
 
 
 def to_json(document: Mapping[str, Any]) -> str:
@@ -199,6 +200,21 @@ def latent_tree_document(found: LatentTree) -> dict[str, Any]:
         "hidden": found.hidden,
         "parents": parents_document(found.network),
         "graphs_fitted": found.fitted,
+        "flags": list(map(str, found.flags)),
+    }
+
+
+def stack_document(found: Stack) -> dict[str, Any]:
+    """Describe models that speak together."""
+    members = zip(found.ensemble.members, found.held_out.tolist(), strict=True)
+    return {
+        "held_out_log_likelihood": found.together,
+        "folds": found.folds,
+        "in_order": found.in_order,
+        "members": [
+            {"name": m.name, "weight": m.weight, "held_out_log_likelihood": value}
+            for m, value in members
+        ],
         "flags": list(map(str, found.flags)),
     }
 

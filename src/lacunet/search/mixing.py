@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from lacunet.arrays import CodeArray, FloatArray
+from lacunet.inference.asking.ensemble import ensemble_log_lik
 from lacunet.inference.asking.query import posterior
-from lacunet.inference.asking.row_likelihood import row_log_lik
-from lacunet.inference.expectation import safe_log
 from lacunet.inference.problem import Problem
+from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 
@@ -25,14 +24,12 @@ from lacunet.model.network import Model
 class Mixture:
     """Latent class models of the same columns, and how probable each is."""
 
-    models: tuple[Model, ...]
-    weights: FloatArray  # (models,) they sum to 1
+    ensemble: Ensemble
     matches: tuple[FloatArray, ...]  # (its classes, classes of the chosen one) each; rows sum to 1
 
     def log_lik(self, codes: CodeArray) -> FloatArray:
         """Log Σ_k p(k) p(row | θ_k) of each row, (rows,)."""
-        each = np.stack([row_log_lik(model, codes) for model in self.models])
-        return np.asarray(logsumexp(each + safe_log(self.weights)[:, None], axis=0))
+        return ensemble_log_lik(self.ensemble, codes)
 
     def classes(self, codes: CodeArray) -> FloatArray:
         """Σ_k p(k) p(class of the chosen model | row, k), (rows, its classes).
@@ -40,8 +37,8 @@ class Mixture:
         A model under which a row is impossible has no say in it; zeros where that is true of all.
         """
         total = sum(
-            w * (class_posterior(model, codes) @ match)
-            for model, w, match in zip(self.models, self.weights, self.matches, strict=True)
+            member.weight * (class_posterior(member.model, codes) @ match)
+            for member, match in zip(self.ensemble.members, self.matches, strict=True)
         )
         mass = np.sum(total, axis=1, keepdims=True)
         return np.asarray(total / np.where(mass > 0, mass, 1.0))
@@ -65,7 +62,8 @@ def mix(
         np.eye(onto.shape[1]) if model is chosen else _matched(model, onto, problem)
         for model, _ in used
     )
-    return Mixture(tuple(model for model, _ in used), np.array([w for _, w in used]), matches)
+    named = (Member(f"{classes_of(model.network).number} classes", w, model) for model, w in used)
+    return Mixture(Ensemble(tuple(named)), matches)
 
 
 def _matched(model: Model, onto: FloatArray, problem: Problem) -> FloatArray:

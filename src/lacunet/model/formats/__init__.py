@@ -16,7 +16,8 @@ from pathlib import Path
 
 from lacunet.errors import ModelError
 from lacunet.files import StrPath, check_file, write_text
-from lacunet.model.formats import bif, dot, json_model, xdsl, xmlbif
+from lacunet.model.ensemble import Ensemble
+from lacunet.model.formats import bif, dot, json_model, json_stack, xdsl, xmlbif
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
 
@@ -78,6 +79,35 @@ def write_network(model: Model, path: StrPath, say: Callable[[str], None] = warn
 def read_model(path: StrPath) -> Model:
     """Read and check a model file."""
     return _read(path, [JSON_MODEL])[1]
+
+
+def read_model_or_stack(path: StrPath) -> Model | Ensemble:
+    """Read a network, or a stack of several."""
+    if JSON_MODEL not in _readable(path):
+        return read_network(path)
+    try:
+        document = json_model.read_json(_text(path))
+        if json_stack.is_stack(document):
+            return json_stack.ensemble_of(document)
+        return json_model.model_of(document)
+    except ModelError as error:
+        raise ModelError(f"{os.fspath(path)}: {error}") from error.__cause__
+
+
+def write_stack(ensemble: Ensemble, path: StrPath) -> None:
+    """Write a stack, atomically."""
+    write_text(path, json_stack.write(ensemble))
+
+
+def check_stack_file(path: StrPath) -> None:
+    """Refuse, before any work is done, a file that could not be written."""
+    check_file(path)
+    ending = Path(path).suffix.lower()
+    if ending not in JSON_MODEL.endings:
+        raise ModelError(
+            f"{os.fspath(path)}: a stack is written as {JSON_MODEL.endings[0]}, not '{ending}'. "
+            "Give the file that ending."
+        )
 
 
 def write_model(model: Model, path: StrPath) -> None:

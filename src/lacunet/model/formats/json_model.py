@@ -29,10 +29,16 @@ from lacunet.model.formats.assembly import Family
 from lacunet.model.network import Model, Network, Variable
 
 FORMAT = "lacunet-model/1"
+STACK = "lacunet-stack/1"  # of `json_stack`
 
 
 def write(model: Model) -> str:
     """Give the text of a model file."""
+    return json.dumps(document_of(model), indent=1, ensure_ascii=False) + "\n"
+
+
+def document_of(model: Model) -> dict[str, Any]:
+    """Give what a model file holds."""
     variables = [
         {"name": v.name, "states": list(v.states), "hidden": v.hidden}
         for v in model.network.variables
@@ -50,8 +56,7 @@ def write(model: Model) -> str:
         }
         for i, ((*parents, child), table) in enumerate(assembly.tables(model))
     ]
-    document = {"format": FORMAT, "variables": variables, "families": families}
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return {"format": FORMAT, "variables": variables, "families": families}
 
 
 def _alpha_entry(alpha: FloatArray, learned: BoolArray) -> dict[str, Any]:
@@ -64,8 +69,13 @@ def _alpha_entry(alpha: FloatArray, learned: BoolArray) -> dict[str, Any]:
 
 def read(text: str) -> Model:
     """Read the text of a model file; every mistake is a ModelError that names the place."""
+    return model_of(read_json(text))
+
+
+def read_json(text: str) -> Any:
+    """Read JSON; where it is none, say what may be the matter."""
     try:
-        document = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise ModelError(
             f"line {error.lineno}: this is not valid JSON ({error.msg}). "
@@ -75,13 +85,22 @@ def read(text: str) -> Model:
         raise ModelError(
             f"this is not a model file: it cannot be read as JSON ({error})."
         ) from None
+
+
+def model_of(document: Any) -> Model:
+    """Give the model that a file holds."""
+    if isinstance(document, dict) and document.get("format") == STACK:
+        raise ModelError(
+            "this is a stack of several networks, and one is asked for. `lacunet assign --impute` "
+            "and `lacunet simulate` read stacks."
+        )
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ModelError(
             f'this is not a model file: it has no "format": "{FORMAT}". Give a file that '
             "`lacunet fit --save model.json` wrote."
         )
-    variables = [_variable(entry) for entry in _list(document, "variables", "the file")]
-    families = [_family(entry) for entry in _list(document, "families", "the file")]
+    variables = [_variable(entry) for entry in get_list(document, "variables", "the file")]
+    families = [_family(entry) for entry in get_list(document, "families", "the file")]
     structure, ordered = assembly.connect(variables, families, "family")
     each = list(zip(ordered, assembly.members(structure), strict=True))
     tables = [_table(f, assembly.shape(its)) for f, its in each]
@@ -106,22 +125,24 @@ def _learned(families: list[Family]) -> bool:
     return not without
 
 
-def _get(entry: Any, key: str, where: str) -> Any:
+def get(entry: Any, key: str, where: str) -> Any:
+    """Give what an entry has to have."""
     if not isinstance(entry, dict) or key not in entry:
         raise ModelError(f'{where} has no "{key}".')
     return entry[key]
 
 
-def _list(entry: Any, key: str, where: str) -> list[Any]:
-    value = _get(entry, key, where)
+def get_list(entry: Any, key: str, where: str) -> list[Any]:
+    """Give a list that an entry has to have."""
+    value = get(entry, key, where)
     if not isinstance(value, list):
         raise ModelError(f'"{key}" of {where} must be a list.')
     return value
 
 
 def _variable(entry: Any) -> Variable:
-    name = _get(entry, "name", "a variable")
-    states = _list(entry, "states", f"variable '{name}'")
+    name = get(entry, "name", "a variable")
+    states = get_list(entry, "states", f"variable '{name}'")
     if not isinstance(name, str):
         raise ModelError(f"a variable has the name {name!r}. Names are texts.")
     if not all(map(_is_state, states)):
@@ -137,9 +158,9 @@ def _is_state(value: Any) -> bool:
 
 
 def _family(entry: Any) -> Family:
-    child = _get(entry, "child", "a family")
+    child = get(entry, "child", "a family")
     where = f"family '{child}'"
-    parents = _list(entry, "parents", where)
+    parents = get_list(entry, "parents", where)
     for name in (child, *parents):
         if not isinstance(name, str):
             raise ModelError(f"{where}: {name!r} is not the name of a variable. Names are texts.")
@@ -147,7 +168,7 @@ def _family(entry: Any) -> Family:
 
 
 def _numbers(family: Family, what: str, asked: tuple[int, ...]) -> FloatArray:
-    value = _get(family.entry, what, family.where)
+    value = get(family.entry, what, family.where)
     try:
         if not _all_numbers(value):
             raise TypeError

@@ -1,0 +1,62 @@
+"""`lacunet stack`: models that together say best what other rows are like."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lacunet import api
+from lacunet.api.results import RowLikelihoods
+from lacunet.cli import options as o
+from lacunet.cli.console import command, say_written, show
+from lacunet.cli.table_words import read, say_not_shown
+from lacunet.model.formats import check_stack_file, write_stack
+from lacunet.report.documents import stack_document, table_document
+from lacunet.search.stacking.stack import FOLDS
+from lacunet.tabular import Printable, Together
+
+
+@command
+@o.options_after(api.stack, data=("seed", *o.READING), test=("threads",), save=o.PRINTING)
+def stack(
+    asked: o.Asked,
+    data: o.Data,
+    folds: Annotated[
+        int,
+        typer.Option(
+            help="Blocks of rows to hold out, one after the other, in the order of the file; with "
+            "--weights, cases at random."
+        ),
+    ] = FOLDS,
+    test: Annotated[
+        Path | None, o.option("Table of rows that were not learned from: how probable are they?")
+    ] = None,
+    save: Annotated[
+        Path | None, o.option("File to write: .json, for assign --impute and simulate.")
+    ] = None,
+) -> None:
+    """Learn models of several kinds that together predict best: for holes, and for odd rows.
+
+    Graphs over the columns that believe the data more and less, and latent class models, are each
+    learned with blocks of rows held out; their weights are those that make these rows most
+    probable. Which graph is right is another question: for that there is learn.
+    """
+    if save is not None:
+        check_stack_file(save)
+    table = read(data, None, asked)
+    rows = api.rows_in_order(data, table, asked.reading)
+    with asked.work() as how:
+        found = api.stack(table, folds=folds, rows=rows, **how)
+    if save is not None:
+        write_stack(found.ensemble, save)
+    document = {"data": table_document(table), "seed": asked.settings.seed, **stack_document(found)}
+    shown: list[Printable] = [found]
+    if test is not None:
+        say_not_shown(test, found.ensemble.network)
+        markers = asked.reading["missing"]
+        told = RowLikelihoods(str(test), api.log_likelihoods(test, found.ensemble, missing=markers))
+        shown.append(told)
+        document["test"] = {"file": str(test), "rows": told.rows, "log_likelihood": told.total}
+    document["stack"] = None if save is None else str(save)
+    show(Together(*shown), document, asked.form)
+    say_written(save)

@@ -1,0 +1,106 @@
+"""Graphs and latent class models that speak together, for scikit-learn."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from lacunet import api
+from lacunet.arrays import IntArray
+from lacunet.estimators.base import HiddenStateEstimator
+from lacunet.estimators.inputs import read_codes, seed_of
+from lacunet.estimators.parameters import described
+from lacunet.estimators.values import as_array
+from lacunet.model.ensemble import Ensemble, sample_rows
+
+
+@described
+@dataclass(eq=False, repr=False)
+class StackedModel(HiddenStateEstimator):
+    """Models of several kinds, weighed by what they say of rows that are held out.
+
+    For predictions: how probable a row is, and what stands in its holes. Graphs that believe the
+    data more and less, and latent classes, are each learned with blocks of rows held out.
+
+    Parameters
+    ----------
+    folds : int
+        Blocks to hold out. They are rows that follow each other, as in scikit-learn's `KFold`,
+        unless there are weights: then cases are held out at random.
+    **categories; unseen; random_state; n_jobs
+    estimate, alpha, n_init, scores, plug_in
+        As for the other estimators, but without effect: every model has its own.
+
+    Attributes
+    ----------
+    stack_ : lacunet.Stack
+        What was learned; prints as a report.
+    ensemble_ : lacunet.Ensemble
+        The models and their weights, for everything else in `lacunet`.
+    categories_ : dict of str to tuple
+        States of each column.
+    flags_ : tuple of lacunet.flags.Flag
+        What to know of it; `str` says it in words.
+    **columns
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lacunet import StackedModel, dataset_path
+    >>> data = pd.read_csv(dataset_path("carcinoma"))
+    >>> X, counts = data.drop(columns="count"), data["count"]
+    >>> model = StackedModel(folds=2, random_state=0).fit(X, sample_weight=counts)
+    >>> model.impute(pd.DataFrame([[2, 2, 2, None, 2, 2, 2]], columns=X.columns))
+    array([[2., 2., 2., 2., 2., 2., 2.]])
+    """
+
+    folds: int = 5
+
+    def sample(self, n_samples: int = 1) -> tuple[Any, IntArray]:
+        """Draw rows.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Values of the columns.
+        labels : ndarray of shape (n_samples, 0)
+            Nothing is hidden.
+        """
+        rng = np.random.default_rng(seed_of(self.random_state))
+        codes = sample_rows(self._asked, n_samples, rng)
+        return as_array(list(self.categories_.values()), codes), np.zeros((n_samples, 0), np.int64)
+
+    def _learn(self, X: Any, sample_weight: Any) -> None:
+        table = self._read_all(X, sample_weight)
+        known = {column.name: column.states for column in table.columns}
+        rows = None
+        if sample_weight is None:
+            rows = read_codes(X, known=known, unseen="missing")
+        found = api.stack(table, folds=self.folds, rows=rows, settings=self._settings())
+        self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
+        self.categories_ = known
+
+    @property
+    def _may_hide(self) -> bool:
+        return False
+
+    @property
+    def _is_one_model(self) -> bool:
+        return False
+
+    @property
+    def _hides(self) -> bool:
+        check_is_fitted(self)
+        return False
+
+    @property
+    def _asked(self) -> Ensemble:
+        """The models that rows are asked of."""
+        check_is_fitted(self)
+        return self.ensemble_

@@ -1,0 +1,76 @@
+"""Several models of the same columns that speak together, each for a share of every row."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.errors import ModelError
+from lacunet.model.network import Model, Network, Variable
+from lacunet.model.sampling import check_rows, sample_codes
+
+SLACK = 1e-9  # of the sum of all weights: what is lost where numbers are written
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A model, and its share."""
+
+    name: str
+    weight: float
+    model: Model
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """p(row) = Σ weight · p(row | member). Variables that a member hides are its own affair."""
+
+    members: tuple[Member, ...]
+
+    def __post_init__(self) -> None:
+        weights = self.weights
+        if not (len(weights) and (weights >= 0).all() and abs(weights.sum() - 1.0) < SLACK):
+            raise ModelError("the weights of a stack must be 0 or more, and sum to 1.")
+        for member in self.members:
+            if shown(member.model.network) != self.variables:
+                raise ModelError(
+                    f"'{member.name}' is not about the same columns as '{self.members[0].name}'. "
+                    "All models of a stack have the same observed variables, in the same order."
+                )
+
+    @property
+    def weights(self) -> FloatArray:
+        """(members,) they sum to 1."""
+        return np.array([member.weight for member in self.members])
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The columns, in their order."""
+        return shown(self.members[0].model.network)
+
+    @property
+    def network(self) -> Network:
+        """The columns without any edge: all that is true of every member."""
+        return Network.build(self.variables, [()] * len(self.variables))
+
+
+def shown(network: Network) -> tuple[Variable, ...]:
+    """Give the variables of a network that data can show, with nothing but name and states."""
+    found = (network.variables[i] for i in network.observed)
+    return tuple(Variable(v.name, v.states) for v in found)
+
+
+def sample_rows(
+    speaker: Model | Ensemble, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
+) -> CodeArray:
+    """Draw rows, (rows, observed variables), -1 = missing; of an ensemble, first who speaks."""
+    if isinstance(speaker, Model):
+        return sample_codes(speaker, rows, rng, missing_rate)
+    check_rows(rows)
+    weights = speaker.weights
+    who = rng.choice(len(weights), size=rows, p=weights / weights.sum())
+    codes = np.empty((rows, len(speaker.variables)), dtype=np.int32)
+    for k in np.unique(who).tolist():
+        own = np.flatnonzero(who == k)
+        codes[own] = sample_codes(speaker.members[k].model, len(own), rng, missing_rate)
+    return codes

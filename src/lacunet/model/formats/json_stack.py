@@ -1,0 +1,52 @@
+"""The JSON file of a stack, `lacunet-stack/1`: models of the same columns, and their weights.
+
+::
+
+    {"format": "lacunet-stack/1",
+     "members": [{"name", "weight", "model": what a model file holds}, ...]}
+
+It is written without any space: a stack of many networks holds many tables.
+"""
+
+import json
+from typing import Any
+
+from lacunet.errors import ModelError
+from lacunet.model.ensemble import Ensemble, Member
+from lacunet.model.formats import json_model
+from lacunet.model.formats.json_model import STACK, get, get_list
+
+
+def write(ensemble: Ensemble) -> str:
+    """Give the text of a file."""
+    members = [
+        {"name": m.name, "weight": m.weight, "model": json_model.document_of(m.model)}
+        for m in ensemble.members
+    ]
+    document = {"format": STACK, "members": members}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def is_stack(document: Any) -> bool:
+    """Tell a stack from a model."""
+    return isinstance(document, dict) and document.get("format") == STACK
+
+
+def ensemble_of(document: Any) -> Ensemble:
+    """Give the stack that a file holds; every mistake is a ModelError that names the place."""
+    entries = get_list(document, "members", "the file")
+    if not entries:
+        raise ModelError('"members" of the file is empty. A stack has one member at least.')
+    return Ensemble(tuple(_member(k, entry) for k, entry in enumerate(entries, start=1)))
+
+
+def _member(number: int, entry: Any) -> Member:
+    where = f"member {number}"
+    name, weight = get(entry, "name", where), get(entry, "weight", where)
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        raise ModelError(f'{where}: "weight" is {weight!r}. It must be a number.')
+    try:
+        model = json_model.model_of(get(entry, "model", where))
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from error.__cause__
+    return Member(str(name), float(weight), model)

@@ -1,0 +1,108 @@
+"""What is held out: rows that follow each other, or cases that are dealt at random.
+
+Rows next to each other in a file are often alike: it may be sorted, or go from one interviewer, one
+village, one month to the next. If rows were held out at random, each would leave its like behind,
+and models that remember too much would look good. Rows that come in no order lose nothing by being
+taken in a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.data import Column, Table
+from lacunet.errors import DataError, OptionError
+
+FEWEST = 2  # blocks: something to hold out, and something to learn from
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Rows, and how much each counts."""
+
+    codes: CodeArray  # (rows, columns) -1 = missing
+    counts: FloatArray  # (rows,)
+
+    def table(self, columns: Sequence[Column]) -> Table:
+        """Give them as a table."""
+        return Table.from_codes(self.codes, columns, self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some cases, and a table of all others."""
+
+    held: Cases
+    rest: Table
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A table in blocks; every case is in one of them."""
+
+    each: tuple[Block, ...]
+    in_order: bool  # whether they are rows that follow each other; else cases at random
+
+    @property
+    def counts(self) -> FloatArray:
+        """How much each held row counts, block after block."""
+        return np.concatenate([block.held.counts for block in self.each])
+
+    @property
+    def all_seen(self) -> bool:
+        """Whether every column is seen somewhere outside of every block."""
+        return all((block.rest.missing < 1.0).all() for block in self.each)
+
+
+def cut(table: Table, rows: CodeArray | None, number: int, rng: np.random.Generator) -> Blocks:
+    """Cut a table into blocks: its rows in their order, or where there is none, cases at random.
+
+    Cases are also dealt at random if some column is seen in one block alone.
+    """
+    if number < FEWEST:
+        raise OptionError(f"{number} folds are not allowed: give {FEWEST} or more.")
+    if table.weight < FEWEST:
+        raise DataError(
+            f"{table.source} has one row: none is left to learn from while it is held out."
+        )
+    if rows is not None:
+        cases = Cases(rows, np.ones(len(rows)))
+        parts = min(number, len(rows))
+        found = _blocks(table, cases, np.arange(len(rows)) * parts // len(rows))
+        if (blocks := Blocks(found, in_order=True)).all_seen:
+            return blocks
+    cases = _one_by_one(table)
+    parts = min(number, len(cases.codes))
+    found = _blocks(table, cases, rng.permutation(len(cases.codes)) % parts)
+    blocks = Blocks(found, in_order=False)
+    if not blocks.all_seen:
+        raise DataError(f"{_seldom(table)} Leave it out with --exclude, or ask for more folds.")
+    return blocks
+
+
+def _blocks(table: Table, cases: Cases, which: IntArray) -> tuple[Block, ...]:
+    """Make the block of each number in `which`, (rows,)."""
+    found = []
+    for block in np.unique(which).tolist():
+        held, kept = which == block, which != block
+        rest = Cases(cases.codes[kept], cases.counts[kept]).table(table.columns)
+        found.append(Block(Cases(cases.codes[held], cases.counts[held]), rest))
+    return tuple(found)
+
+
+def _one_by_one(table: Table) -> Cases:
+    """Give every case a row of its own; what a fraction leaves is shared by the copies of a row."""
+    copies = np.ceil(table.counts).astype(np.int64)
+    each = np.repeat(np.arange(len(copies)), copies)
+    return Cases(table.codes[each], (table.counts / copies)[each])
+
+
+def _seldom(table: Table) -> str:
+    seen = table.counts @ (table.codes >= 0)
+    least = int(seen.argmin())
+    name = table.columns[least].name
+    return f"column '{name}' is seen in {seen[least]:g} rows: too few to hold some of them out."

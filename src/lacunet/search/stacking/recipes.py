@@ -1,0 +1,117 @@
+"""What is learned from a table, for a stack: graphs that believe it more and less, latent classes.
+
+A graph that is learned from all cases draws every edge that they ask for, even if they all came
+from one village. So graphs are also searched as if there were an eighth of the cases, a 64th, and
+so on: what is left are the edges that hold everywhere. Each graph is learned with several sizes of
+the prior of its tables.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from lacunet.data.table import Table
+from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.learning import find_graph
+from lacunet.graphs.searching import GraphSearch
+from lacunet.graphs.task import graph_task
+from lacunet.inference.problem import build_problem
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.predictive import softmax_climb, with_posterior
+from lacunet.learn.variational import at_hyperparameters, vary
+from lacunet.model import conjugacy
+from lacunet.model.latent_class import latent_class
+from lacunet.model.network import Model, Network
+from lacunet.model.prior import dirichlet
+
+SIZES = (10, 1)  # equivalent sample sizes that graphs are searched with: many edges, and few
+TABLES = (1, 10, 100)  # and those of the prior of their tables
+THINNER = 8  # from one number of cases to the next
+FEWEST = 20  # cases that a graph is searched with, at least
+CLASSES = (2, 4, 8, 16)
+EXPONENTS = (1.0, 0.25)  # of classes: the uniform prior, and one for which classes differ more
+STARTS = 4
+
+
+@dataclass(frozen=True)
+class Recipe(ABC):
+    """A way to learn models from a table. All tables give as many, with the same names."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What each model is."""
+
+    @abstractmethod
+    def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
+        """Learn them; their parameters are posterior means."""
+
+
+@dataclass(frozen=True)
+class GraphRecipe(Recipe):
+    """A graph over the columns."""
+
+    size: int  # equivalent sample size of the search
+    thinned: int = 1  # the search sees one in so many cases
+    edges: bool = True  # without: the columns are independent
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each model is."""
+        told = f"graph, bdeu:{self.size}" if self.edges else "no edges"
+        thinned = f", cases / {self.thinned}" if self.thinned > 1 else ""
+        return tuple(f"{told}{thinned}; tables bdeu:{size}" for size in TABLES)
+
+    def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
+        """Search for the graph once, and fill in its tables several times."""
+        seen = replace(table, counts=table.counts / self.thinned)
+        known = Knowledge(max_parents=None if self.edges else 0)
+        how = GraphSearch(restarts=0, probes=0, seed=seed)
+        network = find_graph(graph_task(seen, f"bdeu:{self.size}", how, known))
+        return tuple(expected(table, network, f"bdeu:{size}") for size in TABLES)
+
+
+@dataclass(frozen=True)
+class ClassRecipe(Recipe):
+    """A latent class model."""
+
+    classes: int
+    alpha: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the model is."""
+        return (f"{self.classes} classes, α = {self.alpha:g}",)
+
+    def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
+        """Fit it from a few starts."""
+        network = latent_class([(c.name, c.states) for c in table.columns], self.classes)
+        problem = build_problem(table, network, dirichlet(network, self.alpha))
+        found = learn(problem, Options(starts=STARTS, seed=seed))
+        mode = softmax_climb(problem, found.model.theta).point
+        return (with_posterior(found, mode).model.predictive,)
+
+
+def expected(table: Table, network: Network, alpha: str) -> Model:
+    """Give a graph its expected parameters: exact where no cell is missing, else variational."""
+    exponents = dirichlet(network, alpha)
+    problem = build_problem(table, network, exponents)
+    posterior = vary(at_hyperparameters(problem, problem.prior)).exponents
+    return Model(network, conjugacy.mean(posterior, network.layout), exponents)
+
+
+def recipes_for(table: Table) -> tuple[Recipe, ...]:
+    """Give all that is worth learning from a table."""
+    thinned = list(_thinned(table.weight))
+    graphs = [GraphRecipe(size, by) for size in SIZES for by in thinned]
+    classes = [ClassRecipe(k, alpha) for k in CLASSES for alpha in EXPONENTS]
+    return (GraphRecipe(SIZES[-1], edges=False), *graphs, *classes)
+
+
+def _thinned(cases: float) -> Iterator[int]:
+    by = 1
+    yield by
+    while cases / (by := by * THINNER) >= FEWEST:
+        yield by

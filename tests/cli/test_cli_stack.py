@@ -1,0 +1,52 @@
+"""`lacunet stack`, and what reads its file."""
+
+import csv
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Rows to learn from, and others with holes."""
+    rng = np.random.default_rng(1)
+    hidden = rng.integers(0, 2, 90)
+    cells = np.where(rng.random((90, 4)) < 0.9, hidden[:, None], 1 - hidden[:, None])
+    holes = np.where(rng.random((90, 4)) < 0.2, "", np.where(cells, "yes", "no"))
+    for name, part in (("seen.csv", holes[:60]), ("new.csv", holes[60:])):
+        with (tmp_path / name).open("w", newline="") as file:
+            csv.writer(file).writerows([["a", "b", "c", "d"], *part])
+
+
+def test_learn_save_fill_in_draw(invoke, tables, tmp_path):
+    done = invoke(
+        "stack", "seen.csv", "--folds", 2, "--test", "new.csv", "--save", "s.json", "--json"
+    )
+    assert done.code == 0
+    found = done.json
+    assert found["in_order"]
+    assert sum(m["weight"] for m in found["members"]) == pytest.approx(1.0)
+    assert found["test"]["rows"] == 30
+    assert found["test"]["log_likelihood"] < 0
+    assert (
+        invoke("assign", "new.csv", "--model", "s.json", "--impute", "-o", "filled.csv").code == 0
+    )
+    rows = list(csv.DictReader((tmp_path / "filled.csv").read_text().splitlines()))
+    assert {row["a (imputed)"] for row in rows} == {"yes", "no"}
+    assert invoke("simulate", "--model", "s.json", "--rows", 7, "-o", "drawn.csv").code == 0
+    assert len((tmp_path / "drawn.csv").read_text().splitlines()) == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("stack", "seen.csv", "--save", "s.bif"), "a stack is written as .json"),
+        (("stack", "seen.csv", "--folds", 1), "1 folds are not allowed"),
+        (("stack", "nowhere.csv"), "nowhere.csv"),
+        (("stack", "seen.csv", "--columns", "a,x"), "x"),
+    ],
+)
+def test_mistakes(invoke, tables, arguments, message):
+    done = invoke(*arguments)
+    assert done.code == 2
+    assert message in done.err

@@ -1,0 +1,87 @@
+"""Stacks as an estimator."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.utils import estimator_checks as checks
+
+from lacunet import OptionError, StackedModel, Table, log_likelihoods, stack
+
+CHECKS = [  # the others fit it dozens of times; what they ask for is in the base class
+    checks.check_estimator_sparse_tag,
+    checks.check_estimators_pickle,
+    checks.check_get_params_invariance,
+    checks.check_no_attributes_set_in_init,
+    checks.check_parameters_default_constructible,
+    checks.check_transformer_get_feature_names_out,
+    checks.check_estimators_unfitted,
+]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """A hidden bit behind four columns, a few cells missing."""
+    rng = np.random.default_rng(2)
+    hidden = rng.integers(0, 2, 200)
+    each = [np.where(rng.random(200) < 0.9, hidden, 1 - hidden) for _ in range(4)]
+    X = pd.DataFrame(np.column_stack(each).astype(float), columns=list("abcd"))
+    return X.mask(rng.random(X.shape) < 0.1)
+
+
+@pytest.fixture(scope="module")
+def fitted(rows):
+    return StackedModel(folds=2, random_state=0).fit(rows)
+
+
+def test_it_is_what_the_api_does(rows, fitted):
+    codes = rows.fillna(-1).astype(int).to_numpy()
+    found = stack(Table.from_codes(codes), rows=codes, folds=2)
+    np.testing.assert_array_equal(fitted.stack_.held_out, found.held_out)
+    told = log_likelihoods(rows.set_axis(["x1", "x2", "x3", "x4"], axis=1), found.ensemble)
+    np.testing.assert_allclose(fitted.score_samples(rows), told)
+    assert fitted.stack_.in_order
+
+
+def test_weights_are_cases_at_random(rows):
+    found = StackedModel(folds=2, random_state=0).fit(rows, sample_weight=np.full(200, 2))
+    assert not found.stack_.in_order
+
+
+def test_holes_are_filled_and_rows_drawn(rows, fitted):
+    filled, known = fitted.predict(rows), rows.notna().to_numpy()
+    np.testing.assert_array_equal(filled[known], rows.to_numpy()[known])
+    assert not np.isnan(filled).any()
+    right = fitted.impute(
+        pd.DataFrame([[1, 1, np.nan, 1], [0, np.nan, 0, 0]], columns=rows.columns)
+    )
+    np.testing.assert_array_equal(right, [[1, 1, 1, 1], [0, 0, 0, 0]])
+    drawn, labels = fitted.sample(5)
+    assert drawn.shape == (5, 4)
+    assert labels.shape == (5, 0)
+    assert fitted.get_feature_names_out().tolist() == list("abcd")
+
+
+def test_what_it_does_not_have(fitted):
+    for name in ("predict_proba", "bic", "aic"):
+        assert not hasattr(fitted, name)
+
+
+def test_pickle_and_clone(rows, fitted):
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.score_samples(rows), fitted.score_samples(rows))
+    assert clone(StackedModel(folds=3)).folds == 3
+
+
+def test_bad_input_says_what_to_do(rows):
+    with pytest.raises(OptionError, match="1 folds are not allowed"):
+        StackedModel(folds=1).fit(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:column .* looks like:UserWarning")
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_what_every_estimator_must_do(check):
+    check("StackedModel", StackedModel(folds=2, unseen="missing"))

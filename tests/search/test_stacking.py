@@ -1,0 +1,176 @@
+"""Stacks: what is held out, who gets how much say, and what they say together."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+
+import lacunet
+from lacunet import DataError, OptionError
+from lacunet.data import Column, Table
+from lacunet.executor import on_threads
+from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.search.stacking.blocks import cut
+from lacunet.search.stacking.recipes import ClassRecipe, GraphRecipe, expected, recipes_for
+from lacunet.search.stacking.stack import learn_stack
+from lacunet.search.stacking.weights import stack_weights
+
+
+def table_of(codes, counts=None):
+    columns = [Column(f"x{j}", (0, 1, 2)) for j in range(codes.shape[1])]
+    return Table.from_codes(codes, columns, counts)
+
+
+def generator():
+    return np.random.default_rng(0)
+
+
+# What is held out
+
+
+def test_blocks_are_rows_that_follow_each_other():
+    codes = generator().integers(0, 3, (11, 2))
+    blocks = cut(table_of(codes), codes, 3, generator())
+    assert blocks.in_order
+    np.testing.assert_array_equal(np.vstack([b.held.codes for b in blocks.each]), codes)
+    assert sorted(len(b.held.codes) for b in blocks.each) == [3, 4, 4]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_what_is_held_and_the_rest_are_everything(ordered):
+    codes = generator().integers(-1, 3, (40, 3))
+    whole = table_of(codes)
+    for block in cut(whole, codes if ordered else None, 4, generator()).each:
+        again = Table.from_codes(
+            np.vstack([block.held.codes, block.rest.codes]),
+            whole.columns,
+            np.concatenate([block.held.counts, block.rest.counts]),
+        )
+        np.testing.assert_array_equal(again.codes, whole.codes)
+        np.testing.assert_allclose(again.counts, whole.counts)
+
+
+def test_cases_with_fractions_keep_their_weight():
+    whole = table_of(np.array([[0, 1], [1, 2], [2, 0]]), [2.5, 0.5, 3.0])
+    blocks = cut(whole, None, 2, generator())
+    assert not blocks.in_order
+    assert blocks.counts.sum() == pytest.approx(6.0)
+
+
+def test_a_column_that_one_block_alone_shows_is_dealt_out():
+    codes = generator().integers(0, 3, (40, 2))
+    codes[8:, 1] = -1
+    assert not cut(table_of(codes), codes, 5, generator()).in_order
+
+
+def test_bad_input_says_what_to_do():
+    codes = np.array([[0, 1]] * 4 + [[1, -1]] * 4)
+    with pytest.raises(OptionError, match="1 folds are not allowed: give 2 or more"):
+        cut(table_of(codes), codes, 1, generator())
+    with pytest.raises(DataError, match="has one row"):
+        cut(table_of(codes[:1]), codes[:1], 5, generator())
+    once = np.array([[0, 1]] + [[1, -1]] * 9)
+    with pytest.raises(DataError, match=r"column 'x1' is seen in 1 rows.*--exclude"):
+        cut(table_of(once), once, 5, generator())
+    with pytest.raises(DataError, match="column 'x1' is all missing"):
+        lacunet.stack(table_of(np.array([[0, -1], [1, -1]])))
+
+
+# Who gets how much say
+
+
+def test_weights_are_the_best_there_are():
+    rng = generator()
+    log_lik, counts = np.log(rng.random((4, 60))), rng.integers(1, 4, 60).astype(float)
+
+    def lost(free):
+        weights = softmax(np.append(free, 0.0))
+        each = logsumexp(log_lik + np.log(weights)[:, None], axis=0)
+        return -(counts @ each + np.log(weights).mean())
+
+    best = minimize(lost, np.zeros(3), tol=1e-12)
+    found = stack_weights(log_lik, counts)
+    assert found.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(found, softmax(np.append(best.x, 0.0)), atol=2e-3)
+
+
+def test_nobody_is_silenced_and_the_impossible_is_no_obstacle():
+    log_lik = np.array([[-1.0, -1.0, -1.0], [-np.inf, -50.0, -np.inf]])
+    found = stack_weights(log_lik, np.ones(3))
+    assert 0 < found[1] < 0.2
+    assert found.sum() == pytest.approx(1.0)
+
+
+# What is learned
+
+
+def test_graphs_are_searched_with_fewer_and_fewer_cases():
+    codes = np.tile(generator().integers(0, 3, (40, 2)), (35, 1))  # 1,400 cases
+    thinned = {r.thinned for r in recipes_for(table_of(codes)) if isinstance(r, GraphRecipe)}
+    assert thinned == {1, 8, 64}
+
+
+@pytest.mark.parametrize("recipe", [GraphRecipe(10, 8), ClassRecipe(2, 0.25)])
+def test_models_are_about_the_columns_and_have_names(recipe):
+    codes = generator().integers(-1, 3, (60, 4))
+    table = table_of(codes)
+    models = recipe.learn(table, seed=0)
+    assert len(models) == len(recipe.names)
+    every = np.stack(np.unravel_index(range(81), (3,) * 4), axis=1).astype(np.int32)
+    for model in models:
+        assert np.exp(row_log_lik(model, every)).sum() == pytest.approx(1.0)
+
+
+def test_without_edges_columns_are_independent_with_their_shares():
+    codes = generator().integers(0, 3, (50, 3))
+    model = GraphRecipe(1, edges=False).learn(table_of(codes), seed=0)[1]  # tables: bdeu:10
+    shares = (np.bincount(codes[:, 1], minlength=3) + 10 / 3) / 60
+    np.testing.assert_allclose(model.table("x1"), shares)
+
+
+def test_expected_parameters_of_complete_rows_are_exact():
+    codes = generator().integers(0, 3, (200, 3))
+    found = lacunet.learn_structure(table_of(codes), alpha="bdeu:10").model
+    again = expected(table_of(codes), found.network, "bdeu:10")
+    np.testing.assert_allclose(again.theta, found.theta)
+
+
+# Together
+
+
+@pytest.fixture(scope="module")
+def villages():
+    """Twelve villages of 40 rows: x0 goes with x1 everywhere, with x2 as each village has it."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for village in range(12):
+        x0, x3 = rng.integers(0, 3, (2, 40))
+        x1 = np.where(rng.random(40) < 0.9, x0, rng.integers(0, 3, 40))
+        x2 = (x0 + rng.integers(3)) % 3
+        x4 = (x3 + x0 * (village % 3)) % 3
+        rows.append(np.column_stack([x0, x1, x2, x3, x4]))
+    return np.vstack(rows)
+
+
+def test_it_predicts_the_next_village_better_than_the_best_graph(villages):
+    seen, new = villages[:-120], villages[-120:]
+    graph = lacunet.learn_structure(table_of(seen)).model
+    stack = lacunet.stack(table_of(seen), rows=seen)
+    ours = lacunet.log_likelihoods(new, stack.ensemble)
+    assert ours.sum() > row_log_lik(graph, new).sum() + 20.0
+    assert stack.together >= stack.held_out.max()
+
+
+def test_the_same_seed_gives_the_same_whatever_the_threads(villages):
+    codes = np.where(np.random.default_rng(1).random(villages.shape) < 0.1, -1, villages)[:120]
+    one = learn_stack(table_of(codes), codes, folds=2)
+    with on_threads(2) as executor:
+        two = learn_stack(table_of(codes), codes, folds=2, executor=executor)
+    np.testing.assert_array_equal(one.ensemble.weights, two.ensemble.weights)
+    np.testing.assert_array_equal(one.held_out, two.held_out)
+
+
+def test_it_says_what_was_done(villages):
+    text = str(lacunet.stack(table_of(villages[:80]), folds=2))
+    assert "Held out: 2 times cases at random" in text
+    assert "nats each" in text.splitlines()[0]
