@@ -1,7 +1,7 @@
 """What is learned from a table, for a stack: graphs that believe it more and less, latent classes.
 
 A graph that is learned from all cases draws every edge that they ask for, even if they all came
-from one village. So graphs are also searched as if there were an eighth of the cases, a 64th, and
+from one village. So graphs are also searched as if there were a quarter of the cases, a 16th, and
 so on: what is left are the edges that hold everywhere. Each graph is learned with several sizes of
 the prior of its tables.
 """
@@ -28,7 +28,7 @@ from lacunet.model.prior import dirichlet
 
 SIZES = (10, 1)  # equivalent sample sizes that graphs are searched with: many edges, and few
 TABLES = (1, 10, 100)  # and those of the prior of their tables
-THINNER = 8  # from one number of cases to the next
+THINNER = 4  # from one number of cases to the next
 FEWEST = 20  # cases that a graph is searched with, at least
 CLASSES = (2, 4, 8, 16)
 EXPONENTS = (1.0, 0.25)  # of classes: the uniform prior, and one for which classes differ more

@@ -50,7 +50,7 @@ class Stack(Printable):
         held = "rows that follow each other" if self.in_order else "cases at random"
         notes = (
             f"Held out: {self.folds} times {held}. The best single model: {number(best)}.",
-            "cases / 8: searched as if there were an eighth of the rows. tables: their prior.",
+            "cases / 4: searched as if there were a quarter of the rows; tables: their prior.",
             f"{len(self.ensemble.members)} models in all; those with little weight are not shown.",
         )
         title = f"held-out rows: {number(self.together)} nats each"

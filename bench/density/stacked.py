@@ -1,4 +1,4 @@
-"""(q): log-likelihood of held-out rows by the graph that `lacunet learn` finds by default.
+"""(q): log-likelihood of held-out rows by `lacunet stack` as it is by default.
 
 A line of JSON for each fold that is done: a run can be stopped and taken up again.
 """
@@ -19,9 +19,9 @@ from bench.density.ledger import LEDGER
 from bench.density.ten_folds import QUICK, set_by_set
 from bench.peer import Peers
 from bench.report import Line
-from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.asking.ensemble import ensemble_log_lik
 
-LEARNED = LEDGER.with_name("learned.jsonl")
+STACKED = LEDGER.with_name("stacked.jsonl")
 NEAR = 0.01  # share of the best published value that counts as near
 
 
@@ -30,8 +30,8 @@ def run(peers: Peers, quick: bool) -> Iterator[Line]:  # noqa: ARG001
 
 
 def _line(one: DataSet, folds: Folds, quick: bool) -> Line:
-    title = f"held-out likelihood of `learn`: {one.name}; best published ({one.by})"
-    rows = list(_fold_by_fold(LEARNED, one.name, folds, QUICK if quick else None))
+    title = f"held-out likelihood of `stack`: {one.name}; best published ({one.by})"
+    rows = list(_fold_by_fold(STACKED, one.name, folds, QUICK if quick else None))
     ours = float(np.mean([row["log_likelihood"] for row in rows]))
     longest = max(row["seconds"] for row in rows)
     near = " (near)" if ours <= one.best and ours > one.best * (1 + NEAR) else ""
@@ -57,9 +57,10 @@ def _fold_by_fold(
     for fold in folds.numbers[:most]:
         if (name, fold) not in known:
             began = time.perf_counter()
-            model = lacunet.learn_structure(folds.train(fold)).model
+            rows = folds.codes[folds.fold != fold]
+            found = lacunet.stack(folds.train(fold), rows=rows)
             seconds = time.perf_counter() - began
-            value = float(row_log_lik(model, folds.test(fold)).sum())
+            value = float(ensemble_log_lik(found.ensemble, folds.test(fold)).sum())
             row = {"set": name, "fold": fold, "log_likelihood": value, "seconds": seconds}
             known[name, fold] = row
             with path.open("a", encoding="utf-8") as file:
