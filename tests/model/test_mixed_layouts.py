@@ -4,22 +4,26 @@ import numpy as np
 import pytest
 
 from lacunet.model import conjugacy
-from lacunet.model.families import CATEGORICAL
+from lacunet.model.families import CATEGORICAL, GAUSSIAN, POISSON, Binomial
+from lacunet.model.families.gaussian import hyperparameters
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network, Variable
-from toy_families import Geometric, Poisson
+from toy_families import Geometric
 
 NETWORK = Network.build(
     [
-        Variable("count", (0, 1, 2, 5), family=Poisson()),
+        Variable("count", (0, 1, 2, 5), family=POISSON),
         Variable("class", (1, 2), hidden=True),
         Variable("wait", (0, 1, 3), family=Geometric()),
         Variable("colour", ("red", "green", "blue")),
-        Variable("again", (0, 1, 2), family=Poisson()),
+        Variable("again", (0, 1, 2), family=POISSON),
         Variable("other", (0, 1)),
         Variable("longer", (0, 1, 2, 3), family=Geometric()),
+        Variable("height", (-1.5, 0.2, 0.7), family=GAUSSIAN),
+        Variable("agree", (0, 1, 3), family=Binomial(most=3)),
+        Variable("weight", (0.1, 2.0), family=GAUSSIAN),
     ],
-    [(1,), (), (1, 3), (1,), (3, 1), (2, 1), ()],
+    [(1,), (), (1, 3), (1,), (3, 1), (3, 1), (), (5, 1), (1,), ()],
 )
 LAYOUT, CELLS = NETWORK.layout, NETWORK.cells
 
@@ -37,26 +41,39 @@ def by_configuration():
 @pytest.fixture
 def world():
     rng = np.random.default_rng(0)
-    N = rng.uniform(0.5, 6.0, LAYOUT.size)
-    return conjugacy.random_theta(LAYOUT, rng), rng.uniform(0.6, 3.0, LAYOUT.size), N
+    N = NETWORK.to_statistics(rng.uniform(0.5, 6.0, CELLS.size))
+    hyper = rng.uniform(0.6, 3.0, LAYOUT.size)
+    for s in LAYOUT.segments:
+        if s.family == GAUSSIAN:
+            drawn = rng.uniform([-1, 0.5, 1.5, 0.6], [1, 2, 4, 3], (s.configurations, 4)).T
+            hyper[s.where] = s.at_places(*hyperparameters(*drawn))
+    return best_for(N, hyper, conjugacy.random_theta(LAYOUT, rng)), hyper, N
+
+
+def best_for(N, hyper, theta):
+    """Numbers have curvature to speak of where statistics have their maximum; others anywhere."""
+    best = conjugacy.maximize(N, np.zeros(LAYOUT.size), theta, LAYOUT)
+    numbers = np.array([kind == GAUSSIAN for kind in LAYOUT.kinds])[LAYOUT.owner]
+    return np.where(numbers, best, theta)
 
 
 def test_segments_take_every_position_once():
-    assert [s.family for s in LAYOUT.segments] == [Poisson(), CATEGORICAL, Geometric()]
+    kinds = [s.family for s in LAYOUT.segments]
+    assert kinds == [POISSON, CATEGORICAL, Geometric(), GAUSSIAN, Binomial(most=3)]
     assert not LAYOUT.tabular
     assert CELLS.tabular
     where = np.concatenate([np.arange(LAYOUT.size)[s.where] for s in LAYOUT.segments])
     np.testing.assert_array_equal(np.sort(where), np.arange(LAYOUT.size))
     variables = np.concatenate([s.variables for s in LAYOUT.segments])
-    np.testing.assert_array_equal(np.sort(variables), np.arange(7))
+    np.testing.assert_array_equal(np.sort(variables), np.arange(10))
     for s in LAYOUT.segments:
         own = np.arange(LAYOUT.size)[s.where]
         np.testing.assert_array_equal(LAYOUT.k[own], s.k)
         # Configurations are numbered anew, in the same order.
         np.testing.assert_array_equal(np.unique(LAYOUT.ij[own], return_inverse=True)[1], s.ij)
         assert s.configurations == s.ij.max() + 1
-    widths = [2, 2, 2, 3, 2, 2, 2]
-    assert LAYOUT.dimension == 2 + 1 + 6 + 2 * 2 + 6 + 6 + 1
+    widths = [2, 2, 2, 3, 2, 2, 2, 4, 2, 4]
+    assert LAYOUT.dimension == 2 + 1 + 6 + 2 * 2 + 6 + 6 + 1 + 2 * 4 + 2 + 2
     assert list(LAYOUT.widths) == widths
 
 
@@ -126,7 +143,7 @@ def test_the_best_parameters_are_those_of_each_configuration(world):
 def test_sums_are_those_of_each_configuration(world):
     theta, hyper, N = world
     parts = list(by_configuration())
-    marginal = np.zeros(7)
+    marginal = np.zeros(10)
     for i, p, at in parts:
         marginal[i] += at.family.log_marginal(N[p], hyper[p], at).sum()
     np.testing.assert_allclose(conjugacy.log_marginal(N, hyper, LAYOUT), marginal, rtol=1e-12)
@@ -160,7 +177,7 @@ def test_sums_are_those_of_each_configuration(world):
 
 def test_draws_stand_at_their_places():
     """Exponents so large that a draw is its mean."""
-    hyper = np.random.default_rng(2).uniform(1.0, 9.0, LAYOUT.size) * 1e8
+    hyper = NETWORK.to_statistics(np.random.default_rng(2).uniform(1.0, 9.0, CELLS.size)) * 1e8
     drawn = conjugacy.draw(np.tile(hyper, (3, 1)), LAYOUT, np.random.default_rng(3))
     expected = conjugacy.expected_natural(hyper, LAYOUT)
     np.testing.assert_allclose(drawn, np.tile(expected, (3, 1)), rtol=2e-3, atol=2e-3)

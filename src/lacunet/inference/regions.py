@@ -20,6 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.contexts import Context
 from lacunet.inference.symmetry import Block, Symmetries
+from lacunet.model.families import Segment
 from lacunet.model.relabelling import Chain, Relabelling
 
 JITTER = 0.05  # relative noise of a reference's profiles
@@ -47,8 +48,8 @@ class Regions:
         if noise is None:
             normal = np.random.default_rng(0).standard_normal(symmetries.layout.size)
             noise = np.exp(JITTER * normal)
-        told = [np.where(x > 0.0, x, NO_CASES) * noise for x in exponents]
-        self.profiles: list[Profiles] = [self._profiles(x) for x in told]
+        self.noise = noise
+        self.profiles: list[Profiles] = [self._profiles(x) for x in exponents]
 
     def at_home(self, own: int, samples: FloatArray) -> BoolArray:
         """Which samples (chains, size), expected counts as θ and N give them, are in a region."""
@@ -79,15 +80,25 @@ class Regions:
 
     def _profiles(self, x: FloatArray) -> Profiles:
         return [
-            [
-                {
-                    h: np.log(np.hstack([t / t.sum() for t in self._of(h, x, within)]))
-                    for h in block.variables
-                }
-                for within in block.contexts
-            ]
+            [{h: self._profile(h, x, within) for h in block.variables} for within in block.contexts]
             for block in self.symmetries.blocks
         ]
+
+    def _profile(self, h: int, x: FloatArray, within: Context) -> FloatArray:
+        """What the cases of a sample are multiplied by: logs of shares, or natural parameters."""
+        layout, parts = self.symmetries.layout, []
+        told = np.where(layout.in_tables & (x <= 0.0), NO_CASES, x)
+        noisy = np.where(layout.in_tables, told * self.noise, told)
+        tables = zip(self._of(h, noisy, within), self._of(h, self.noise, within), strict=True)
+        for i, (table, noise) in zip(self.symmetries.around(h), tables, strict=True):
+            kind, width = layout.kinds[i], layout.widths[i]
+            if kind.tabular:
+                parts.append(np.log(table / table.sum()))
+                continue
+            at = Segment.of_table(kind, table.size // width, width)
+            moves = np.log(noise / noise.mean()).reshape(-1)
+            parts.append(kind.near(table.reshape(-1), moves, at).reshape(table.shape))
+        return np.hstack(parts)
 
     def _of(self, h: int, x: FloatArray, within: Context) -> list[FloatArray]:
         return self.symmetries.features(h, x, within)

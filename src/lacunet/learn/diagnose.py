@@ -55,9 +55,11 @@ def _classes(
         if apart < DUPLICATE:
             pair = (root.name, root.labels[a], root.labels[b])
             yield Flag(Kind.DUPLICATE_CLASSES, pair, {"apart": float(apart)})
-    unheld = layout.learned & (layout.pooled(N) < BOUNDARY) & (cases(N, layout) >= EMPTY)
+    learned = layout.learned & layout.in_tables
+    unheld = learned & (layout.pooled(N) < BOUNDARY) & (cases(N, layout) >= EMPTY)
     at_zero = np.hstack([layout.table(unheld, i) for i in classes.leaves])
     if at_zero.any():
         where = [root.labels[c] for c in np.flatnonzero(at_zero.any(axis=1))]
-        detail = {"number": int(at_zero.sum()), "total": at_zero.size}
+        total = sum(layout.table(layout.in_tables, i).sum() for i in classes.leaves)
+        detail = {"number": int(at_zero.sum()), "total": int(total)}
         yield Flag(Kind.NO_EXPECTED_CASES, (root.name, *where), detail)

@@ -139,8 +139,8 @@ def fit_of(
 
 def _search(objective: Objective, options: Options, start: Model | None) -> Search:
     if objective.problem.exact:  # one M step from anywhere is the maximum
-        layout = objective.problem.layout
-        point = objective.em_step(objective.at(mean(np.ones(layout.size), layout)))
+        problem = objective.problem
+        point = objective.em_step(objective.at(mean(problem.alpha, problem.layout)))
         return Search(Climb(point, 1, Outcome.CLOSED_FORM), 1, 1, None)
     if start is not None:
         climb, curvature = climb_from(objective, objective.at(start.theta))

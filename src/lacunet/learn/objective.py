@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem
@@ -46,6 +47,17 @@ def attainable(estimate: Estimate, problem: Problem) -> Estimate:
     return estimate if exists else Estimate.SOFTMAX
 
 
+def _check_bounded(problem: Problem) -> None:
+    """Refuse the maximum of a likelihood that has none."""
+    for v in problem.network.variables:
+        if not v.family.bounded:
+            raise OptionError(
+                f"'{v.name}' is continuous, so the likelihood has no maximum: it grows without end "
+                "as a class takes in a single case and its variance goes to 0. Use --estimate map, "
+                "where the prior holds variances off 0."
+            )
+
+
 @dataclass(frozen=True, eq=False)
 class Point:
     """Parameters, and what one pass over the data says of them."""
@@ -72,6 +84,7 @@ class Objective:
         layout, alpha = problem.layout, problem.alpha
         estimate = attainable(estimate, problem)
         if estimate is Estimate.ML:
+            _check_bounded(problem)
             return cls(problem, estimate, np.zeros(layout.size), 0.0, executor)
         added = alpha if estimate is Estimate.SOFTMAX else conjugacy.in_theta(alpha, layout)
         return cls(problem, estimate, added, conjugacy.log_constant(alpha, layout), executor)

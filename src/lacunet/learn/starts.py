@@ -16,8 +16,9 @@ def random_starts(objective: Objective, starts: int, seed: int) -> list[Point]:
 
 def random_start(objective: Objective, seed: int, index: int) -> Point:
     """Draw one start."""
-    layout = objective.problem.layout
-    return objective.at(random_theta(layout, np.random.default_rng([seed, layout.size, index])))
+    layout, alpha = objective.problem.layout, objective.problem.alpha
+    rng = np.random.default_rng([seed, layout.size, index])
+    return objective.at(random_theta(layout, rng, alpha))
 
 
 def halving(

@@ -17,7 +17,8 @@ def wander(objective: Objective, point: Point, seed: int, index: int) -> Point:
     few other draws should reach what EM from them reaches.
     """
     layout, alpha = objective.problem.layout, objective.problem.alpha
-    prior = np.maximum(alpha, 1.0)  # exponents near 0 would draw nothing but zeros
+    # Exponents near 0 would draw nothing but zeros.
+    prior = np.where(layout.in_tables, np.maximum(alpha, 1.0), alpha)
     rng = np.random.default_rng([seed, layout.size, CHILD + index])
     for _ in range(SWEEPS):
         point = objective.at(draw_theta(prior + point.N, layout, rng))

@@ -22,7 +22,7 @@ def _joined(
     if only is not None:
         answer: FloatArray = getattr(only.family, method.__name__)(*vectors, only, **how)
         return answer
-    whole = np.empty((*vectors[0].shape[:-1], layout.size) if vectors else layout.size)
+    whole = np.empty((*vectors[0].shape[:-1], layout.size))
     for s in layout.segments:
         own = (x[..., s.where] for x in vectors)
         whole[..., s.where] = getattr(s.family, method.__name__)(*own, at=s, **how)
@@ -58,6 +58,11 @@ def has_mode(hyper: FloatArray, layout: Layout) -> bool:
 def keeps_off_zero(pseudo: FloatArray, layout: Layout) -> bool:
     """Whether these, added to any statistics, keep their maximum off the boundary."""
     return all(s.family.keeps_off_zero(pseudo[s.where], s) for s in layout.segments)
+
+
+def on_boundary(theta: FloatArray, layout: Layout) -> bool:
+    """Whether a parameter that is learned is on the boundary; for categories a probability 0."""
+    return any(s.family.on_boundary(theta[s.where], s) for s in layout.segments)
 
 
 def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
@@ -132,9 +137,12 @@ def draw_theta(hyper: FloatArray, layout: Layout, rng: np.random.Generator) -> F
     return _joined(layout, Family.draw_theta, hyper, rng=rng)
 
 
-def random_theta(layout: Layout, rng: np.random.Generator) -> FloatArray:
+def random_theta(
+    layout: Layout, rng: np.random.Generator, hyper: FloatArray | None = None
+) -> FloatArray:
     """Draw θ to start from; for categories from the uniform Dirichlet, as CH96 does."""
-    return _joined(layout, Family.random, rng=rng)
+    prior = np.ones(layout.size) if hyper is None else hyper
+    return _joined(layout, Family.random, prior, rng=rng)
 
 
 def maximize(N: FloatArray, pseudo: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:

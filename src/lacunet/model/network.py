@@ -18,6 +18,7 @@ from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.known import KnownTable
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling
+from lacunet.model.unit import Unit
 from lacunet.state import State, label
 
 LARGEST_TABLE = 1 << 26  # numbers of one family: half a GiB
@@ -33,6 +34,24 @@ class Variable:
     family: Family = CATEGORICAL  # what its values say about its parameters
     known: KnownTable | None = None  # numbers of its table that nobody learns
     tied_to: str | None = None  # the variable whose table it shares
+    unit: Unit | None = None  # what its values are measured in; None: its family takes its states
+    prior: tuple[float, ...] = ()  # hyperparameters of a configuration; (): exponents that are told
+
+    @cached_property
+    def values(self) -> Sequence[State]:
+        """What its family sees of its states."""
+        return self.states if self.unit is None else self.unit.numbers(self.states)
+
+    @cached_property
+    def statistics(self) -> FloatArray:
+        """T(x) of each state, (states, width)."""
+        return self.family.statistics(self.values)
+
+    @cached_property
+    def log_base(self) -> FloatArray:
+        """Log of what of each state's density no parameter moves, (states,)."""
+        slope = 0.0 if self.unit is None else self.unit.log_slope(self.states)
+        return self.family.log_base(self.values) + slope
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -77,6 +96,7 @@ class Network:
             if len(set(v.labels)) < len(v.labels):
                 raise ModelError(f"variable '{v.name}' has a state twice. States must differ.")
         self._check_cycles(names)
+        self._check_numbers()
         self._check_known()
 
     def _check_cycles(self, names: Sequence[str]) -> None:
@@ -87,6 +107,23 @@ class Network:
             raise ModelError(
                 f"the parents form a cycle: {cycle}. Remove one of these edges."
             ) from None
+
+    def _check_numbers(self) -> None:
+        """Refuse variables that are no categories where only categories can be."""
+        for i, v in enumerate(self.variables):
+            number = next(
+                (p for p in self.parents[i] if not self.variables[p].family.tabular), None
+            )
+            if number is not None:
+                raise ModelError(
+                    f"'{self.variables[number].name}' is a number, so it cannot be a parent of "
+                    f"'{v.name}': only categories can be parents. Turn the edge round, or put its "
+                    "values into a few bins."
+                )
+            if v.hidden and not v.family.tabular:
+                raise ModelError(
+                    f"hidden variable '{v.name}' is a number. Only categories can be hidden."
+                )
 
     def _check_known(self) -> None:
         """Refuse what is known of a table that does not fit it, and tables that cannot be one."""
@@ -183,7 +220,7 @@ class Network:
         rows, columns, values = [], [], []
         positions, cells = np.arange(self.layout.size), np.arange(self.cells.size)
         for i, v in enumerate(self.variables):
-            T = v.family.statistics(v.states)
+            T = v.statistics
             value, place = np.nonzero(T)
             at = self.cells.table(cells, i).reshape(-1, len(v.states))[:, value]
             rows.append(at.reshape(-1))
@@ -199,7 +236,7 @@ class Network:
             v = self.variables[i]
             if not v.family.tabular:
                 told = codes[:, column] >= 0
-                total[told] += v.family.log_base(v.states)[codes[told, column]]
+                total[told] += v.log_base[codes[told, column]]
         return total
 
     def to_cells(self, natural: FloatArray) -> FloatArray:

@@ -28,12 +28,22 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
     """
     layout = network.layout
     if isinstance(alpha, Mapping):
-        return layout.prior(_tables(network, alpha))
+        return _with_own(network, layout.prior(_tables(network, alpha)))
     value, is_size = understand_alpha(alpha)
     if not is_size:
-        return uniform_alpha(layout, value)
+        return _with_own(network, uniform_alpha(layout, value))
     sizes = np.diff(layout.offsets)
-    return layout.prior(np.repeat(value / sizes, sizes))
+    return _with_own(network, layout.prior(np.repeat(value / sizes, sizes)))
+
+
+def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
+    """Give variables that have a prior of their own just that."""
+    whole = alpha
+    for i, v in enumerate(network.variables):
+        if v.prior:
+            whole = alpha.copy() if whole is alpha else whole
+            network.layout.table(whole, i)[...] = v.prior
+    return whole
 
 
 def check_alpha(alpha: Alpha) -> None:

@@ -24,7 +24,7 @@ def laplace(at: ScoreInput) -> Evidence:
     if not conjugacy.has_mode(problem.alpha, problem.layout):
         lowest = {"alpha": problem.lowest_alpha}
         return Evidence("laplace", {}, (Flag(Kind.NO_MODE, detail=lowest),))
-    if (theta[problem.layout.learned] <= 0).any():
+    if conjugacy.on_boundary(theta, problem.layout):
         return Evidence("laplace", {}, (Flag(Kind.ON_BOUNDARY),))
     factor = factorise(negative_hessian(problem, theta, free_coordinates(problem.layout, theta)))
     if factor is None:

@@ -31,13 +31,15 @@ class ExpectedCases:
         Where no family is around a hidden variable, the parameters themselves.
         """
         layout, found = self.problem.layout, theta.copy()
+        one = np.ones(layout.size)  # what a case of each configuration is worth
+        each = np.stack([conjugacy.expected_statistics(x, one, layout) for x in theta])
         hidden = set(self.problem.network.hidden)
         for i, family in enumerate(layout.families):
             if hidden.isdisjoint(family):
                 continue
             at = self._positions(i)
             weights = self._parents(theta, i)[..., None]
-            found[:, at.reshape(-1)] = (theta[:, at] * weights).reshape(len(theta), -1)
+            found[:, at.reshape(-1)] = (each[:, at] * weights).reshape(len(theta), -1)
         return found
 
     def _parents(self, theta: FloatArray, i: int) -> FloatArray:

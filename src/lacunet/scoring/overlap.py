@@ -20,6 +20,7 @@ from lacunet.model import conjugacy
 from lacunet.scoring.expected_cases import ExpectedCases
 
 DRAWS = 400
+FARTHEST = 300.0  # that a draw moves φ: e^300 times as much of one probability as of another
 ENOUGH = 20  # draws at home, from which their share is known well enough
 
 
@@ -50,10 +51,11 @@ def log_own_labels(
     rng = np.random.default_rng(0)
     noise = np.exp(JITTER * rng.standard_normal(problem.layout.size))[place]
     moves = solve_triangular(L, rng.standard_normal((len(free), DRAWS)), lower=True, trans="T")
-    phi = np.tile(conjugacy.natural(mode.theta, problem.layout), (DRAWS, 1))
-    phi[:, free] += moves.T
-    phi = phi[:, problem.layout.slots]  # tables that are one move together
-    samples = ExpectedCases(problem, mode.N)(_parameters(problem, phi))
+    phi = np.zeros((DRAWS, problem.layout.size))
+    # In directions that the data do not hold, φ may be anything: so far that others do not count.
+    phi[:, free] = np.clip(moves.T, -FARTHEST, FARTHEST)
+    theta = [conjugacy.moved(mode.theta, x, problem.layout) for x in phi]
+    samples = ExpectedCases(problem, mode.N)(np.stack(theta))
     regions = Regions(symmetries, [mode.N + problem.alpha, *beside], noise)
     at_home = regions.steps_at_home(samples)
     if beside:
@@ -70,15 +72,6 @@ def _log_share(at_home: BoolArray) -> float:
     if together >= ENOUGH or at_home.shape[1] == 1:
         return math.log(max(together, 0.5) / len(at_home))
     return float(np.sum(np.log(np.maximum(at_home.sum(axis=0), 0.5) / len(at_home))))
-
-
-def _parameters(problem: Problem, phi: FloatArray) -> FloatArray:
-    """θ of some φ, (draws, size): in directions that the data do not hold, φ may be anything."""
-    layout = problem.layout
-    largest = np.full((layout.configurations, len(phi)), -np.inf)
-    np.maximum.at(largest, layout.ij, phi.T)
-    weights = np.exp(phi - largest[layout.ij].T)
-    return np.stack([conjugacy.mean(w, layout) for w in weights])
 
 
 def _places(problem: Problem, mode: Point) -> IntArray:

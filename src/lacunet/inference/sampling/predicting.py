@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.taking_in import Swarm, effective
 from lacunet.inference.plans.plan import Plan
-from lacunet.model.families import Family, Segment
+from lacunet.model.families import Segment
 from lacunet.model.network import Network
 
 
@@ -45,18 +45,12 @@ def log_predictive(network: Network, A: FloatArray, cells: IntArray) -> FloatArr
     for positions in cells.T:  # one family at a time
         variable = int(np.searchsorted(network.cells.offsets, positions[0], side="right")) - 1
         v = network.variables[variable]
-        T = v.family.statistics(v.states)
+        T = v.statistics
         table = layout.table(np.arange(layout.size), variable).reshape(-1, T.shape[1])
         first = network.cells.ij[network.cells.block(variable)].min()
-        one = _one_configuration(v.family, T.shape[1])
+        one = Segment.of_table(v.family, 1, T.shape[1])
         for cell, at in enumerate(positions):
             hyper = A[:, table[network.cells.ij[at] - first]]
             more = v.family.log_integral(hyper + T[network.cells.k[at]], one)
             found[:, cell] += more - v.family.log_integral(hyper, one)
     return found
-
-
-def _one_configuration(family: Family, width: int) -> Segment:
-    zeros, none = np.zeros(width, dtype=np.int32), np.zeros(1, dtype=np.int64)
-    k = np.arange(width, dtype=np.int32)
-    return Segment(family, slice(None), zeros, k, 1, none, none, none)

@@ -109,7 +109,7 @@ class Categorical(Family):
     def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         return self.mean(rng.standard_gamma(hyper), at)
 
-    def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
+    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         """Uniform, as CH96 draws models and starts."""
         gamma = rng.standard_exponential(len(at.ij))
         return gamma / at.totals(gamma)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +42,14 @@ class Segment:
     first: IntArray  # (n,) the first configuration of each
     variables: IntArray  # (n,) which variables they are
 
+    @classmethod
+    def of_table(cls, family: Family, configurations: int, width: int) -> Segment:
+        """A table by itself, one configuration after the other."""
+        ij = np.repeat(np.arange(configurations, dtype=np.int32), width)
+        k = np.tile(np.arange(width, dtype=np.int32), configurations)
+        none = np.zeros(1, dtype=np.int64)
+        return cls(family, slice(None), ij, k, configurations, none, none, none)
+
     def sum(self, x: FloatArray) -> FloatArray:
         """Sum over the places of each configuration, (q,)."""
         return np.asarray(np.bincount(self.ij, weights=x, minlength=self.configurations))
@@ -53,11 +62,31 @@ class Segment:
         """Add up what positions and configurations bring, for each variable, (n,)."""
         return np.add.reduceat(cells, self.blocks) + np.add.reduceat(configurations, self.first)
 
+    @cached_property
+    def _places(self) -> IntArray:
+        """(q, width) positions of each configuration, where all have as many."""
+        return np.lexsort((self.k, self.ij)).reshape(self.configurations, -1)
+
+    def positions(self, *places: int) -> IntArray:
+        """Positions of some places, ordered by configuration."""
+        return self._places[:, places].reshape(-1)
+
+    def by_place(self, x: FloatArray) -> FloatArray:
+        """What each place of every configuration has, (..., s) → (width, ..., q)."""
+        return np.moveaxis(x[..., self._places], -1, 0)
+
+    def at_places(self, *columns: FloatArray) -> FloatArray:
+        """Put back what `by_place` gives, `width` times (..., q) → (..., s)."""
+        x = np.empty((*columns[0].shape[:-1], len(self.ij)))
+        x[..., self._places] = np.stack(columns, axis=-1)
+        return x
+
 
 class Family(ABC):
     """A conjugate pair of likelihood and prior."""
 
     tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
+    bounded: ClassVar[bool] = True  # whether the likelihood of a mixture has a highest value
 
     @abstractmethod
     def width(self, states: Sequence[State]) -> int:
@@ -77,6 +106,13 @@ class Family(ABC):
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         """η(θ)."""
 
+    def near(self, hyper: FloatArray, moves: FloatArray, at: Segment) -> FloatArray:
+        """η near what is expected given hyperparameters, moves away in standard deviations of φ."""
+        theta = self.parameters(self.expected_natural(hyper, at), at)
+        sharp = np.sqrt(self.sharpness(theta, hyper, at))
+        phi = np.divide(moves, sharp, out=np.zeros_like(moves), where=sharp > 0)
+        return self.natural(self.moved(theta, phi, at), at)
+
     def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
         """N · η(θ), where nothing times −∞ is nothing."""
         used = N != 0.0
@@ -93,6 +129,10 @@ class Family(ABC):
     def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
         """Whether statistics with these added have their maximum inside, not on the boundary."""
         return bool((pseudo > 0).all())
+
+    def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
+        """Whether a parameter is where its coordinate φ is infinite."""
+        return bool((theta <= 0).any())
 
     @abstractmethod
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
@@ -139,8 +179,8 @@ class Family(ABC):
         return self.parameters(self.draw(hyper[None, :], at, rng)[0], at)
 
     @abstractmethod
-    def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
-        """Draw θ to start from."""
+    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        """Draw θ to start from; the prior says no more than how large values are."""
 
     # The maximum, and the way to it
 

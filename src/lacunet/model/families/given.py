@@ -43,6 +43,9 @@ class Given(Categorical):
     def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
         return True
 
+    def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
+        return False
+
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return np.zeros_like(hyper)
 
@@ -70,7 +73,7 @@ class Given(Categorical):
     def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         return self.theta
 
-    def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
+    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         return self.theta
 
     def maximize(

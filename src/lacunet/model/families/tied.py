@@ -84,8 +84,8 @@ class Tied(Categorical):
     def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         return self._shared(CATEGORICAL.draw_theta(self._pooled(hyper), self.inner, rng))
 
-    def random(self, at: Segment, rng: np.random.Generator) -> FloatArray:
-        return self._shared(CATEGORICAL.random(self.inner, rng))
+    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        return self._shared(CATEGORICAL.random(self._pooled(hyper), self.inner, rng))
 
     def maximize(
         self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment

@@ -1,0 +1,170 @@
+"""Counts with a Gamma prior on their rate.
+
+φ = log λ. √λ suits maxima at a rate of 0, where nothing was ever counted: there φ runs off to −∞.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.model.families.family import Family, Segment
+from lacunet.state import State
+
+
+@dataclass(frozen=True)
+class Poisson(Family):
+    """Places are (Σ x, n): θ = (λ, λ), η = (log λ, −λ), hyperparameters (shape, rate)."""
+
+    def width(self, states: Sequence[State]) -> int:
+        return 2
+
+    def statistics(self, states: Sequence[State]) -> FloatArray:
+        x = np.array(states, dtype=np.float64)
+        return np.stack([x, np.ones_like(x)], axis=1)
+
+    def log_base(self, states: Sequence[State]) -> FloatArray:
+        ways: FloatArray = -gammaln(np.array(states, dtype=np.float64) + 1.0)
+        return ways
+
+    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+        rate = at.by_place(theta)[0]
+        with np.errstate(divide="ignore"):
+            return at.at_places(np.log(rate), -rate)
+
+    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+        rate = -at.by_place(natural)[1]
+        return at.at_places(rate, rate)
+
+    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+        """Below a shape of 1 the density is infinite at rate 0."""
+        return bool((at.by_place(hyper)[0] >= 1.0).all())
+
+    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        return hyper - np.where(at.k == 0, 1.0, 0.0)
+
+    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
+
+    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
+        return -float(np.sum(_log_gamma_integral(*at.by_place(hyper))))
+
+    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        """A negative binomial for each configuration."""
+        before, after = at.by_place(hyper), at.by_place(hyper + N)
+        each = _log_gamma_integral(*after) - _log_gamma_integral(*before)
+        return at.by_variable(np.zeros(len(at.ij)), each)
+
+    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        return np.asarray(_log_gamma_integral(*at.by_place(hyper)).sum(axis=-1))
+
+    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        shape, rate = at.by_place(hyper)
+        return at.at_places(digamma(shape) - np.log(rate), -shape / rate)
+
+    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        shape, rate = at.by_place(hyper)
+        return at.at_places(shape / rate, shape / rate)
+
+    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+        return np.where(at.k == 0, theta, 1.0)
+
+    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+        cases = at.by_place(N)[1]
+        return at.at_places(cases, cases)
+
+    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+        shape, rate = at.by_place(hyper)
+        drawn = np.maximum(rng.standard_gamma(shape), np.finfo(float).tiny) / rate
+        return at.at_places(np.log(drawn), -drawn)
+
+    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        """Exponential, around the prior's mean."""
+        shape, rate = at.by_place(hyper)
+        drawn = shape / rate * rng.standard_exponential(at.configurations)
+        return at.at_places(drawn, drawn)
+
+    def maximize(
+        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
+    ) -> FloatArray:
+        total, cases = at.by_place(N + pseudo)
+        best = at.by_place(theta)[0].copy()
+        np.divide(total, cases, out=best, where=cases > 0)
+        return at.at_places(best, best)
+
+    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+        first, second = at.by_place(g)
+        rate = at.by_place(theta)[0]
+        return at.at_places(first - rate * second, np.zeros_like(rate))
+
+    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+        along, rate = at.by_place(phi)[0], at.by_place(theta)[0]
+        return at.at_places(along, -rate * along)
+
+    def information(
+        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
+    ) -> FloatArray:
+        return self.sharpness(theta, N, at) * phi
+
+    def longest_move(self, *, edge: bool) -> float:
+        """Of √λ any: how large it is nobody knows."""
+        return np.inf if edge else 4.0
+
+    def slope(
+        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
+    ) -> FloatArray:
+        """Dφ/d√λ = 2/√λ."""
+        if not edge:
+            return gradient
+        slope = np.zeros_like(gradient)
+        np.divide(2.0 * gradient, np.sqrt(theta), out=slope, where=theta > 0)
+        return slope
+
+    def sharpness(
+        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        rate, cases = at.by_place(theta)[0], at.by_place(N)[1]
+        sharp = np.where(rate > 0, 4.0 * cases, 0.0) if edge else rate * cases
+        return at.at_places(sharp, np.zeros_like(sharp))
+
+    def moved(
+        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        rate, step = at.by_place(theta)[0], at.by_place(move)[0]
+        there = (np.sqrt(rate) + step) ** 2 if edge else rate * np.exp(step)
+        return at.at_places(there, there)
+
+    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
+        before, after = at.by_place(old)[0], at.by_place(new)[0]
+        if edge:
+            step = np.sqrt(after) - np.sqrt(before)
+        else:
+            alive = (before > 0) & (after > 0)
+            step = np.zeros_like(before)
+            step[alive] = np.log(after[alive] / before[alive])
+        return at.at_places(step, np.zeros_like(step))
+
+    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
+        return np.zeros_like(v)
+
+    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
+        free = at.positions(0)
+        return free, free
+
+    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+        return float(np.sum(np.log(at.by_place(theta)[0])))
+
+    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
+        return float(np.sum(np.log(at.by_place(theta)[0] * at.by_place(N)[1])))
+
+
+def _log_gamma_integral(shape: FloatArray, rate: FloatArray) -> FloatArray:
+    """Log ∫ λ^shape exp(−rate λ) dlog λ."""
+    integral: FloatArray = gammaln(shape) - shape * np.log(rate)
+    return integral
+
+
+POISSON = Poisson()
