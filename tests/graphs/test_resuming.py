@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from lacunet import learn_structure
+from lacunet import find_hidden, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import OutputError
+from lacunet.graphs.hidden.growing import Growing
 from lacunet.graphs.journal import Journal
+from lacunet.search.hidden import looking
 
 HOW = {"alpha": "bdeu:4", "seed": 3, "threads": 1}
 
@@ -62,6 +64,45 @@ def test_it_ends_as_if_it_had_not_been_stopped(monkeypatch, tmp_path, missing, t
     again = learn_structure(table, resume=file, **HOW)  # it has ended: nothing is searched anew
     assert again.network == whole.network
     assert again.fitted == whole.fitted
+
+
+def behind_columns(rows=250):
+    """Two hidden bits, the second often a copy of the first, and five copies of either."""
+    rng = np.random.default_rng(2)
+    first = rng.integers(0, 2, rows)
+    second = np.where(rng.random(rows) < 0.7, first, 1 - first)
+    shown = [np.where(rng.random(rows) < 0.92, h, 1 - h) for h in (first, second) for _ in range(5)]
+    codes = np.column_stack(shown)
+    codes[rng.random(codes.shape) < 0.05] = -1
+    return Table.from_codes(codes)
+
+
+@pytest.mark.slow
+def test_a_search_for_hidden_variables_goes_on(monkeypatch, tmp_path):
+    table, file, how = behind_columns(), tmp_path / "search.json", HOW | {"most": 2}
+    monkeypatch.setattr(looking, "CLOSE", 0.0)  # nothing is measured: no clock decides
+    whole = find_hidden(table, **how)
+    stops = 0
+    while True:  # each time a little further, in the middle of whatever it is
+        try:
+            with monkeypatch.context() as patched:
+                stop_after(patched, 4)
+                found = find_hidden(table, resume=file, **how)
+            break
+        except StoppedError:
+            stops += 1
+    assert stops > 2
+    assert found.network == whole.network
+    assert np.array_equal(found.model.theta, whole.model.theta)
+    assert found.factor == whole.factor
+    assert found.hidden
+    with monkeypatch.context() as patched:  # it has ended: nothing is searched or fitted anew
+        patched.setattr(Growing, "_fit", lambda *_: pytest.fail("searched anew"))
+        assert find_hidden(table, resume=file, **how).network == whole.network
+    with pytest.raises(OutputError, match="other settings"):
+        learn_structure(table, resume=file, **HOW)
+    with pytest.raises(OutputError, match="other settings"):
+        find_hidden(table, resume=file, **(how | {"evidence": True}))
 
 
 def test_files_of_other_searches_are_left_alone(tmp_path):

@@ -9,6 +9,7 @@ from lacunet.api.inputs import KnowledgeLike, as_table, one_alpha
 from lacunet.api.options import HiddenOptions, TreeOptions, divide, with_options
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.executor import on_threads
+from lacunet.files import StrPath
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
 from lacunet.progress import Listener, ignore
 from lacunet.search.hidden import looking
@@ -63,6 +64,7 @@ def find_hidden(
     most: int = MOST,
     max_parents: int | None = None,
     knowledge: KnowledgeLike | None = None,
+    resume: StrPath | None = None,
     settings: Settings = BDEU,
     listener: Listener = ignore,
     **options: Unpack[HiddenOptions],
@@ -79,6 +81,8 @@ def find_hidden(
         Hidden variables to look for, at most.
     max_parents, knowledge
         As for `learn_structure`: about the columns.
+    resume
+        As for `learn_structure`; a search that has ended goes on if `most` is larger then.
     **options
     """
     settings, reading = divide(settings, options)
@@ -88,7 +92,7 @@ def find_hidden(
     )
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
-        return looking.find_hidden(table, alpha, how, known, executor)
+        return looking.find_hidden(table, alpha, how, known, executor, resume=resume)
 
 
 def _shape(name: str) -> Shape:

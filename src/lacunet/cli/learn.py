@@ -9,6 +9,7 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command
 from lacunet.cli.learned_hidden import (
+    HiddenAsked,
     HiddenAuto,
     MostHidden,
     ShapeOption,
@@ -111,8 +112,8 @@ def learn(
     known = _known(require, forbid, tiers, start, max_parents)
     known = read_knowledge(knowledge).and_also(known) if knowledge else known
     if hidden is not None:
-        check_hidden(hidden, shape, edges, resume)
-        learn_with_hidden(asked, data, most, known, save, report)
+        check_hidden(hidden, shape, edges)
+        learn_with_hidden(asked, data, HiddenAsked(most, known, resume), save, report)
         return
     check_most(context)
     if shape is not None:

@@ -1,6 +1,6 @@
 """`lacunet learn --shape`, `--hidden auto`: variables that no column shows."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -51,18 +51,28 @@ def learn_shape(
     show_network(found, answer, latent_tree_document(found), asked, save, report)
 
 
+@dataclass(frozen=True)
+class HiddenAsked:
+    """What is asked of hidden variables."""
+
+    most: int  # of them
+    known: Knowledge
+    resume: Path | None
+
+
 def learn_with_hidden(
-    asked: o.Asked, data: Path, most: int, known: Knowledge, save: Path | None, report: Path | None
+    asked: o.Asked, data: Path, hidden: HiddenAsked, save: Path | None, report: Path | None
 ) -> None:
     """Learn a graph, and hidden variables in it."""
     table = read(data, None, asked)
+    most, known, resume = hidden.most, hidden.known, hidden.resume
     with asked.work() as how:
-        found = api.find_hidden(table, most=most, knowledge=known, **how)
+        found = api.find_hidden(table, most=most, knowledge=known, resume=resume, **how)
     answer = hidden_answer(found, table, asked.settings, most)
     show_network(found, answer, hidden_document(found), asked, save, report)
 
 
-def check_hidden(hidden: str, shape: Shape | None, edges: bool, resume: Path | None) -> None:
+def check_hidden(hidden: str, shape: Shape | None, edges: bool) -> None:
     """Refuse what is not offered with hidden variables."""
     if shape is not None:
         raise OptionError(f"--shape {shape} has hidden variables of its own: leave out --hidden.")
@@ -71,12 +81,16 @@ def check_hidden(hidden: str, shape: Shape | None, edges: bool, resume: Path | N
             f"--hidden '{hidden}': learn finds hidden variables and their states by itself. Give "
             "--hidden auto; for one that you know, use fit or select with --network."
         )
-    _refuse("--hidden auto", edges, resume)
+    _refuse_edges("--hidden auto", edges)
 
 
 def check_shape(shape: Shape, known: Knowledge, edges: bool, resume: Path | None) -> None:
     """Refuse what a shape leaves no room for."""
-    _refuse(f"--shape {shape}", edges, resume)
+    _refuse_edges(f"--shape {shape}", edges)
+    if resume is not None:
+        raise OptionError(
+            f"--resume keeps the search for a graph, not --shape {shape}. Leave one out."
+        )
     if known != Knowledge():
         raise OptionError(
             f"--shape {shape} says already where edges are, so that nothing else can be known of "
@@ -85,9 +99,7 @@ def check_shape(shape: Shape, known: Knowledge, edges: bool, resume: Path | None
         )
 
 
-def _refuse(what: str, edges: bool, resume: Path | None) -> None:
-    if resume is not None:
-        raise OptionError(f"--resume keeps the search for a graph, not {what}. Leave one out.")
+def _refuse_edges(what: str, edges: bool) -> None:
     if edges:
         raise OptionError(
             f"--edges is about graphs over the columns alone, not about {what}. Leave one out."

@@ -43,8 +43,18 @@ def learn_structure(
     """
     task = graph_task(table, alpha, how, knowledge)
     journal = Journal(resume, task.fingerprint()) if resume else FORGETFUL
+    return learn_task(task, executor, journal, goal)
+
+
+def learn_task(
+    task: GraphTask,
+    executor: Executor = SERIAL,
+    journal: Journal = FORGETFUL,
+    goal: Goal | None = None,
+) -> Learned:
+    """Search as a task says."""
     executor.say(PREPARING, 0.0)
-    if table.complete:
+    if task.table.complete:
         return _complete(task, executor, journal)
     return _incomplete(task, executor, journal, goal)
 

@@ -17,7 +17,7 @@ from lacunet.data.table import Table
 from lacunet.graphs.completing import Completer
 from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.graphs.hidden.spanning import reached
-from lacunet.inference.problem import build_problem
+from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.agglomerate import Rows, count_families
 from lacunet.learn.variational import Variational, at_hyperparameters, step, vary
 from lacunet.model.layout import Layout
@@ -119,8 +119,7 @@ def fit(
     table: Table, alpha: float | str, sketch: Sketch, start: Filled, above: float = -math.inf
 ) -> Fitted:
     """Fit a graph from completed rows; one that will not come above a value is left half done."""
-    network = sketch.network
-    problem = build_problem(table, network, dirichlet(network, alpha))
+    problem, network = problem_of(table, alpha, sketch), sketch.network
     rows = Rows(start.codes.astype(np.int64), start.counts)
     N = network.to_statistics(count_families(network.cells, rows))
     q = at_hyperparameters(problem, problem.alpha + N)
@@ -131,6 +130,11 @@ def fit(
         if gained < TOLERANCE or q.bound + LEFT * gained < above:
             break
     return Fitted(sketch, q)
+
+
+def problem_of(table: Table, alpha: float | str, sketch: Sketch) -> Problem:
+    """Join a graph and the data as they are."""
+    return build_problem(table, sketch.network, dirichlet(sketch.network, alpha))
 
 
 def complete(table: Table, found: Fitted, rng: np.random.Generator) -> Filled:

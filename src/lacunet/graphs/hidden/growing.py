@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -19,8 +20,10 @@ from lacunet.graphs.hidden.cliques import FEWEST, groups_of
 from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled, Fitted, complete, fit
 from lacunet.graphs.hidden.islands import find_islands
+from lacunet.graphs.hidden.keeping import Keeping
 from lacunet.graphs.hidden.proposal import Proposal
 from lacunet.graphs.hidden.sketch import Sketch, edge_matrix
+from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.task import GraphTask
@@ -37,7 +40,13 @@ class Growing:
 
     task: GraphTask
     rng: np.random.Generator
+    journal: Journal = FORGETFUL
     executor: Executor = SERIAL
+
+    @cached_property
+    def kept(self) -> Keeping:
+        """What was done before the search was stopped."""
+        return Keeping(self.task, self.rng, self.journal)
 
     def first(self, learned: Learned) -> Fitted:
         """A graph over the columns alone, as it was learned."""
@@ -46,31 +55,38 @@ class Growing:
 
     def one_more(self, now: Fitted) -> list[Fitted]:
         """Give the best graphs with one hidden variable more, as proposed and searched again."""
+        piece = hidden_piece(len(now.sketch.sizes) + 1)
+        best = self.kept.once(piece, partial(self._proposed, now))
+        again = [self.improved(one, f"{piece}, graph {k}") for k, one in enumerate(best, 1)]
+        improved = max(again, key=lambda one: one.value, default=None)
+        return [] if improved is None else [improved, best[0].brought_close()]
+
+    def _proposed(self, now: Fitted) -> list[Fitted]:
+        """Fit proposals, and give the best."""
         filled = complete(self.task.table, now, self.rng)
         explaining = Explaining(now.sketch.all_columns, filled, self.task.alpha, self.rng)
         proposals = [*self._splits(now.sketch, explaining), *self._groups(now.sketch, explaining)]
         fitted = [self._fit(one) for one in proposals if has_sense(one.sketch)]
-        best = sorted(fitted, key=lambda one: -one.value)[:IMPROVED]
-        improved = max(map(self.improved, best), key=lambda one: one.value, default=None)
-        return [] if improved is None else [improved, best[0].brought_close()]
+        return sorted(fitted, key=lambda one: -one.value)[:IMPROVED]
 
-    def improved(self, now: Fitted) -> Fitted:
+    def improved(self, now: Fitted, piece: str) -> Fitted:
         """Search the graph again, and the numbers of states, for as long as the bound rises."""
-        for _ in range(ROUNDS):
+        for k in range(1, ROUNDS + 1):
             self.executor.say(f"bound {now.value:,.1f}", 0.5)
-            filled = complete(self.task.table, now, self.rng)
-            better = self._first_above(now, self._changes(now.sketch, filled))
-            if better is None:
+            better = self.kept.once(f"{piece}, round {k}", partial(self._changed, now))
+            if not better:
                 break
-            now = better
+            now = better[0]
         return now.brought_close()
 
-    def _first_above(self, now: Fitted, proposals: Iterator[Proposal]) -> Fitted | None:
-        for proposal in proposals:
+    def _changed(self, now: Fitted) -> list[Fitted]:
+        """Give the first change that raises the bound, if any."""
+        filled = complete(self.task.table, now, self.rng)
+        for proposal in self._changes(now.sketch, filled):
             other = self._fit(proposal, now.value + RISE)
             if other.value > now.value + RISE:
-                return other
-        return None
+                return [other]
+        return []
 
     def _fit(self, proposal: Proposal, above: float = -np.inf) -> Fitted:
         return fit(self.task.table, self.task.alpha, proposal.sketch, proposal.start, above)
@@ -136,6 +152,11 @@ class Growing:
         must = np.zeros_like(may)
         must[:n, :n] = required
         return Limits(may, must, np.concatenate([most, np.full(m, max(most, default=0))]))
+
+
+def hidden_piece(number: int) -> str:
+    """Name the search for one hidden variable in a journal."""
+    return f"hidden variable {number}"
 
 
 def has_sense(sketch: Sketch) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,15 +12,17 @@ from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.executor import SERIAL, Executor
-from lacunet.graphs import learning
+from lacunet.files import StrPath
 from lacunet.graphs.hidden.fitting import Fitted
-from lacunet.graphs.hidden.growing import Growing
+from lacunet.graphs.hidden.growing import Growing, hidden_piece
 from lacunet.graphs.hidden.hidden_grid import by_size, hidden_variables
 from lacunet.graphs.hidden.latent_tree import check_columns, mean_model
+from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
+from lacunet.graphs.learning import learn_task
 from lacunet.graphs.searching import GraphSearch
-from lacunet.graphs.task import graph_task
+from lacunet.graphs.task import GraphTask, graph_task
 from lacunet.learn.fit import Options
 from lacunet.scores import CSL_OCCUPIED
 from lacunet.search.candidates import Candidate, Selection
@@ -52,6 +56,12 @@ class HiddenSearch:
                 "without any."
             )
 
+    def fingerprint(self, task: GraphTask) -> dict[str, Any]:
+        """Say which search it is, but not how long: one that ended may go on with a larger most."""
+        about = task.fingerprint()
+        own = {"options": asdict(self.options), "goal": asdict(self.goal), "always": self.always}
+        return {**about, "settings": {**about["settings"], "hidden": own}}
+
 
 def find_hidden(
     table: Table,
@@ -59,16 +69,28 @@ def find_hidden(
     how: HiddenSearch,
     knowledge: Knowledge,
     executor: Executor = SERIAL,
+    *,
+    resume: StrPath | None = None,
 ) -> HiddenFound:
-    """Learn the best graph over the columns, then hidden variables, one after the other."""
+    """Learn the best graph over the columns, then hidden variables, one after the other.
+
+    `resume` is the file of a search that may be stopped.
+    """
     check_columns(table)
     _check_room(knowledge)
-    part = executor.part(0.0, FIRST)
-    without = learning.learn_structure(table, alpha, how.graphs, knowledge, part)
     task = graph_task(table, alpha, how.graphs, knowledge)
-    growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]))
+    journal = Journal(resume, how.fingerprint(task)) if resume else FORGETFUL
+    without = learn_task(task, executor.part(0.0, FIRST), journal)
+    growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), journal)
     looking = _Looking(growing, how, executor.part(FIRST, 1.0))
     return looking.found(without)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    other: Candidate  # the best graph with one hidden variable more
+    better: bool  # than the best graph before
+    pair: Selection | None = None  # both; None if it was decided before the search was stopped
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,25 +102,36 @@ class _Looking:
     def found(self, without: Learned) -> HiddenFound:
         """Add hidden variables for as long as each makes the graph better."""
         now = self.growing.first(without)
-        alone = best = self._candidate(WITHOUT, now)
-        last = self._pair(alone, alone)
+        alone = best = rival = self._candidate(WITHOUT, now)
+        last = None  # the comparison of these, where it was made on the way
         for number in range(1, self.how.most + 1):
-            self.executor.say(f"hidden variable {number}", (number - 1) / self.how.most)
+            self.executor.say(hidden_piece(number), (number - 1) / self.how.most)
             tried = {number_of(number, k): one for k, one in enumerate(self.growing.one_more(now))}
             if not tried:
                 break
-            others = [self._candidate(label, one) for label, one in tried.items()]
-            other = max(others, key=_score)
-            pair = self._pair(best, other)
-            better = pair.bayes_factor(other.label, best.label).log > EQUAL
+            step = self._step(number, best, tried)
             if best is alone:
-                last = pair
-            if not better:
+                rival, last = step.other, step.pair
+            if not step.better:
                 break
-            best, now = other, tried[str(other.label)]
-            last = pair if alone in pair.candidates else self._pair(alone, best)
-        answer = next(c for c in last.candidates if c.label == best.label)
-        return HiddenFound(without, last, best.label, by_size(mean_model(answer.fit.model)))
+            if best is not alone:
+                rival, last = step.other, None
+            best, now = step.other, tried[str(step.other.label)]
+        pair = last or self._pair(alone, rival)
+        return HiddenFound(without, pair, best.label, by_size(mean_model(best.fit.model)))
+
+    def _step(self, number: int, best: Candidate, tried: Mapping[str, Fitted]) -> _Step:
+        """Decide whether a graph with one hidden variable more is better, if that is not known."""
+        journal, piece = self.growing.journal, f"{hidden_piece(number)}, decision"
+        if decided := journal.get(piece):
+            label = decided["label"]
+            return _Step(self._candidate(label, tried[label]), decided["better"])
+        others = [self._candidate(label, one) for label, one in tried.items()]
+        other = max(others, key=_score)
+        pair = self._pair(best, other)
+        better = pair.bayes_factor(other.label, best.label).log > EQUAL
+        journal.put(piece, label=other.label, better=better)
+        return _Step(other, better, pair)
 
     def _candidate(self, label: str, found: Fitted) -> Candidate:
         options = replace(self.how.options, starts=min(STARTS, self.how.options.starts))

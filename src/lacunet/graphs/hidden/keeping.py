@@ -1,0 +1,54 @@
+"""Graphs with hidden variables in a journal: a search that was stopped has them again.
+
+Their expected counts are kept, not only their edges: how a hidden variable's states differ is known
+from there alone, and a fit from anywhere else may end elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lacunet.graphs.hidden.fitting import Fitted, problem_of
+from lacunet.graphs.hidden.sketch import Sketch
+from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
+from lacunet.graphs.task import GraphTask
+from lacunet.learn.variational import Variational
+
+
+@dataclass(frozen=True, eq=False)
+class Keeping:
+    """A journal, and the chance that every piece of work draws from, one after the other."""
+
+    task: GraphTask
+    rng: np.random.Generator
+    journal: Journal = FORGETFUL
+
+    def once(self, piece: str, work: Callable[[], Sequence[Fitted]]) -> Sequence[Fitted]:
+        """Do a piece of work, or take what it led to when it was done before."""
+        if stand := self.journal.get(piece):
+            self.rng.bit_generator.state = stand["rng"]
+            return [self._read(graph) for graph in stand["graphs"]]
+        found = work()
+        state = self.rng.bit_generator.state
+        self.journal.put(piece, rng=state, graphs=[_written(one) for one in found])
+        return found
+
+    def _read(self, graph: dict[str, Any]) -> Fitted:
+        columns, sizes = self.task.table.columns, tuple(graph["sizes"])
+        parents = graph_of_edges(graph["edges"], len(columns) + len(sizes))
+        sketch = Sketch(columns, sizes, parents)
+        problem = problem_of(self.task.table, self.task.alpha, sketch)
+        return Fitted(sketch, Variational(problem, np.array(graph["counts"]), graph["bound"]))
+
+
+def _written(found: Fitted) -> dict[str, Any]:
+    return {
+        "sizes": found.sketch.sizes,
+        "edges": edges_of_graph(found.sketch.parents),
+        "counts": found.posterior.N.tolist(),
+        "bound": found.posterior.bound,
+    }
