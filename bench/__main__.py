@@ -36,7 +36,7 @@ PARTS = {
     "hidden": ("hidden.finding",),
     "files": ("networks.files",),
     "paper": ("paper",),
-    "density": ("density.stacked", "density.ten_folds"),
+    "density": ("density.stacked",),
     "startup": ("startup",),
 }
 RESULTS = Path(__file__).resolve().parent / "results" / "latest.json"

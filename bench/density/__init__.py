@@ -1,1 +1,1 @@
-"""Held-out likelihood of latent class models on ten folds of real data that others have used."""
+"""Held-out likelihood on ten folds of real data that others have used."""

@@ -11,7 +11,13 @@ from lacunet.data import Column, Table
 from lacunet.executor import on_threads
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.search.stacking.blocks import cut
-from lacunet.search.stacking.recipes import ClassRecipe, GraphRecipe, expected, recipes_for
+from lacunet.search.stacking.recipes import (
+    ClassRecipe,
+    GraphRecipe,
+    Kind,
+    expected,
+    recipes_for,
+)
 from lacunet.search.stacking.stack import learn_stack
 from lacunet.search.stacking.weights import stack_weights
 
@@ -108,6 +114,16 @@ def test_graphs_are_searched_with_fewer_and_fewer_cases():
     codes = np.tile(generator().integers(0, 3, (40, 2)), (35, 1))  # 1,400 cases
     thinned = {r.thinned for r in recipes_for(table_of(codes)) if isinstance(r, GraphRecipe)}
     assert thinned == {1, 4, 16, 64}
+
+
+def test_classes_have_members_and_kinds_can_be_chosen():
+    table = table_of(np.tile(generator().integers(0, 3, (20, 2)), (5, 1)))  # 100 cases
+    both, graphs, classes = (recipes_for(table, only) for only in (None, *Kind))
+    assert {r.classes for r in both if isinstance(r, ClassRecipe)} == {2, 4, 8}
+    assert set(graphs) | set(classes) == set(both)
+    assert set(graphs) & set(classes) == {GraphRecipe(1, edges=False)}
+    with pytest.raises(OptionError, match=r"only 'class' is not known\. Did you mean 'classes'"):
+        lacunet.stack(table, only="class")
 
 
 @pytest.mark.parametrize("recipe", [GraphRecipe(10, 8), ClassRecipe(2, 0.25)])

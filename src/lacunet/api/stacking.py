@@ -9,11 +9,13 @@ from lacunet.api.options import QueryOptions, ReadOptions, ThreadOptions, divide
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
 from lacunet.data.read import read_rows
+from lacunet.errors import OptionError, did_you_mean
 from lacunet.executor import on_threads
 from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.learn.prepare import prepare
 from lacunet.model.latent_class import latent_class
 from lacunet.progress import Listener, ignore
+from lacunet.search.stacking.recipes import Kind
 from lacunet.search.stacking.stack import FOLDS, Stack, learn_stack
 from lacunet.settings import DEFAULTS, Settings
 
@@ -23,6 +25,7 @@ def stack(
     data: object,
     *,
     folds: int = FOLDS,
+    only: str | None = None,
     rows: CodeArray | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
@@ -40,6 +43,8 @@ def stack(
     folds
         Blocks to hold out, one after the other: rows that follow each other, where the data have an
         order; cases at random, if they are a `Table`, or if each row has a weight.
+    only
+        'graphs' or 'classes': models of one kind alone.
     rows
         Codes of the rows in their order, if data are a `Table` and they have one.
     **options
@@ -52,11 +57,13 @@ def stack(
     True
     """
     settings, reading = divide(settings, options)
-    table = as_table(data, reading)
+    table, kind = as_table(data, reading), None if only is None else _kind(only)
     ordered = rows_in_order(data, table, reading) if rows is None else rows
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_stack(table, ordered, folds=folds, seed=settings.seed, executor=executor)
+        return learn_stack(
+            table, ordered, folds=folds, only=kind, seed=settings.seed, executor=executor
+        )
 
 
 @with_options
@@ -98,3 +105,10 @@ def rows_in_order(data: object, table: Table, reading: ReadOptions) -> CodeArray
         return None
     states = {column.name: column.states for column in table.columns}
     return read_rows(data, states, missing=reading.get("missing", ()))
+
+
+def _kind(name: str) -> Kind:
+    if name not in list(Kind):
+        hint = did_you_mean(name, list(Kind))
+        raise OptionError(f"only '{name}' is not known.{hint} Choose from {', '.join(Kind)}.")
+    return Kind(name)

@@ -12,6 +12,7 @@ from lacunet.cli.console import command, say_written, show
 from lacunet.cli.table_words import read, say_not_shown
 from lacunet.model.formats import check_stack_file, write_stack
 from lacunet.report.documents import stack_document, table_document
+from lacunet.search.stacking.recipes import Kind
 from lacunet.search.stacking.stack import FOLDS
 from lacunet.tabular import Printable, Together
 
@@ -28,6 +29,7 @@ def stack(
             "--weights, cases at random."
         ),
     ] = FOLDS,
+    only: Annotated[Kind | None, o.option("Learn models of one kind alone.")] = None,
     test: Annotated[
         Path | None, o.option("Table of rows that were not learned from: how probable are they?")
     ] = None,
@@ -46,7 +48,7 @@ def stack(
     table = read(data, None, asked)
     rows = api.rows_in_order(data, table, asked.reading)
     with asked.work() as how:
-        found = api.stack(table, folds=folds, rows=rows, **how)
+        found = api.stack(table, folds=folds, only=only, rows=rows, **how)
     if save is not None:
         write_stack(found.ensemble, save)
     document = {"data": table_document(table), "seed": asked.settings.seed, **stack_document(found)}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from lacunet.data.table import Table
 from lacunet.graphs.knowledge import Knowledge
@@ -30,9 +31,17 @@ SIZES = (10, 1)  # equivalent sample sizes that graphs are searched with: many e
 TABLES = (1, 10, 100)  # and those of the prior of their tables
 THINNER = 4  # from one number of cases to the next
 FEWEST = 20  # cases that a graph is searched with, at least
-CLASSES = (2, 4, 8, 16)
+CLASSES = (2, 4, 8, 16, 32)
+MEMBERS = 10  # cases for each class, at least
 EXPONENTS = (1.0, 0.25)  # of classes: the uniform prior, and one for which classes differ more
 STARTS = 4
+
+
+class Kind(StrEnum):
+    """Kinds of models that a stack may be made of."""
+
+    GRAPHS = "graphs"
+    CLASSES = "classes"
 
 
 @dataclass(frozen=True)
@@ -102,12 +111,15 @@ def expected(table: Table, network: Network, alpha: str) -> Model:
     return Model(network, conjugacy.mean(posterior, network.layout), exponents)
 
 
-def recipes_for(table: Table) -> tuple[Recipe, ...]:
-    """Give all that is worth learning from a table."""
-    thinned = list(_thinned(table.weight))
-    graphs = [GraphRecipe(size, by) for size in SIZES for by in thinned]
-    classes = [ClassRecipe(k, alpha) for k in CLASSES for alpha in EXPONENTS]
-    return (GraphRecipe(SIZES[-1], edges=False), *graphs, *classes)
+def recipes_for(table: Table, only: Kind | None = None) -> tuple[Recipe, ...]:
+    """Give all that is worth learning from a table; columns without edges are of either kind."""
+    found: list[Recipe] = [GraphRecipe(SIZES[-1], edges=False)]
+    if only is not Kind.CLASSES:
+        found += [GraphRecipe(size, by) for size in SIZES for by in _thinned(table.weight)]
+    if only is not Kind.GRAPHS:
+        numbers = [k for k in CLASSES if k == CLASSES[0] or k * MEMBERS <= table.weight]
+        found += [ClassRecipe(k, alpha) for k in numbers for alpha in EXPONENTS]
+    return tuple(found)
 
 
 def _thinned(cases: float) -> Iterator[int]:

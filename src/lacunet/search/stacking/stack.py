@@ -19,7 +19,7 @@ from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.network import Model
 from lacunet.search.stacking.blocks import cut
-from lacunet.search.stacking.recipes import Recipe, recipes_for
+from lacunet.search.stacking.recipes import Kind, Recipe, recipes_for
 from lacunet.search.stacking.weights import stack_weights
 from lacunet.tabular import Grid, Printable, number
 
@@ -73,13 +73,14 @@ def learn_stack(
     rows: CodeArray | None = None,
     *,
     folds: int = FOLDS,
+    only: Kind | None = None,
     seed: int = 0,
     executor: Executor = SERIAL,
 ) -> Stack:
     """Learn a stack; `rows` are those of the table in their order, if they have one."""
     check_seen(table)
     blocks = cut(table, rows, folds, np.random.default_rng(seed))
-    recipes = recipes_for(table)
+    recipes = recipes_for(table, only)
     tasks = [(recipe, block.rest, block.held.codes) for block in blocks.each for recipe in recipes]
     tasks += [(recipe, table, table.codes[:0]) for recipe in recipes]
     told = executor.count(partial(_told, seed), tasks, "model", first=0, total=len(tasks))
