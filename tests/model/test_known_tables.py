@@ -185,6 +185,16 @@ def test_a_model_file_holds_what_is_known(case):
     assert np.array_equal(back.posterior, model.posterior)
 
 
+def test_states_renumbered_leave_zeros_as_they_were_said():
+    """Where zeros leave one state, its probability of 1 follows; nobody said it."""
+    variables = [Variable("h", (1, 2), hidden=True), Variable("a", (0, 1)), Variable("b", (0, 1))]
+    zeros = KnownTables(zeros=[{"child": "b", "state": 1, "given": {"a": 0}}])
+    network = zeros.of(Network.build(variables, [[], [0], [0, 1]]))
+    alpha = dirichlet(network, 1.0)
+    model = Model(network, conjugacy.mean(alpha, network.layout), alpha)
+    assert model.permuted(0, [1, 0]).network == network
+
+
 def test_rows_that_nothing_allows_are_named():
     network = disease_and_its_tests()
     fixed = KnownTables(fixed=[{"child": "ill", "table": [1.0, 0.0]}]).of(network)

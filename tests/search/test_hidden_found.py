@@ -16,6 +16,7 @@ from lacunet.graphs.moves import find_ancestors
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
 from lacunet.report.page.answers import hidden_answer
+from lacunet.search.hidden import looking
 from lacunet.search.hidden.found import WITHOUT
 from lacunet.settings import Settings
 
@@ -145,6 +146,62 @@ def test_hidden_variables_are_never_added_against_what_is_known(seed):
         assert has_sense(found.sketch)
 
 
+def with_known_tables(rows=300):
+    """Five copies of a hidden bit; x6 and x7 follow x1 and x2 by one table; x8 is not asked."""
+    rng = np.random.default_rng(8)
+    hidden = rng.integers(0, 2, rows)
+    codes = np.column_stack([copied(rng, hidden, 0.87) for _ in range(5)])
+    x6, x7 = (copied(rng, codes[:, v], 0.9) for v in (0, 1))
+    x8 = np.where(codes[:, 2] == 0, 0, 1 + copied(rng, codes[:, 4], 0.9))
+    codes = np.column_stack([codes, x6, x7, x8])
+    codes[5:][rng.random((len(codes) - 5, 8)) < 0.05] = -1
+    return Table.from_codes(codes)
+
+
+ALIKE = [[0.9, 0.1], [0.1, 0.9]]
+TABLES = {
+    "fixed": Knowledge(fixed=[{"child": "x6", "parents": ["x1"], "table": ALIKE}]),
+    "tied": Knowledge(require=[("x1", "x6"), ("x2", "x7")], tied=[["x6", "x7"]]),
+    "zeros": Knowledge(
+        zeros=[
+            {"child": "x8", "state": k, "given": {"x3": given}}
+            for k, given in ((0, 1), (1, 0), (2, 0))
+        ]
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known", TABLES.values(), ids=TABLES)
+def test_tables_that_are_known_are_kept(known, monkeypatch):
+    monkeypatch.setattr(looking, "CLOSE", 0.0)  # nothing has to be measured
+    found = find_hidden(with_known_tables(), threads=1, most=1, knowledge=known)
+    assert any(other.problem.network.hidden for other in found.selection.candidates)
+    for other in found.selection.candidates:
+        model = other.fit.model
+        names = [v.name for v in model.network.variables]
+        for child, own in known.settled.items():
+            i = names.index(child)
+            assert [names[p] for p in model.network.parents[i]] == own
+        for entry in known.fixed:
+            assert np.array_equal(model.table(entry["child"]), entry["table"])
+        for first, *others in known.tied:
+            assert all(np.array_equal(model.table(first), model.table(name)) for name in others)
+        for zero in known.zeros:
+            parents = [names[p] for p in model.network.parents[names.index(zero["child"])]]
+            where = tuple(zero["given"].get(name, slice(None)) for name in parents)
+            assert not model.table(zero["child"])[(*where, zero["state"])].any()
+
+
+def test_no_hidden_variable_is_proposed_as_a_parent_of_a_known_table():
+    table, known = with_known_tables(), TABLES["fixed"]
+    task = graph_task(table, "bdeu:10", GraphSearch(), known)
+    growing = Growing(task, np.random.default_rng(0))
+    sketch = empty_sketch(table).with_hidden(2, [], [0, 1, 2])
+    may = growing.limits(sketch).allowed[:, -1]
+    assert [c.name for c, yes in zip(table.columns, may, strict=False) if not yes] == ["x6"]
+
+
 def test_nothing_is_kept_that_is_no_better():
     """One row says nothing of anything: every graph has the same evidence."""
     table = Table.from_codes([[0, 1, 0, 1]])
@@ -161,7 +218,5 @@ def test_bad_input_says_what_to_do():
         find_hidden(table, most=0)
     with pytest.raises(OptionError, match="max_parents 0 leaves no room"):
         find_hidden(table, max_parents=0)
-    with pytest.raises(OptionError, match="cannot be kept while hidden variables"):
-        find_hidden(table, knowledge=Knowledge(zeros=[{"child": "x1", "state": 0}]))
     with pytest.raises(DataError, match="only from 3 or more"):
         find_hidden(Table.from_codes(table.codes[:, :2]))

@@ -36,11 +36,9 @@ class GraphTask:
 
     def network(self, parents: BoolArray) -> Network:
         """Give a graph its variables, and the tables that are known."""
-        variables = [Variable(c.name, c.states) for c in self.table.columns]
-        names, lists = [v.name for v in variables], parent_lists(parents)
-        for child, own in self.known.settled.items():  # tied tables are alike in this order
-            lists[names.index(child)] = [names.index(u) for u in own]
-        return self.known.tables.of(Network.build(variables, lists))
+        return network_of(
+            [Variable(c.name, c.states) for c in self.table.columns], parents, self.known
+        )
 
     def fingerprint(self) -> dict[str, Any]:
         """Say, in what JSON can hold, which search it is: no other one may go on from its file."""
@@ -53,6 +51,14 @@ class GraphTask:
         known.update(repr(self.known.tables).encode())
         settings = {**asdict(self.how), "alpha": self.alpha}
         return {"data": data.hexdigest(), "knowledge": known.hexdigest(), "settings": settings}
+
+
+def network_of(variables: Sequence[Variable], parents: BoolArray, known: Knowledge) -> Network:
+    """Give a graph its variables, and the tables that are known."""
+    names, lists = [v.name for v in variables], parent_lists(parents)
+    for child, own in known.settled.items():  # tied tables are alike in this order
+        lists[names.index(child)] = [names.index(u) for u in own]
+    return known.tables.of(Network.build(variables, lists))
 
 
 def graph_task(

@@ -366,10 +366,14 @@ def _relabelled_network(network: Network, by: Relabelling) -> Network:
             "these states cannot be renumbered: a table that is tied to another would differ from "
             "it then. Renumber the states of both alike."
         )
-    layout, given = network.layout, network.layout.given
-    if given is None:
+    layout = network.layout
+    if layout.given is None:
         return network
-    moved = by.apply(given)
+    said = [
+        np.full(layout.shape(i), np.nan) if v.known is None else v.known.values
+        for i, v in enumerate(network.variables)
+    ]
+    moved = by.apply(layout.flat(said))  # as it was said: without what follows from zeros
     known = (KnownTable.of(layout.table(moved, i)) for i in range(len(network.variables)))
     variables = [
         v if v.known is None else replace(v, known=own)

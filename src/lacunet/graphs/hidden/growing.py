@@ -48,10 +48,15 @@ class Growing:
         """What was done before the search was stopped."""
         return Keeping(self.task, self.rng, self.journal)
 
+    @cached_property
+    def settled(self) -> BoolArray:
+        """Which columns have a table that leaves no room for other parents, (n,)."""
+        return np.array([c.name in self.task.known.settled for c in self.task.table.columns])
+
     def first(self, learned: Learned) -> Fitted:
         """A graph over the columns alone, as it was learned."""
-        sketch = Sketch(self.task.table.columns, (), edge_matrix(learned.network))
-        return Fitted(sketch, learned.posterior)
+        columns, graph = self.task.table.columns, edge_matrix(learned.network)
+        return Fitted(Sketch(columns, (), graph, self.task.known), learned.posterior)
 
     def one_more(self, now: Fitted) -> list[Fitted]:
         """Give the best graphs with one hidden variable more, as proposed and searched again."""
@@ -94,12 +99,17 @@ class Growing:
     def _groups(self, sketch: Sketch, explaining: Explaining) -> list[Proposal]:
         """Put a hidden variable behind groups, those first that it explains best."""
         rows, limits = explaining.rows, self.limits(sketch)
-        scores = FamilyScores(CompleteCounts(rows.table(sketch), self.task.alpha))
+        counts = CompleteCounts(rows.table(sketch), self.task.alpha, self.task.known.tables)
+        scores = FamilyScores(counts)
         islands = [tuple(sorted(island.members)) for island in find_islands(explaining)]
         touching = sketch.parents | sketch.parents.T
-        groups = {*groups_of(touching), *(g for g in islands if len(g) >= FEWEST)}
+        open_to_others = {*np.flatnonzero(~self.settled).tolist(), *sketch.hidden}
+        groups = {
+            tuple(v for v in group if v in open_to_others)
+            for group in (*groups_of(touching), *islands)
+        }
         found = []
-        for group in sorted(g for g in groups if self._free(sketch, g)):
+        for group in sorted(g for g in groups if len(g) >= FEWEST and self._free(sketch, g)):
             one, inside = explaining.one(group), _inside(sketch, group)
             gain = one.value - sum(scores(v, inside[v]).score for v in group)
             wider = behind(sketch, group, one.states, limits)
@@ -130,6 +140,7 @@ class Growing:
             replace(self.task.how, restarts=0),
             limits,
             sketch.parents,
+            self.task.known,
         )
         graph = search_complete(once, [sketch.parents]).parents
         if (graph != sketch.parents).any() and has_sense(sketch.with_graph(graph)):
@@ -143,11 +154,15 @@ class Growing:
                     yield Proposal(sketch.with_size(h, k), filled.with_states(h, drawn))
 
     def limits(self, sketch: Sketch) -> Limits:
-        """What is known of the columns' graph; of hidden variables nothing is."""
+        """What is known of the columns' graph; of hidden variables nothing is.
+
+        They are no parents of columns whose table is fixed or tied, for that has all its parents.
+        """
         allowed, required, most = self.task.limits
         n, m = sketch.n, len(sketch.sizes)
         may = np.ones((n + m, n + m), dtype=bool)
         may[:n, :n] = allowed
+        may[:n, n:] = ~self.settled[:, None]
         np.fill_diagonal(may, False)
         must = np.zeros_like(may)
         must[:n, :n] = required

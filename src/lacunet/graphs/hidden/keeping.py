@@ -40,7 +40,7 @@ class Keeping:
     def _read(self, graph: dict[str, Any]) -> Fitted:
         columns, sizes = self.task.table.columns, tuple(graph["sizes"])
         parents = graph_of_edges(graph["edges"], len(columns) + len(sizes))
-        sketch = Sketch(columns, sizes, parents)
+        sketch = Sketch(columns, sizes, parents, self.task.known)
         problem = problem_of(self.task.table, self.task.alpha, sketch)
         return Fitted(sketch, Variational(problem, np.array(graph["counts"]), graph["bound"]))
 

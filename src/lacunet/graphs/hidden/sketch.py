@@ -12,7 +12,8 @@ import numpy as np
 from lacunet.arrays import BoolArray
 from lacunet.data.table import Column, Table
 from lacunet.graphs.journal import graph_of_edges
-from lacunet.graphs.task import parent_lists
+from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.task import NOTHING, network_of
 from lacunet.model.network import Network, Variable
 
 PREFIX = "H"  # of the names of hidden variables
@@ -25,6 +26,7 @@ class Sketch:
     columns: tuple[Column, ...]  # n of them
     sizes: tuple[int, ...]  # states of each of the m hidden variables
     parents: BoolArray  # (n + m, n + m) whether u is a parent of v, at [v, u]
+    known: Knowledge = NOTHING  # of the tables of columns
 
     @property
     def n(self) -> int:
@@ -49,7 +51,7 @@ class Sketch:
         variables = [
             Variable(c.name, c.states, hidden=v >= self.n) for v, c in enumerate(self.all_columns)
         ]
-        return Network.build(variables, parent_lists(self.parents))
+        return network_of(variables, self.parents, self.known)
 
     def neighbours(self, v: int) -> list[int]:
         """Parents and children of a variable."""

@@ -165,8 +165,3 @@ def _check_room(knowledge: Knowledge) -> None:
         raise OptionError(
             "max_parents 0 leaves no room for the children of a hidden variable. Give 1 or more."
         )
-    if knowledge.fixed or knowledge.tied or knowledge.zeros:
-        raise OptionError(
-            "tables that are known (fixed, tied, zeros) cannot be kept while hidden variables are "
-            "looked for. Leave them out, or learn without hidden variables."
-        )
