@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from all_graphs import all_graphs, ancestors, has_cycle
+from lacunet import Knowledge
 from lacunet.api import learn_structure, random_model
-from lacunet.data.table import Table
+from lacunet.data.table import Column, Table
 from lacunet.errors import OptionError
 from lacunet.graphs import exact, learning, moves
 from lacunet.graphs.families import CompleteCounts, FamilyScores
@@ -209,6 +210,23 @@ def test_odd_tables():
     wide = learn_structure(Table.from_codes(rng.integers(0, 2, (5, 30))))
     assert np.isfinite(wide.log_bd)
     assert learn_structure(Table.from_codes([[0], [1]]), exact=True).network.parents == ((),)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_a_column_that_never_changes_has_no_edges_unless_they_are_required(missing):
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 2, (60, 11))
+    codes[:, 4] = codes[:, 5]
+    codes[:, 10] = 0
+    codes[rng.random(codes.shape) < missing] = -1
+    columns = [Column(f"x{v}", (0, 1)[: 1 + (v < 10)]) for v in range(11)]
+    table = Table.from_codes(codes, columns)
+    for seed in range(5):
+        parents = learn_structure(table, seed=seed, threads=1).network.parents
+        assert not parents[10]
+        assert not any(10 in pa for pa in parents)
+    parents = learn_structure(table, knowledge=Knowledge(require=[("x3", "x10")])).network.parents
+    assert parents[10] == (3,)
 
 
 def test_what_the_search_refuses():

@@ -16,6 +16,7 @@ from lacunet.graphs.moves import find_ancestors
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
 from lacunet.report.page.answers import hidden_answer
+from lacunet.search import measuring
 from lacunet.search.hidden import looking
 from lacunet.search.hidden.found import WITHOUT
 from lacunet.settings import Settings
@@ -146,6 +147,16 @@ def test_hidden_variables_are_never_added_against_what_is_known(seed):
         assert has_sense(found.sketch)
 
 
+@pytest.mark.slow
+def test_nothing_is_kept_that_approximations_alone_say_is_a_little_better(monkeypatch):
+    monkeypatch.setattr(looking, "CLOSE", 1e3)
+    monkeypatch.setattr(measuring, "MOST_MEASURED", 0.0)
+    found = find_hidden(leaves(6, 300, 0.05, 1), threads=1, most=1)
+    assert found.factor.log > 3.0
+    assert found.hidden == {}
+    assert "too close for an approximation" in str(found)
+
+
 def with_known_tables(rows=300):
     """Five copies of a hidden bit; x6 and x7 follow x1 and x2 by one table; x8 is not asked."""
     rng = np.random.default_rng(8)
@@ -204,7 +215,7 @@ def test_no_hidden_variable_is_proposed_as_a_parent_of_a_known_table():
 
 def test_nothing_is_kept_that_is_no_better():
     """One row says nothing of anything: every graph has the same evidence."""
-    table = Table.from_codes([[0, 1, 0, 1]])
+    table = Table.from_codes([[1, 1, 1, 1]])
     found = find_hidden(table, threads=1, most=1)
     assert found.hidden == {}
     assert found.factor.log == pytest.approx(0.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
+from lacunet.arrays import BoolArray, IntArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.flags import Flag, Kind
@@ -72,9 +72,20 @@ def graph_task(
     if how.exact:
         check_size(len(names))
     check_seen(table)
+    limits = without_constants(limits, np.array(cards), start)
     task = GraphTask(table, alpha, how, limits, start, knowledge)
     check_possible(task.network(start), table.codes)
     return task
+
+
+def without_constants(limits: Limits, cards: IntArray, start: BoolArray) -> Limits:
+    """Allow no edge with a column that has one state, unless it was asked for.
+
+    Such an edge says nothing, so that no score speaks for it or against it.
+    """
+    constant = cards == 1
+    empty = constant[:, None] | constant[None, :]
+    return limits._replace(allowed=limits.allowed & ~(empty & ~start))
 
 
 def check_seen(table: Table) -> None:

@@ -49,9 +49,15 @@ class Growing:
         return Keeping(self.task, self.rng, self.journal)
 
     @cached_property
-    def settled(self) -> BoolArray:
-        """Which columns have a table that leaves no room for other parents, (n,)."""
-        return np.array([c.name in self.task.known.settled for c in self.task.table.columns])
+    def constant(self) -> BoolArray:
+        """Which columns have one state: nobody can tell edges with them from none, (n,)."""
+        return np.array([len(c.states) == 1 for c in self.task.table.columns])
+
+    @cached_property
+    def closed(self) -> BoolArray:
+        """Which columns get no hidden parent, (n,): a table that is settled has all its parents."""
+        settled = [c.name in self.task.known.settled for c in self.task.table.columns]
+        return self.constant | settled
 
     def first(self, learned: Learned) -> Fitted:
         """A graph over the columns alone, as it was learned."""
@@ -103,10 +109,9 @@ class Growing:
         scores = FamilyScores(counts)
         islands = [tuple(sorted(island.members)) for island in find_islands(explaining)]
         touching = sketch.parents | sketch.parents.T
-        open_to_others = {*np.flatnonzero(~self.settled).tolist(), *sketch.hidden}
+        free = {*np.flatnonzero(~self.closed).tolist(), *sketch.hidden}
         groups = {
-            tuple(v for v in group if v in open_to_others)
-            for group in (*groups_of(touching), *islands)
+            tuple(v for v in group if v in free) for group in (*groups_of(touching), *islands)
         }
         found = []
         for group in sorted(g for g in groups if len(g) >= FEWEST and self._free(sketch, g)):
@@ -154,15 +159,13 @@ class Growing:
                     yield Proposal(sketch.with_size(h, k), filled.with_states(h, drawn))
 
     def limits(self, sketch: Sketch) -> Limits:
-        """What is known of the columns' graph; of hidden variables nothing is.
-
-        They are no parents of columns whose table is fixed or tied, for that has all its parents.
-        """
+        """What is known of the columns' graph; of hidden variables, what follows from that."""
         allowed, required, most = self.task.limits
         n, m = sketch.n, len(sketch.sizes)
         may = np.ones((n + m, n + m), dtype=bool)
         may[:n, :n] = allowed
-        may[:n, n:] = ~self.settled[:, None]
+        may[:n, n:] = ~self.closed[:, None]
+        may[n:, :n] = ~self.constant
         np.fill_diagonal(may, False)
         must = np.zeros_like(may)
         must[:n, :n] = required

@@ -54,8 +54,10 @@ class HiddenFound(Printable):
         number, how = len(self.hidden), self.selection.certainty.how
         what = hidden_variables(number) if number else WITHOUT
         title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f} ({how})"
+        close = "It is not kept: they are too close for an approximation to tell."
         notes = (
             f"Log Bayes factor of the best graph with hidden variables and without: {self.factor}.",
+            *([close] if not number and self.factor.log > 0 else []),
             *(f"- {note}" for note in self.selection.certainty.notes),
         )
         first = hidden_grid(self.model, title, notes) if number else Grid(title, notes=notes)

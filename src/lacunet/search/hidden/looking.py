@@ -129,7 +129,9 @@ class _Looking:
         others = [self._candidate(label, one) for label, one in tried.items()]
         other = max(others, key=_score)
         pair = self._pair(best, other)
-        better = pair.bayes_factor(other.label, best.label).log > EQUAL
+        # Graphs that are close and too large to be measured are not told apart by approximations.
+        known = pair.certainty.how is not How.APPROXIMATED
+        better = known and pair.bayes_factor(other.label, best.label).log > EQUAL
         journal.put(piece, label=other.label, better=better)
         return _Step(other, better, pair)
 
