@@ -1,8 +1,8 @@
 """(r): cells that a learned graph fills in right: ALARM, 1,000 rows, cells missing at random.
 
 Published shares are of 1,000 rows that were drawn once. The file `discrete-alarm.csv` of the folder
-`LACUNET_FOLDS`, where there is one, has such rows. Of rows that are drawn here nobody can fill in more
-than the network that they were drawn from: that limit is shown beside.
+`LACUNET_FOLDS`, where there is one, has such rows. Of rows that are drawn here nobody can fill in
+more than the network that they were drawn from: that limit is shown beside.
 """
 
 from __future__ import annotations
