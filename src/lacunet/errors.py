@@ -36,6 +36,14 @@ class OutputError(LacunetError, OSError):
     """A result that could not be written."""
 
 
+def numbers_refused(name: str) -> DataError:
+    """Say that a column or variable of numbers cannot be where only categories can."""
+    return DataError(
+        f"'{name}' holds numbers, and here only categories can be. fit, select, compare, score and "
+        "evidence take numbers; elsewhere put them into a few bins first."
+    )
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Give the nearest known name as a sentence, with a space before it; nothing if none is near.
 

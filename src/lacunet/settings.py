@@ -23,6 +23,12 @@ from lacunet.graphs.searching import GraphScore, GraphSearch
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
+from lacunet.model.number_prior import (
+    USUAL_NUMBERS,
+    NumberPrior,
+    NumberPriorLike,
+    understand_number_prior,
+)
 from lacunet.model.prior import PAPER_ALPHA, Alpha, check_alpha
 from lacunet.scores import GROUPS, SCORES, Score, choose_scores
 
@@ -100,6 +106,14 @@ class Settings:
         in_python="Or a mapping with a number or table for each family, by child.",
         hash=False,
     )
+    number_prior: NumberPriorLike = _option(
+        USUAL_NUMBERS,
+        "Prior of numbers, NAME=NUMBER with commas between. Of means: mean (from the column's, in "
+        "its standard deviations) and weight (cases that this is worth); of variances: degrees (of "
+        "freedom) and scale (in variances of the column); of rates of counts: shape.",
+        in_python="Or a mapping of these.",
+        hash=False,
+    )
     starts: int = _option(DEFAULT_STARTS, "Random starts of EM.")
     schedule: str = _option(
         Schedule.DEFAULT,
@@ -174,6 +188,7 @@ class Settings:
         False,
         "Find the best of all graphs, of up to about 20 variables; done anyway for 10 or fewer.",
     )
+    numbers: NumberPrior = field(init=False, compare=False)  # what columns of numbers ask for
     options: Options = field(init=False, compare=False)  # what learning asks for
     goal: Goal = field(init=False, compare=False)  # what measuring asks for
     graph_search: GraphSearch = field(init=False, compare=False)  # what a search for a graph asks
@@ -195,6 +210,7 @@ class Settings:
                 raise _unknown(name, value, list(kind))
             put(name, kind(value))
         put("alpha", _exponent(self.alpha))
+        put("numbers", understand_number_prior(self.number_prior))
         if self.quick and self.evidence:
             raise OptionError("quick measures nothing, evidence everything: give one of the two.")
         if self.threads is not None and self.threads < 1:

@@ -10,7 +10,7 @@ import typer
 
 import lacunet
 from lacunet import OptionError, api
-from lacunet.api.options import ReadOptions, defaults_of, options_of
+from lacunet.api.options import READING, defaults_of, options_of
 from lacunet.cli.app import COMMANDS
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
@@ -88,7 +88,7 @@ def test_every_option_is_one_of_a_function_and_of_a_command():
     of_commands = {name for c in COMMANDS for name in inspect.signature(c).parameters}
     assert set(OPTIONS) - of_functions == set()
     assert set(OPTIONS) - of_commands == set()
-    assert of_functions == {*OPTIONS, *ReadOptions.__annotations__}
+    assert of_functions == {*OPTIONS, *READING}
 
 
 @pytest.mark.parametrize("name", WITH_OPTIONS)

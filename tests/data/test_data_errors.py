@@ -181,8 +181,8 @@ def test_continuous_numbers():
     values = [i / 7 for i in range(1, 31)] * 2
     assert refused(pl.DataFrame({"height": values})) == (
         "column 'height' holds continuous numbers: 30 different values, such as "
-        "0.14285714285714285 in row 1. Put them into a few bins first, or exclude it with "
-        "--exclude height."
+        "0.14285714285714285 in row 1. Read them as numbers with --kinds, put them into a few "
+        "bins, or exclude it with --exclude height."
     )
     assert read_table(pl.DataFrame({"dose": [0.5, 1.5, 2.5] * 3})).rows == 9
 

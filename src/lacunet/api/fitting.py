@@ -20,6 +20,7 @@ from lacunet.api.results import Scores
 from lacunet.api.structure import table_and_structure
 from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
+from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit, learn
 from lacunet.learn.predictive import softmax_climb, with_posterior
@@ -51,7 +52,7 @@ def fit(
     **data; states; network, hidden; knowledge; options
     """
     settings, reading = divide(settings, options)
-    table, structure = table_and_structure(data, states, network, hidden, reading)
+    table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
     structure = as_knowledge(knowledge).of(structure)
     if settings.missing_as_state:
         table, (structure,) = with_answers(table, structure)
@@ -88,7 +89,8 @@ def score(
     """
     settings, reading = divide(settings, options)
     given = as_model(model, hidden)
-    table = table_with_model(data, given.network, settings, reading)
+    table = table_with_model(data, given.network, settings, reading, numbers=True)
+    given = replace(given, network=with_values(given.network, table))
     problem = build_problem(table, given.network, given.alpha)
     usable = applicable(settings.chosen_scores, problem)
     with on_threads(settings.threads, listener) as executor:

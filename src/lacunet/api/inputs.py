@@ -13,11 +13,13 @@ from lacunet.api.options import ReadOptions, RowOptions
 from lacunet.arrays import CodeArray
 from lacunet.data import Column, Table
 from lacunet.data.audit import COUNTS
+from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
-from lacunet.errors import DataError, OptionError
+from lacunet.errors import DataError, OptionError, numbers_refused
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import read_knowledge
+from lacunet.inference.leaves import kind_of
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import read_model_or_stack, read_network
 from lacunet.model.network import Model, Network, hide, with_hidden
@@ -48,6 +50,7 @@ def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
 def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
     """Give the model that rows are asked of: with posterior means, or as it is for a plug-in."""
     given = as_model(model, hidden)
+    given.network.refuse_numbers()
     return given if settings.plug_in else given.predictive
 
 
@@ -84,10 +87,13 @@ def as_sizes(hidden: Hidden) -> dict[str, int | None]:
     return dict(hidden) if isinstance(hidden, Mapping) else dict.fromkeys(hidden)
 
 
-def as_table(data: object, reading: ReadOptions = NOTHING) -> Table:
-    """Give a table as it is, or read it."""
+def as_table(data: object, reading: ReadOptions = NOTHING, *, numbers: bool = False) -> Table:
+    """Give a table as it is, or read it; refuse one with columns of numbers where none may be."""
     if not isinstance(data, Table):
         return read_table(data, **reading)
+    number = next((c.name for c in data.columns if c.kind.number), None)
+    if number is not None and not numbers:
+        raise numbers_refused(number)
     given = [name for name, value in reading.items() if value]
     if given:
         raise OptionError(
@@ -96,12 +102,19 @@ def as_table(data: object, reading: ReadOptions = NOTHING) -> Table:
     return data
 
 
-def table_for(data: object, network: Network, reading: ReadOptions = NOTHING) -> Table:
-    """Read the columns that a network asks for, with its states."""
+def table_for(
+    data: object, network: Network, reading: ReadOptions = NOTHING, *, numbers: bool = False
+) -> Table:
+    """Read the columns that a network asks for, with its states; those of numbers as they are."""
     if isinstance(data, Table):
-        return as_table(data, reading)
+        return as_table(data, reading, numbers=numbers)
+    own = {v.name: kind_of(v) for v in network.variables if not v.family.tabular}
+    if not numbers:
+        network.refuse_numbers()
     names = check_columns(data, network)
-    table = read_table(data, **reading, states=observed_states(network))
+    asked: dict[str, Any] = {**reading}
+    asked["kinds"] = understand_kinds(asked.get("kinds")).also(own)
+    table = read_table(data, **asked, states=observed_states(network))
     return replace(table, notes=(*table.notes, *_unused(network, names, reading.get("weights"))))
 
 

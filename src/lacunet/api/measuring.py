@@ -48,7 +48,7 @@ def log_evidence(
     **data; states; network, hidden; knowledge; options
     """
     settings, reading = divide(settings, options)
-    table, structure = table_and_structure(data, states, network, hidden, reading)
+    table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
     structure = as_knowledge(knowledge).of(structure)
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
     with on_threads(settings.threads, listener) as executor:

@@ -96,11 +96,16 @@ def with_answers(table: Table, *networks: Network) -> tuple[Table, list[Network]
 
 
 def table_with_model(
-    data: object, network: Network, settings: Settings, reading: ReadOptions
+    data: object,
+    network: Network,
+    settings: Settings,
+    reading: ReadOptions,
+    *,
+    numbers: bool = False,
 ) -> Table:
     """Read a table for a fitted network; holes are what they were when it was fitted."""
     if not settings.missing_as_state:
-        return table_for(data, network, reading)
+        return table_for(data, network, reading, numbers=numbers)
     if isinstance(data, Table):
         table = as_table(data, reading)
         known = any(has_missing_state(column) for column in table.columns)

@@ -16,7 +16,9 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
+from lacunet.data.kinds import KindsLike
 from lacunet.data.read import read_table
+from lacunet.model.number_prior import NumberPriorLike
 from lacunet.model.prior import Alpha
 from lacunet.settings import OPTIONS, Settings
 from lacunet.state import State
@@ -64,6 +66,18 @@ class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all th
     weights_as: str
     columns: Sequence[str] | None
     exclude: Sequence[str]
+
+
+class KindOptions(ReadOptions, total=False):  # of `read_table`, with columns of numbers
+    kinds: KindsLike
+
+
+class NumberOptions(KindOptions, total=False):  # of all that take columns of numbers
+    number_prior: NumberPriorLike
+
+
+# Options that are those of `read_table`.
+READING = tuple(KindOptions.__annotations__)
 
 
 class SeedOptions(TypedDict, total=False):  # of all that draw
@@ -126,7 +140,7 @@ class BoundOptions(ThreadOptions, total=False):  # of `log_evidence_bounds`
     budget: float | str
 
 
-class EvidenceOptions(BoundOptions, total=False):  # of `log_evidence`
+class EvidenceOptions(BoundOptions, NumberOptions, total=False):  # of `log_evidence`
     method: str
 
 
@@ -141,7 +155,7 @@ class HoleOptions(LearnOptions, total=False):  # of `compare_missing`
     scores: str | Sequence[str]
 
 
-class FitOptions(LearnOptions, total=False):  # of `fit`
+class FitOptions(LearnOptions, NumberOptions, total=False):  # of `fit`
     missing_as_state: bool
 
 
@@ -183,7 +197,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, str]:
     """Give the options that a function has, and their types, as its `**options` are annotated."""
     (kind,) = get_args(get_type_hints(function)["options"])
     types = kind.__annotations__
-    known = [*OPTIONS, *ReadOptions.__annotations__]
+    known = [*OPTIONS, *READING]
     return {name: types[name].__forward_arg__ for name in known if name in types}
 
 
@@ -244,7 +258,7 @@ def _with_every_option(function: Callable[..., Any]) -> inspect.Signature:
 
 def _meanings(names: Sequence[str]) -> Iterator[str]:
     """Describe, as docstrings do, what functions have in common."""
-    reading = [name for name in names if name in ReadOptions.__annotations__]
+    reading = [name for name in names if name in READING]
     told = {
         **{n: f"{o.metadata['meaning']} {o.metadata['in_python']}" for n, o in OPTIONS.items()},
         ", ".join(reading): "As for `read_table`.",

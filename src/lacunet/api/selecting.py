@@ -26,6 +26,7 @@ from lacunet.api.structure import whole_numbers
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
 from lacunet.executor import Executor, on_threads
+from lacunet.inference.leaves import with_numbers
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model, Network
 from lacunet.progress import Listener, ignore
@@ -36,6 +37,7 @@ from lacunet.search.candidates import Proposal, Selection, evaluate
 from lacunet.search.measuring import measure_posterior, quick
 from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
+from lacunet.search.sensitivity import sensitivities
 from lacunet.settings import DEFAULTS, Settings
 
 
@@ -73,11 +75,12 @@ def select(
     if network is None:
         if as_sizes(hidden):
             raise OptionError("hidden variables are named, but no network. Give the network too.")
-        table = as_table(data, reading)
-        proposals = latent_classes(table, numbers)
+        table = as_table(data, reading, numbers=True)
+        proposals = latent_classes(table, numbers, settings.numbers)
     else:
         structure = as_network(network, hidden)
-        table = table_for(data, structure, reading)
+        table = table_for(data, structure, reading, numbers=True)
+        structure = with_numbers(structure, table, settings.numbers)
         varied = dict.fromkeys(to_vary(structure, hidden), numbers)
         proposals = sizes_of_hidden(structure, varied, table)
     return _evaluate(table, _told(proposals, knowledge), prior, settings, listener)
@@ -110,7 +113,10 @@ def compare(
     """
     settings, reading = divide(settings, options)
     proposals = structures(networks, hidden)
-    table = table_for(data, proposals[0].network, reading)
+    table = table_for(data, proposals[0].network, reading, numbers=True)
+    proposals = [
+        replace(p, network=with_numbers(p.network, table, settings.numbers)) for p in proposals
+    ]
     return _evaluate(table, _told(proposals, knowledge), prior, settings, listener)
 
 
@@ -183,7 +189,8 @@ def _evaluate(
             rank=settings.rank,
             executor=executor,
         )
-        return _measured(found, settings, executor)
+        found = _measured(found, settings, executor)
+        return replace(found, sensitivity=sensitivities(found, executor))
 
 
 def _measured(found: Selection, settings: Settings, executor: Executor) -> Selection:

@@ -7,7 +7,9 @@ from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_
 from lacunet.api.options import ReadOptions
 from lacunet.data import Table
 from lacunet.errors import OptionError
+from lacunet.inference.leaves import with_numbers
 from lacunet.model.network import Network
+from lacunet.model.number_prior import NumberPrior
 from lacunet.search.proposals import latent_classes
 
 
@@ -17,17 +19,22 @@ def table_and_structure(
     network: NetworkLike | None,
     hidden: Hidden,
     reading: ReadOptions,
+    numbers: NumberPrior | None = None,
 ) -> tuple[Table, Network]:
-    """Read the table, and give the latent class model of it, or the network that it is read for."""
+    """Read the table, and give the latent class model of it, or the network that it is read for.
+
+    Without a prior of numbers, columns of numbers are refused.
+    """
     if network is not None:
         if states is not None:
             raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
         structure = as_network(network, hidden)
-        return table_for(data, structure, reading), structure
+        table = table_for(data, structure, reading, numbers=numbers is not None)
+        return table, with_numbers(structure, table, numbers or NumberPrior())
     if states is None:
         raise OptionError("neither a number of states nor a network. Give one of them.")
-    table = as_table(data, reading)
-    (proposal,) = latent_classes(table, whole_numbers(states))
+    table = as_table(data, reading, numbers=numbers is not None)
+    (proposal,) = latent_classes(table, whole_numbers(states), numbers or NumberPrior())
     return table, proposal.network
 
 

@@ -16,7 +16,7 @@ from lacunet.report.documents import measurement_document, sandwich_document, ta
 @o.options_after(
     api.log_evidence,
     hidden=("alpha", "method", "target", "budget"),
-    sandwich=("seed", "threads", *o.READING, *o.PRINTING),
+    sandwich=("seed", "threads", *o.READING, *o.NUMBERS, *o.PRINTING),
 )
 def evidence(
     asked: o.Asked,

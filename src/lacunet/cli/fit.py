@@ -8,7 +8,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.cli.outcome import check_network_outputs, report_network, save_network
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import check_one_model, network_of, read
+from lacunet.cli.table_words import check_one_model, network_of, read, refuse_numbers
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
 from lacunet.describe.intervals import FEWEST
@@ -26,7 +26,7 @@ TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 @o.options_after(
     api.fit,
     intervals=("level", "bootstrap"),
-    like=(*o.LEARNING, *o.HOLES, "columns", "exclude", *o.PRINTING),
+    like=(*o.LEARNING, *o.HOLES, "columns", "exclude", *o.NUMBERS, *o.PRINTING),
 )
 def fit(
     asked: o.Asked,
@@ -66,6 +66,7 @@ def fit(
     check_network_outputs(save, report)
     structure = network_of(network, parse_hidden(hidden))
     table = read(data, structure, asked, states)
+    refuse_numbers(table, report, intervals, statistics, settings.bootstrap)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_replicates(table.counts, settings.bootstrap, FEWEST)
     with asked.work() as how:

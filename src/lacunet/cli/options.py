@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias, TypedDict
 
 import typer
 
-from lacunet.api.options import ReadOptions, defaults_of
+from lacunet.api.options import KindOptions, ReadOptions, defaults_of
 from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
 from lacunet.data.survey import WeightsAs
@@ -88,6 +88,7 @@ REPEAT = "may be repeated, or have commas between."
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads")
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
 READING = ("missing", "weights", "weights_as", "columns", "exclude")
+NUMBERS = ("kinds", "number_prior")
 HOLES = ("missing", "missing_as_state", "weights", "weights_as")
 PRINTING = ("form", "json")
 
@@ -146,16 +147,26 @@ def _reading(
     exclude: Annotated[
         list[str] | None, option(f"Leave these columns out; {REPEAT}", metavar="COLUMN")
     ] = None,
+    kinds: Annotated[
+        str | None,
+        option(
+            "Columns of numbers, NAME=KIND with commas between: gaussian, lognormal, poisson "
+            "(counts), ordinal (whole numbers in order) or categorical; auto: decide for the "
+            "others.",
+            metavar="KINDS",
+        ),
+    ] = None,
 ) -> ReadOptions:
     """Give the options of `read_table`; commas stand between names, unless they are in a name."""
     names = column_names(data) if columns or exclude else []
-    return ReadOptions(
+    reading = ReadOptions(
         missing=split(missing),
         weights=weights,
         weights_as=weights_as,
         columns=None if columns is None else split(columns, names),
         exclude=split(exclude, names),
     )
+    return reading if kinds is None else KindOptions(**reading, kinds=kinds)
 
 
 def _form(

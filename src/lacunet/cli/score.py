@@ -28,7 +28,7 @@ def score(
     with fewer classes (sbic, and all that end in -occupied) fit them.
     """
     given = api.as_model(model, parse_hidden(hidden))
-    table = api.table_with_model(data, given.network, asked.settings, asked.reading)
+    table = api.table_with_model(data, given.network, asked.settings, asked.reading, numbers=True)
     audit(table)
     remind(given.network, asked.settings)
     with asked.work() as how:

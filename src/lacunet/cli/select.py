@@ -10,7 +10,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say
 from lacunet.cli.outcome import check_outputs, finish
 from lacunet.cli.parsing import parse_hidden, parse_states
-from lacunet.cli.table_words import doubt, network_of, read
+from lacunet.cli.table_words import doubt, network_of, read, refuse_numbers
 from lacunet.errors import OptionError
 from lacunet.search.average import Label
 
@@ -19,7 +19,7 @@ from lacunet.search.average import Label
 @o.options_after(
     api.select,
     hidden=("scores", *o.LEARNING, "dimension"),
-    prior=(*o.HOLES, "columns", "exclude"),
+    prior=(*o.HOLES, "columns", "exclude", *o.NUMBERS),
     report=o.MEASURING,
     criteria=o.PRINTING,
 )
@@ -54,6 +54,7 @@ def select(
     varied = api.to_vary(structure, sizes) if structure else ["class"]
     chances = _prior(prior, numbers, len(varied))
     table = read(data, structure, asked)
+    refuse_numbers(table, report)
     if len(varied) > 1:
         say(
             f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "

@@ -8,7 +8,7 @@ from lacunet import api
 from lacunet.cli.console import say
 from lacunet.cli.options import Asked
 from lacunet.data import Table
-from lacunet.data.audit import COUNTS, holes, sizes
+from lacunet.data.audit import COUNTS, holes, kinds_grid, sizes
 from lacunet.data.missing_state import has_missing_state
 from lacunet.errors import OptionError
 from lacunet.model.network import Network
@@ -42,20 +42,26 @@ def read(data: Path, network: Network | None, asked: Asked, states: int | None =
     """
     reading = asked.reading
     if network is None:
-        table = api.as_table(data, reading)
+        table = api.as_table(data, reading, numbers=True)
     else:
         if reading["columns"] or reading["exclude"]:
             raise OptionError(
                 "--columns and --exclude have no meaning with a network: it says which columns are "
                 "used. Leave them out."
             )
-        table = api.table_for(data, network, reading)
+        table = api.table_for(data, network, reading, numbers=True)
     audit(table)
     if asked.settings.missing_as_state:
         _answers(table)
     if states is not None:
         doubt([states], table)
     return table
+
+
+def refuse_numbers(table: Table, *asked: object) -> None:
+    """Refuse, before the work, columns of numbers where something is asked for that has none."""
+    if any(asked):
+        api.as_table(table)
 
 
 def doubt(states: Sequence[int], table: Table) -> None:
@@ -95,6 +101,8 @@ def say_not_shown(data: Path, network: Network) -> None:
 def audit(table: Table) -> None:
     """Say, before the work, what was read."""
     say(f"{table.source}: {sizes(table)}; {holes(table)}")
+    if any(column.why for column in table.columns):
+        say(kinds_grid(table).text())
     for note in table.notes:
         say(f"note: {note}")
     for column in table.columns:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from lacunet.tabular import Grid
 
 if TYPE_CHECKING:
-    from lacunet.data.table import Table
+    from lacunet.data.table import Column, Table
 
 WIDTH = 48  # characters for the list of states
 SMALL = 0.001  # a share of missing cells below this is not written as 0.0%
@@ -20,13 +20,29 @@ def audit_grid(table: "Table") -> Grid:
         (
             shorten(column.name, NAME_WIDTH),
             str(len(column.states)),
-            shorten(", ".join(column.labels), WIDTH),
+            shorten(_values(column), WIDTH),
             f"{share:.1%}" if share else "–",
         )
         for column, share in zip(table.columns, table.missing, strict=True)
     ]
     title, header = f"{table.source}: {sizes(table)}", ("column", "states", "", "missing")
-    return Grid(title, header, tuple(rows), frozenset({0, 2}), table.notes)
+    if not any(c.why for c in table.columns):
+        return Grid(title, header, tuple(rows), frozenset({0, 2}), table.notes)
+    kinds = tuple((*row, c.kind.value, c.why) for row, c in zip(rows, table.columns, strict=True))
+    more = (*header, "read as", "because")
+    return Grid(title, more, kinds, frozenset({0, 2, 4, 5}), table.notes)
+
+
+def kinds_grid(table: "Table") -> Grid:
+    """What each column is read as, and why."""
+    rows = [(shorten(c.name, NAME_WIDTH), c.kind.value, c.why) for c in table.columns]
+    return Grid("", ("column", "read as", "because"), tuple(rows), frozenset({0, 1, 2}))
+
+
+def _values(column: "Column") -> str:
+    """List states; of numbers, the lowest and the highest."""
+    labels = column.labels
+    return f"{labels[0]} to {labels[-1]}" if column.kind.number else ", ".join(labels)
 
 
 def shorten(text: str, width: int) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from lacunet.arrays import FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
+from lacunet.data.kinds import MOST_NUMBERS, looks_like_dates
 from lacunet.data.source import Source
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.state import State, label
 
 MOST_STATES = 1_000
-MOST_NUMBERS = 20  # different non-integral numbers; beyond that it is a measurement, not a category
 NOTHING = "has no observed value: every cell is missing"
 FEWEST_ROWS = 3  # below this every column looks like an identifier
 FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the usual form
@@ -24,7 +24,6 @@ def check_inferred(
     """Refuse a column whose values are no categories: constant, identifier, measurement."""
     states = coding.states
     seen = [i for i, code in enumerate(coding.codes) if code >= 0]
-    observed = int(raw.counts[seen].sum())
     if not states:
         raise unusable(name, NOTHING)
     if len(states) == 1:
@@ -37,12 +36,23 @@ def check_inferred(
             name,
             f"holds continuous numbers: {len(states):,} different values, such as "
             f"{label(raw.values[at])} in {source.where(raw.rows[at])}",
-            "Put them into a few bins first",
+            "Read them as numbers with --kinds, put them into a few bins",
         )
-    if looks_like_identifier(states, observed, weighted=weighted):
-        values = f"has {observed:,} different values in {observed:,} observed rows"
-        raise unusable(name, f"{values}, so it looks like an identifier")
+    if len(states) > MOST_NUMBERS and looks_like_dates(states):
+        raise unusable(name, f"holds {len(states):,} dates", "Turn them into a few periods")
+    check_not_identifier(name, raw, coding, weighted=weighted)
     check_number_of_states(name, states)
+
+
+def check_not_identifier(
+    name: str, raw: RawValues, coding: Coding, *, weighted: bool, instead: str = ""
+) -> None:
+    """Refuse values of which every row has its own."""
+    seen = [i for i, code in enumerate(coding.codes) if code >= 0]
+    observed = int(raw.counts[seen].sum())
+    if looks_like_identifier(coding.states, observed, weighted=weighted):
+        values = f"has {observed:,} different values in {observed:,} observed rows"
+        raise unusable(name, f"{values}, so it looks like an identifier", instead)
 
 
 def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Source) -> None:
@@ -95,6 +105,15 @@ def check_names(names: Iterable[str], option: str, source: Source) -> None:
     for name in names:
         if name not in source.columns:
             raise OptionError(f"{option}: {_not_there(name, source)}")
+
+
+def check_used(names: Iterable[str], option: str, used: Sequence[str]) -> None:
+    """Refuse to say something of a column that is not used."""
+    for name in names:
+        if name not in used:
+            raise OptionError(
+                f"{option}: column {name!r} is not used. Leave it out there, or use it."
+            )
 
 
 def check_has(names: Iterable[str], source: Source) -> None:

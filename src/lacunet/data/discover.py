@@ -12,6 +12,7 @@ from typing import Any
 
 from lacunet.arrays import IntArray
 from lacunet.data.audit import shorten
+from lacunet.data.kinds import ColumnKind
 from lacunet.state import State, label
 
 MISSING = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
@@ -41,6 +42,8 @@ class Coding:
 
     states: tuple[State, ...]
     codes: tuple[int, ...]  # per found value: its code, -1 = missing, UNKNOWN = not a state
+    kind: ColumnKind = ColumnKind.CATEGORICAL
+    why: str = ""  # it has this kind, where that was decided
 
 
 UNKNOWN = -2
@@ -138,6 +141,23 @@ def _typed(values: Sequence[State]) -> list[State]:
     if all(text.lower() in _TRUTH for text in texts):
         return [_TRUTH[text.lower()] for text in texts]
     return list(texts)
+
+
+def mean_of(coding: Coding, raw: RawValues) -> float:
+    """Mean of the values of a column, if they are numbers."""
+    if not coding.states or isinstance(coding.states[0], str):
+        return math.nan
+    seen = [i for i, code in enumerate(coding.codes) if code >= 0]
+    total = sum(float(coding.states[coding.codes[i]]) * int(raw.counts[i]) for i in seen)
+    return total / int(raw.counts[seen].sum())
+
+
+def number_of(value: State) -> float | None:
+    """Give the number that a value is, or None; an infinite one is one only if it is no text."""
+    if isinstance(value, str):
+        text = value.strip()
+        return float(_integer(text)) if _INTEGER.fullmatch(text) else _number(text)
+    return None if isinstance(value, bool) else float(value)
 
 
 def _integer(text: str) -> int:

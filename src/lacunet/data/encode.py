@@ -2,9 +2,8 @@
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.column_checks import unusable
 from lacunet.data.discover import MISSING, RawValues
 from lacunet.data.source import Source
@@ -14,6 +13,7 @@ from lacunet.state import State
 # Values that a column may show before reading stops: enough to leave room for several spellings of
 # each of the 1,000 states that are allowed, few enough to refuse a long identifier early.
 MOST_VALUES = 10_000
+MOST_DIFFERENT = 1 << 30  # of numbers: as many as there are rows
 
 
 class TooManyValuesError(Exception):
@@ -23,8 +23,8 @@ class TooManyValuesError(Exception):
 class ColumnEncoder:
     """Numbers the different values of a column in the order in which they appear."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, most: int = MOST_VALUES) -> None:
+        self.name, self.most = name, most
         self._numbers: dict[State, int] = {}
         self._rows: list[int] = []
         self._counts = np.zeros(0, np.int64)
@@ -35,7 +35,7 @@ class ColumnEncoder:
         """The values so far."""
         return RawValues(list(self._numbers), self._rows, self._counts)
 
-    def encode(self, series: pl.Series, row: int, source: Source) -> NDArray[np.int16]:
+    def encode(self, series: pl.Series, row: int, source: Source) -> CodeArray:
         """Give the numbers of a batch that begins after `row` rows; null is -1."""
         plain = _plain(series, source)
         codes = self._lookup(plain)
@@ -45,11 +45,11 @@ class ColumnEncoder:
         if codes is None:  # pragma: no cover
             raise AssertionError(f"column {self.name!r}: a value was learned but not found")
         self._counts += np.bincount(codes[codes >= 0], minlength=len(self._counts))
-        if len(self._numbers) > MOST_VALUES:
+        if len(self._numbers) > self.most:
             raise TooManyValuesError
         return codes
 
-    def _lookup(self, values: pl.Series) -> NDArray[np.int16] | None:
+    def _lookup(self, values: pl.Series) -> CodeArray | None:
         """Give the numbers of values, or None if one of them is new."""
         if values.dtype == pl.String:
             # An Enum is a hash table in native code; what it does not know becomes null.
@@ -57,15 +57,21 @@ class ColumnEncoder:
             if numbers.null_count() != values.null_count():
                 return None
             if numbers.null_count():
-                numbers = numbers.cast(pl.Int16).fill_null(-1)
-            return numbers.to_numpy().astype(np.int16)
+                numbers = numbers.cast(pl.Int32 if self._many else pl.Int16).fill_null(-1)
+            found: CodeArray = numbers.to_numpy().astype(np.int32 if self._many else np.int16)
+            return found
         different, place = np.unique(values.drop_nulls().to_numpy(), return_inverse=True)
         known = [self._numbers.get(value.item(), -1) for value in different]
         if -1 in known:
             return None
-        codes = np.full(len(values), -1, np.int16)
-        codes[values.is_not_null().to_numpy()] = np.array(known, np.int16)[place]
+        codes: CodeArray = np.full(len(values), -1, np.int32 if self._many else np.int16)
+        codes[values.is_not_null().to_numpy()] = np.array(known, codes.dtype)[place]
         return codes
+
+    @property
+    def _many(self) -> bool:
+        """Whether 16 bits are not enough."""
+        return len(self._numbers) > np.iinfo(np.int16).max
 
     def _learn(self, values: pl.Series, row: int) -> None:
         for first in values.arg_unique():

@@ -9,6 +9,7 @@ import numpy as np
 from lacunet.arrays import CodeArray
 from lacunet.data.distinct import collapse, merge, smallest
 from lacunet.data.table import Column, Table
+from lacunet.errors import DataError
 
 MISSING_STATE = "(missing)"
 _MISSING_STATE = re.compile(r"\(missing( \d+)?\)")
@@ -49,6 +50,12 @@ def missing_as_state(table: Table) -> Table:
     The new state comes last, so the codes of all others stay. Rows that differed still differ.
     """
     columns, changed = list(table.columns), []
+    number = next((c.name for c in columns if c.kind.number), None)
+    if number is not None:
+        raise DataError(
+            f"'{number}' holds numbers: a missing cell can be an answer of categories only. Put "
+            "its values into a few bins first, or leave out --missing-as-state."
+        )
     for j in np.flatnonzero((table.codes < 0).any(axis=0)):
         column, name = columns[j], missing_state(columns[j])
         columns[j] = Column(column.name, (*column.states, name))

@@ -1,7 +1,8 @@
 """Read data with holes from files and dataframes."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -9,9 +10,27 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import column_checks as checks
-from lacunet.data.discover import MISSING, Coding, infer, is_missing, markers, match, shown
+from lacunet.data.discover import (
+    MISSING,
+    Coding,
+    RawValues,
+    infer,
+    is_missing,
+    markers,
+    match,
+    mean_of,
+    shown,
+)
 from lacunet.data.distinct import DistinctRows, merge, smallest
-from lacunet.data.encode import ColumnEncoder, TooManyValuesError, read_weights
+from lacunet.data.encode import (
+    MOST_DIFFERENT,
+    MOST_VALUES,
+    ColumnEncoder,
+    TooManyValuesError,
+    read_weights,
+)
+from lacunet.data.kinds import CATEGORIES, Kinds, KindsLike, understand_kinds
+from lacunet.data.number_checks import check_numbers
 from lacunet.data.source import Source, open_source
 from lacunet.data.survey import WeightsAs, as_cases, understand_weights
 from lacunet.data.table import Column, Table
@@ -30,6 +49,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     states: Mapping[str, Sequence[State]] | None = None,
+    kinds: KindsLike = None,
 ) -> Table:
     """Read a table, count its distinct rows, and code its values.
 
@@ -57,6 +77,11 @@ def read_table(
     states
         The columns to use and their states, for data that must fit a model. Values are matched by
         their text; one that is not among the states is an error.
+    kinds
+        Columns of numbers: a mapping, or NAME=KIND with commas between. Kinds are gaussian,
+        lognormal (a Gaussian logarithm), poisson (counts), ordinal (whole numbers with an order)
+        and categorical. With auto, other columns with more than 20 different numbers are numbers
+        too. Without it every column is categorical.
 
     Examples
     --------
@@ -68,18 +93,28 @@ def read_table(
     opened = open_source(source)
     wanted = None if columns is None else _listed(columns)
     names = _chosen(opened, weights, wanted, _listed(exclude), states)
-    reading = Reading(opened, names, states, markers(_listed(missing)), weights)
+    said = understand_kinds(kinds)
+    checks.check_names(said.declared, "--kinds", opened)
+    checks.check_used(said.declared, "--kinds", names)
+    return _table(Reading(opened, names, states, markers(_listed(missing)), weights, said), how)
+
+
+def _table(reading: "Reading", how: WeightsAs) -> Table:
+    """Read all rows, and merge those that are equal."""
     rows = DistinctRows()
     for batch, weight in reading.batches():
         rows.add(batch, weight)
     codings = reading.codings()
     codes, weight, copies = rows.joined()
-    checks.check_some_weight(weight, weights)
-    described = [Column(name, c.states) for name, c in zip(names, codings, strict=True)]
+    checks.check_some_weight(weight, reading.weights)
+    described = [
+        Column(name, c.states, c.kind, c.why)
+        for name, c in zip(reading.names, codings, strict=True)
+    ]
     codes, weight, copies = merge(recoded(codes, codings), weight, copies)
     cases, survey = as_cases(weight, copies, how)
-    found = reading.notes(codings)
-    return Table.from_merged(described, codes, cases, copies, opened.name, weights, found, survey)
+    told = reading.source.name, reading.weights, reading.notes(codings), survey
+    return Table.from_merged(described, codes, cases, copies, *told)
 
 
 def read_rows(
@@ -101,11 +136,16 @@ class Reading:
     states: Mapping[str, Sequence[State]] | None = None  # of a model: the data may look odd then
     missing: frozenset[str] = frozenset()
     weights: str | None = None
+    kinds: Kinds = CATEGORIES  # what is said of columns of numbers
 
     @cached_property
     def encoders(self) -> list[ColumnEncoder]:
         """One per used column."""
-        return [ColumnEncoder(name) for name in self.names]
+        return [ColumnEncoder(name, self._most(name)) for name in self.names]
+
+    def _most(self, name: str) -> int:
+        """How many different values a column may show."""
+        return MOST_DIFFERENT if self.kinds.may_be_number(name) else MOST_VALUES
 
     def codes(self) -> CodeArray:
         """Give provisional codes of all rows, (rows, n)."""
@@ -144,10 +184,8 @@ class Reading:
     def _coding(self, encoder: ColumnEncoder) -> Coding:
         name, raw = encoder.name, encoder.raw
         declared = self.source.categories if self.states is None else self.states
-        if name not in declared:
-            coding = infer(raw.values, self.missing)
-            checks.check_inferred(name, raw, coding, self.source, weighted=self.weights is not None)
-            return coding
+        if name not in declared or self.kinds.declares_number(name):
+            return self._inferred(name, raw)
         states = declared[name]
         if self.states is None:  # categories of a dataframe: a marker among them is still a hole
             states = [s for s in states if not is_missing(s, self.missing | MISSING)]
@@ -157,6 +195,22 @@ class Reading:
             checks.check_categories(name, states, coding)
         return coding
 
+    def _inferred(self, name: str, raw: RawValues) -> Coding:
+        """Find the states of a column that declares none, and what they are."""
+        coding = infer(raw.values, self.missing)
+        decided = self.kinds.decide(name, coding.states, mean_of(coding, raw))
+        if decided.kind.number:
+            check_numbers(name, decided.kind, raw, coding, self.source)
+            if name not in self.kinds.declared and isinstance(coding.states[0], int):
+                measured = f"If it is measured, say so with --kinds {shlex.quote(name)}=gaussian"
+                weighted = self.weights is not None
+                checks.check_not_identifier(name, raw, coding, weighted=weighted, instead=measured)
+        elif name not in self.kinds.declared:
+            checks.check_inferred(name, raw, coding, self.source, weighted=self.weights is not None)
+        else:
+            checks.check_categories(name, coding.states, coding)
+        return replace(coding, kind=decided.kind, why=decided.why)
+
     def notes(self, codings: Sequence[Coding]) -> list[str]:
         """Say which declared categories do not occur."""
         if self.states is not None:
@@ -164,8 +218,14 @@ class Reading:
         return [
             f"column {name!r}: declared but never observed: {shown(unused)}."
             for name, coding in zip(self.names, codings, strict=True)
-            if (unused := [s for k, s in enumerate(coding.states) if k not in coding.codes])
+            if (unused := _unused(coding))
         ]
+
+
+def _unused(coding: Coding) -> list[State]:
+    """States that no value has."""
+    used = set(coding.codes)
+    return [state for k, state in enumerate(coding.states) if k not in used]
 
 
 def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:

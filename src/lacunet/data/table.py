@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.audit import audit_grid
 from lacunet.data.distinct import collapse, merge, smallest
+from lacunet.data.kinds import ColumnKind
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
 from lacunet.state import State, label
@@ -26,13 +28,15 @@ class Column:
 
     name: str
     states: tuple[State, ...]  # code k stands for states[k]; in the order a person expects
+    kind: ColumnKind = ColumnKind.CATEGORICAL  # of numbers the states are the values that occur
+    why: str = ""  # it has this kind, where that was decided
 
     def __post_init__(self) -> None:
         labels = self.labels
-        twice = sorted({text for text in labels if labels.count(text) > 1})
-        if twice:
+        if len(set(labels)) < len(labels):
+            twice = min(text for text, n in Counter(labels).items() if n > 1)
             raise DataError(
-                f"column {self.name!r}: the state {twice[0]!r} is listed twice. List it once."
+                f"column {self.name!r}: the state {twice!r} is listed twice. List it once."
             )
 
     @property

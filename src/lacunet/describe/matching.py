@@ -73,7 +73,10 @@ def check_comparable(model: Model, like: Model) -> None:
     if one.parents != other.parents:
         raise ModelError("the other model has other edges. Match models of the same structure.")
     for i in one.observed:
-        if one.variables[i].labels != other.variables[i].labels:
+        mine, its = one.variables[i], other.variables[i]
+        if not mine.family.tabular and (mine.family, mine.unit) == (its.family, its.unit):
+            continue  # numbers may be any
+        if mine.labels != its.labels:
             raise ModelError(
                 f"'{names[i]}' has the states {list(one.variables[i].labels)} here and "
                 f"{list(other.variables[i].labels)} in the other model. They must be the same."
@@ -97,8 +100,9 @@ def _distances(model: Model, like: Model, h: int) -> Iterator[FloatArray]:
         others = [v for v in family if v != h]
         if h not in family or any(here.cards[v] != there.cards[v] for v in others):
             continue
+        root = np.sqrt if here.kinds[i].tabular else np.asarray  # numbers are as they are
         a, b = (
-            np.sqrt(np.moveaxis(layout.table(m.theta, i), family.index(h), 0))
+            root(np.moveaxis(layout.table(m.theta, i), family.index(h), 0))
             for layout, m in ((here, model), (there, like))
         )
         a, b = a.reshape(len(a), 1, -1), b.reshape(1, len(b), -1)

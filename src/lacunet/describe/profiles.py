@@ -47,6 +47,7 @@ def profile(model: Model, h: int) -> Profiles:
     >>> [round(a.information, 3) for a in profile(random_model(2, 3, seed=1), 0).answers]
     [0.322, 0.141, 0.007]
     """
+    model.network.refuse_numbers()
     network, asked = model.network, _asked(model.network, h)
     root = not network.parents[h]
     sizes = network.layout.table(model.theta, h) if root else marginal(model, (h,))

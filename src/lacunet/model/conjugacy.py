@@ -70,6 +70,11 @@ def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
     return float(_total(layout, Family.log_density, N, theta))
 
 
+def widened(hyper: FloatArray, factor: float, layout: Layout) -> FloatArray:
+    """The prior with variances expected so many times as large; of categories, the same."""
+    return _joined(layout, Family.widened, hyper, factor=factor)
+
+
 def in_theta(hyper: FloatArray, layout: Layout) -> FloatArray:
     """What the prior adds to statistics as a density of θ; for categories α − 1."""
     return _joined(layout, Family.in_theta, hyper)

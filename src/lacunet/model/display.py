@@ -4,10 +4,11 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+from lacunet.arrays import FloatArray
 from lacunet.model.latent_class import classes_of, is_latent_class
 from lacunet.model.network import Model, Network, Variable
 from lacunet.state import label
-from lacunet.tabular import Grid, probability
+from lacunet.tabular import Grid, measured, probability
 
 TABLES = 12  # tables shown at most, of those around hidden variables
 EVERY = 200  # tables shown at most, where all are asked for
@@ -46,13 +47,22 @@ def profile_grid(model: Model) -> Grid:
     rows = [("size", *(probability(p) for p in sizes))]
     for i in classes.leaves:
         v, table = network.variables[i], layout.table(model.theta, i)
-        rows.extend(
-            (f"{v.name} = {v.labels[k]}", *(probability(p) for p in table[:, k]))
-            for k in range(1 if len(v.states) == 2 else 0, len(v.states))
-        )
+        rows.extend(_profile(v, table))
     root = classes.variable
     header = ("", *(f"{root.name} {label(s)}" for s in root.states))
-    return Grid("Class profiles: p(answer | class)", header, tuple(rows))
+    numbers = not all(network.variables[i].family.tabular for i in classes.leaves)
+    title = "Class profiles: p(answer | class)" + ", numbers by class" * numbers
+    return Grid(title, header, tuple(rows))
+
+
+def _profile(v: Variable, table: FloatArray) -> Iterator[tuple[str, ...]]:
+    """Lines of one variable, a column per class."""
+    if not v.family.tabular:
+        for title, values in v.told(table).items():
+            yield (f"{v.name}: {title}", *(measured(x) for x in values.tolist()))
+        return
+    for k in range(1 if len(v.states) == 2 else 0, len(v.states)):
+        yield (f"{v.name} = {v.labels[k]}", *(probability(p) for p in table[:, k]))
 
 
 def hidden_grids(model: Model) -> list[Grid]:
@@ -88,17 +98,26 @@ def table_lines(model: Model, i: int, rows: int = 12, states: int = 6) -> list[t
     v, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
     given = f" | {', '.join(p.name for p in parents)}" if parents else ""
     title = (f"p({v.name}{given})",)
-    if not v.family.tabular:
-        return [title]
-    table = network.layout.table(model.theta, i).reshape(-1, len(v.states))
-    more = ("…",) if len(v.states) > states else ()
+    header, table = _cells(model, i)
+    more = ("…",) if len(header) > states else ()
     lines = [
-        (", ".join(labels), *(probability(p) for p in row[:states]), *more)
-        for labels, row in zip(_configurations(parents, rows), table.tolist(), strict=False)
+        (", ".join(labels), *row[:states], *more)
+        for labels, row in zip(_configurations(parents, rows), table, strict=False)
     ]
     left = len(table) - len(lines)
     rest = [(f"… {left:,} more row{'s' * (left > 1)}",)] if left else []
-    return [title, ("", *v.labels[:states], *more), *lines, *rest]
+    return [title, ("", *header[:states], *more), *lines, *rest]
+
+
+def _cells(model: Model, i: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """A family's table as texts: titles of its columns, and a line for each configuration."""
+    v, layout = model.network.variables[i], model.network.layout
+    table = layout.table(model.theta, i).reshape(-1, layout.widths[i])
+    if v.family.tabular:
+        return v.labels, [tuple(probability(p) for p in row) for row in table.tolist()]
+    told = v.told(table)
+    lines = zip(*(x.tolist() for x in told.values()), strict=True)
+    return tuple(told), [tuple(measured(x) for x in line) for line in lines]
 
 
 def _configurations(parents: Sequence[Variable], most: int) -> Iterator[tuple[str, ...]]:
@@ -113,12 +132,13 @@ def _family_grid(model: Model, i: int) -> Grid:
     """One row for each parent configuration, one column for each state."""
     network = model.network
     child, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
-    table = network.layout.table(model.theta, i).reshape(-1, len(child.states))
+    titles, table = _cells(model, i)
     names = [p.name for p in parents]
     given = f"{child.name} | {', '.join(names)}" if names else child.name
     rows = tuple(
-        (*states, *(probability(p) for p in line))
+        (*states, *line)
         for states, line in zip(itertools.product(*(p.labels for p in parents)), table, strict=True)
     )
-    header = (*names, *(f"{child.name} = {state}" for state in child.labels))
+    joint = " = " if child.family.tabular else ": "
+    header = (*names, *(f"{child.name}{joint}{title}" for title in titles))
     return Grid(f"p({given})", header, rows, frozenset(range(len(names))))

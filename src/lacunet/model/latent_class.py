@@ -17,18 +17,20 @@ def latent_class(columns: Sequence[tuple[str, Sequence[State]]], states: int) ->
     >>> network.dimension  # 2 for the class sizes, 3 for each leaf
     8
     """
+    return over_leaves([Variable(name, tuple(values)) for name, values in columns], states)
+
+
+def over_leaves(leaves: Sequence[Variable], states: int) -> Network:
+    """Make the network with a hidden root of `states` states over variables of any family."""
     if states < 1:
         raise OptionError(f"{states} hidden states: there must be at least 1.")
-    taken = {name for name, _ in columns}
+    taken = {v.name for v in leaves}
     hidden = next(name for name in (*HIDDEN_NAMES, *_more(taken)) if name not in taken)
-    check_table_sizes(
-        [hidden, *(name for name, _ in columns)],
-        [states, *(len(values) for _, values in columns)],
-        [(), *([(0,)] * len(columns))],
-    )
+    parents = [(), *([(0,)] * len(leaves))]
+    sizes = [states, *(len(v.states) for v in leaves)]
+    check_table_sizes([hidden, *(v.name for v in leaves)], sizes, parents)
     root = Variable(hidden, tuple(range(1, states + 1)), hidden=True)
-    leaves = [Variable(name, tuple(values)) for name, values in columns]
-    return Network.build([root, *leaves], [(), *([(0,)] * len(leaves))])
+    return Network.build([root, *leaves], parents)
 
 
 def _more(taken: set[str]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.errors import DataError, ModelError, did_you_mean
+from lacunet.errors import DataError, ModelError, did_you_mean, numbers_refused
 from lacunet.model import conjugacy
 from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.known import KnownTable
@@ -52,6 +52,10 @@ class Variable:
         """Log of what of each state's density no parameter moves, (states,)."""
         slope = 0.0 if self.unit is None else self.unit.log_slope(self.states)
         return self.family.log_base(self.values) + slope
+
+    def told(self, theta: FloatArray) -> dict[str, FloatArray]:
+        """What a person reads of parameters, (configurations, width), in the unit of the data."""
+        return self.family.told(theta, self.unit or Unit())
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -153,6 +157,12 @@ class Network:
                 f"{self.shape(i)} and {self.shape(leader)}: states of each parent in their order, "
                 "then their own. Tied tables must be alike."
             )
+
+    def refuse_numbers(self) -> None:
+        """Refuse variables that are numbers, for those who can ask only categories."""
+        for v in self.variables:
+            if not v.family.tabular:
+                raise numbers_refused(v.name)
 
     def shape(self, i: int) -> tuple[int, ...]:
         """Shape of a family's table: states of its parents in their order, then its own."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from lacunet.api import Answer, Assigned, Assignment, MostProbable, Scores, Separations
-from lacunet.data import Table
+from lacunet.data import Column, Table
 from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measure import Measurement
 from lacunet.evidence.sandwich import Sandwich
@@ -50,12 +50,19 @@ def table_document(table: Table) -> dict[str, Any]:
     return {
         **taken(table, "source", "rows", "distinct_rows", "weight", "empty_rows"),
         "columns": [
-            {"name": c.name, "states": list(c.states), "missing": float(share)}
+            {"name": c.name, **_values(c), "missing": float(share)}
             for c, share in zip(table.columns, table.missing, strict=True)
         ],
         "notes": list(table.notes),
         **({} if table.survey is None else {"survey": _survey(table.survey)}),
     }
+
+
+def _values(column: Column) -> dict[str, Any]:
+    """List states; of numbers, their kind, and the lowest and the highest."""
+    if not column.kind.number:
+        return {"states": list(column.states)}
+    return {"kind": column.kind.value, "range": [column.states[0], column.states[-1]]}
 
 
 def _survey(weights: SurveyWeights) -> dict[str, Any]:
@@ -150,6 +157,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
     """Describe a whole selection."""
     names = [s.name for s in selection.scores]
     calibrated = calibration(selection)
+    sensitive = [taken(s, "factor", "probabilities") for s in selection.sensitivity]
     return {
         "data": table_document(selection.table),
         "seed": selection.options.seed,
@@ -164,6 +172,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
             n: selection.posterior(n, Labellings.ALL) for n in names
         },
         "calibration": calibrated and taken(calibrated, "errors", "nearest"),
+        **({"sensitivity": sensitive} if sensitive else {}),
     }
 
 

@@ -10,7 +10,10 @@ def bd(at: ScoreInput) -> Evidence:
     problem = at.problem
     families = log_marginal(problem.seen, problem.alpha, problem.layout)
     names = [v.name for v in problem.network.variables]
-    return Evidence("bd", {f"family {n}": float(x) for n, x in zip(names, families, strict=True)})
+    terms = {f"family {n}": float(x) for n, x in zip(names, families, strict=True)}
+    if problem.log_base:  # categories have none
+        terms["log h(D)"] = problem.log_base
+    return Evidence("bd", terms)
 
 
 BD = Score("bd", "BD (exact)", "CH96 eq. 5", bd, domain=NOTHING_HIDDEN)

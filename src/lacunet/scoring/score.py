@@ -34,7 +34,7 @@ def _tabular(problem: Problem) -> bool:
 
 
 def _of_classes(problem: Problem) -> bool:
-    return is_latent_class(problem.network) and problem.layout.plain
+    return is_latent_class(problem.network) and _tabular(problem)
 
 
 EVERYWHERE = Domain(_any, "")
@@ -43,7 +43,9 @@ TABULAR = Domain(
     _tabular, "is defined only for categorical variables, with no table fixed, tied or with zeros"
 )
 LATENT_CLASSES = Domain(
-    _of_classes, "is defined only for latent class models, with no table fixed, tied or with zeros"
+    _of_classes,
+    "is defined only for latent class models of categories, with no table fixed, tied or with "
+    "zeros",
 )
 
 

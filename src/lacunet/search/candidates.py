@@ -24,6 +24,7 @@ from lacunet.scoring.evaluation import Asked, score_fits
 from lacunet.scoring.fitting import Fitting
 from lacunet.search.average import Label, Labellings, check_prior, choose
 from lacunet.search.certainty import Certainty, Factor, How
+from lacunet.search.sensitivity import Sensitivity
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Grid, Printable
 
@@ -101,6 +102,7 @@ class Selection(Printable):
     alpha: Alpha
     prior: Mapping[Label, float] | None  # over the candidates; None = uniform
     found: Certainty | None = None  # how sure, where more is known of that than a score says
+    sensitivity: tuple[Sensitivity, ...] = ()  # to the prior's scale, of numbers
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:

@@ -11,6 +11,7 @@ from lacunet.scores import SCORES
 from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.certainty import Certainty, Factor, How
+from lacunet.search.sensitivity import sensitivity_grid
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Grid, Shown, chance, number, probability
 
@@ -201,6 +202,8 @@ def selection_grids(selection: Selection) -> list[Grid]:
     grids = [first, candidate_grid(selection), score_grid(selection)]
     if (calibrated := calibration_grid(selection)) is not None:
         grids.append(calibrated)
+    if selection.sensitivity:
+        grids.append(sensitivity_grid(selection.sensitivity))
     if flags := remarks(selection):
         grids.append(Grid("What to know", notes=tuple(f"- {flag}" for flag in flags)))
     if selection.label is not None:

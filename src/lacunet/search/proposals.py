@@ -5,10 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.model.latent_class import classes_of, latent_class
+from lacunet.inference.leaves import leaves_of
+from lacunet.model.latent_class import classes_of, over_leaves
 from lacunet.model.network import Network, with_hidden
+from lacunet.model.number_prior import NumberPrior
 from lacunet.search.average import Label
 from lacunet.search.candidates import Proposal
+
+USUAL = NumberPrior()
 
 
 def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
@@ -22,11 +26,13 @@ def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
     return (f"{many}some classes must stay empty.",) if max(states) > table.weight else ()
 
 
-def latent_classes(table: Table, states: Sequence[int]) -> list[Proposal]:
+def latent_classes(
+    table: Table, states: Sequence[int], numbers: NumberPrior = USUAL
+) -> list[Proposal]:
     """Latent class models of a table, one for each number of classes, ascending."""
     check_states(states, table)
-    columns = [(c.name, c.states) for c in table.columns]
-    networks = {k: latent_class(columns, k) for k in sorted(set(states))}
+    leaves = leaves_of(table, numbers)
+    networks = {k: over_leaves(leaves, k) for k in sorted(set(states))}
     return [Proposal(k, n, {classes_of(n).variable.name: k}) for k, n in networks.items()]
 
 

@@ -46,6 +46,15 @@ def number(x: float, digits: int = 2) -> Shown:
     return Shown("–" if math.isnan(x) else f"{x:.{digits}f}", x)
 
 
+def measured(x: float) -> Shown:
+    """Write a number of any size to four digits.
+
+    >>> measured(1234.5678), measured(0.012345)
+    ('1235', '0.01234')
+    """
+    return Shown(f"{x:.4g}", x)
+
+
 def probability(p: float, *, exact: bool = True) -> Shown:
     """Write a probability; one that is not quite 0 or 1 never looks as if it were.
 

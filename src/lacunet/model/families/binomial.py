@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from lacunet.arrays import FloatArray
 from lacunet.model.families.categorical import Categorical
 from lacunet.model.families.family import Segment
+from lacunet.model.unit import Unit
 from lacunet.state import State
 
 
@@ -21,6 +22,7 @@ from lacunet.state import State
 class Binomial(Categorical):
     """Places are (m − x, x): θ = (1 − p, p), hyperparameters the exponents of a Beta."""
 
+    name: ClassVar[str] = "binomial"
     tabular: ClassVar[bool] = False
     most: int = 1  # m, the highest score
 
@@ -36,6 +38,9 @@ class Binomial(Categorical):
         below, above = self.statistics(states).T + 1.0
         ways: FloatArray = gammaln(self.most + 1.0) - gammaln(below) - gammaln(above)
         return ways
+
+    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+        return {"mean": unit.values(self.most * theta[:, 1])}
 
     def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
         return self.most * theta

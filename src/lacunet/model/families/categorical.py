@@ -41,6 +41,7 @@ def _kernels() -> ModuleType:
 class Categorical(Family):
     """Each state has a probability of its own."""
 
+    name: ClassVar[str] = "categorical"
     tabular: ClassVar[bool] = True
 
     def width(self, states: Sequence[State]) -> int:

@@ -26,6 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.model.unit import Unit
 from lacunet.state import State
 
 
@@ -85,6 +86,7 @@ class Segment:
 class Family(ABC):
     """A conjugate pair of likelihood and prior."""
 
+    name: ClassVar[str]  # as in files
     tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
     bounded: ClassVar[bool] = True  # whether the likelihood of a mixture has a highest value
 
@@ -99,6 +101,10 @@ class Family(ABC):
     @abstractmethod
     def log_base(self, states: Sequence[State]) -> FloatArray:
         """Log h(x) of each value, (values,)."""
+
+    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+        """What a person reads of tables of θ, (q, width), by its title, (q,) each."""
+        return {f"parameter {k + 1}": x for k, x in enumerate(theta.T)}
 
     # The conjugate pair
 
@@ -130,9 +136,17 @@ class Family(ABC):
         """Whether statistics with these added have their maximum inside, not on the boundary."""
         return bool((pseudo > 0).all())
 
+    def allows(self, theta: FloatArray, at: Segment) -> bool:
+        """Whether numbers can be parameters at all, each by itself."""
+        return bool((theta >= 0).all())
+
     def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
         """Whether a parameter is where its coordinate φ is infinite."""
         return bool((theta <= 0).any())
+
+    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
+        """Expect variances so many times as large; of what has none, nothing changes."""
+        return hyper
 
     @abstractmethod
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:

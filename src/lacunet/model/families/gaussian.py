@@ -15,6 +15,7 @@ from scipy.special import digamma, gammaln
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.family import Family, Segment
+from lacunet.model.unit import Unit
 from lacunet.state import State
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -51,6 +52,7 @@ def hyperparameters(m: float, kappa: float, a: float, b: float) -> tuple[float, 
 class Gaussian(Family):
     """Places are (Σ x, n, Σ x², n): θ = (μ, μ, σ², σ²), η = (μ/σ², −μ²/2σ², −1/2σ², −½ log σ²)."""
 
+    name: ClassVar[str] = "gaussian"
     bounded: ClassVar[bool] = False  # a class of one case has variance 0, and infinite density
 
     def width(self, states: Sequence[State]) -> int:
@@ -62,6 +64,13 @@ class Gaussian(Family):
 
     def log_base(self, states: Sequence[State]) -> FloatArray:
         return np.full(len(states), -0.5 * LOG_2PI)
+
+    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+        """Of logarithms the median, and the factor that is one standard deviation."""
+        middle, spread = unit.values(theta[:, 0]), unit.size * np.sqrt(theta[:, 2])
+        if unit.log:
+            return {"median": middle, "factor": np.exp(spread)}
+        return {"mean": middle, "sd": spread}
 
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         mean, _, variance, _ = at.by_place(theta)
@@ -83,8 +92,16 @@ class Gaussian(Family):
         first, kappa, second, _ = at.by_place(pseudo)
         return bool(((kappa > 0) & (second * kappa > first**2)).all())
 
+    def allows(self, theta: FloatArray, at: Segment) -> bool:
+        return not self.on_boundary(theta, at)
+
     def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
         return bool((at.by_place(theta)[2] <= 0).any())
+
+    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
+        first, kappa, _, cases = at.by_place(hyper)
+        m, _, _, b = NormalInverseGamma.of(hyper, at)
+        return at.at_places(first, kappa, first * m + 2.0 * factor * b, cases)
 
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """Dσ² = σ² dlog σ²."""

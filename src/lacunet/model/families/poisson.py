@@ -5,19 +5,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import digamma, gammaln
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.family import Family, Segment
+from lacunet.model.unit import Unit
 from lacunet.state import State
 
 
 @dataclass(frozen=True)
 class Poisson(Family):
     """Places are (Σ x, n): θ = (λ, λ), η = (log λ, −λ), hyperparameters (shape, rate)."""
+
+    name: ClassVar[str] = "poisson"
 
     def width(self, states: Sequence[State]) -> int:
         return 2
@@ -29,6 +32,9 @@ class Poisson(Family):
     def log_base(self, states: Sequence[State]) -> FloatArray:
         ways: FloatArray = -gammaln(np.array(states, dtype=np.float64) + 1.0)
         return ways
+
+    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
+        return {"rate": theta[:, 0]}
 
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         rate = at.by_place(theta)[0]

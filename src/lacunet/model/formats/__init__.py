@@ -68,6 +68,8 @@ def write_network(model: Model, path: StrPath, say: Callable[[str], None] = warn
     `say` is told what the format cannot hold: by default that is a warning.
     """
     chosen = _allowed(path)[0]
+    if chosen.read is not None and not chosen.prior:
+        model.network.refuse_numbers()
     if chosen.read is not None and not chosen.prior and not model.network.plain:
         say(
             f"{os.fspath(path)}: {chosen.name} holds the probabilities, but not that tables are "

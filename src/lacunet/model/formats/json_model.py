@@ -12,7 +12,7 @@ A fixed table is never learned, and has no prior. A tied one is that of another 
 state that is impossible, given the states of some parents by name ("given": {"sex": "male"}).
 A fitted model has "posterior", the exponents of its parameters given the data: rows are asked of
 their means; "table" is the estimate. Numbers are written with all their digits, so that a file
-reads back exactly.
+reads back exactly. `lacunet-model/2` also has variables that are numbers (`json_numbers`).
 """
 
 import json
@@ -24,11 +24,13 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.formats import assembly, json_known
+from lacunet.model.families import Family as Kind
+from lacunet.model.formats import assembly, json_known, json_numbers
 from lacunet.model.formats.assembly import Family
 from lacunet.model.network import Model, Network, Variable
 
 FORMAT = "lacunet-model/1"
+WITH_NUMBERS = "lacunet-model/2"
 STACK = "lacunet-stack/1"  # of `json_stack`
 
 
@@ -39,10 +41,7 @@ def write(model: Model) -> str:
 
 def document_of(model: Model) -> dict[str, Any]:
     """Give what a model file holds."""
-    variables = [
-        {"name": v.name, "states": list(v.states), "hidden": v.hidden}
-        for v in model.network.variables
-    ]
+    variables = [_entry(v) for v in model.network.variables]
     layout, told = model.network.layout, model.posterior
     whole, learned = layout.pooled(model.alpha), layout.learned
     families = [
@@ -56,7 +55,14 @@ def document_of(model: Model) -> dict[str, Any]:
         }
         for i, ((*parents, child), table) in enumerate(assembly.tables(model))
     ]
-    return {"format": FORMAT, "variables": variables, "families": families}
+    file_format = FORMAT if layout.tabular else WITH_NUMBERS
+    return {"format": file_format, "variables": variables, "families": families}
+
+
+def _entry(v: Variable) -> dict[str, Any]:
+    if not v.family.tabular:
+        return json_numbers.write(v)
+    return {"name": v.name, "states": list(v.states), "hidden": v.hidden}
 
 
 def _alpha_entry(alpha: FloatArray, learned: BoolArray) -> dict[str, Any]:
@@ -94,7 +100,7 @@ def model_of(document: Any) -> Model:
             "this is a stack of several networks, and one is asked for. `lacunet assign --impute` "
             "and `lacunet simulate` read stacks."
         )
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") not in (FORMAT, WITH_NUMBERS):
         raise ModelError(
             f'this is not a model file: it has no "format": "{FORMAT}". Give a file that '
             "`lacunet fit --save model.json` wrote."
@@ -103,7 +109,10 @@ def model_of(document: Any) -> Model:
     families = [_family(entry) for entry in get_list(document, "families", "the file")]
     structure, ordered = assembly.connect(variables, families, "family")
     each = list(zip(ordered, assembly.members(structure), strict=True))
-    tables = [_table(f, assembly.shape(its)) for f, its in each]
+    tables = [
+        _table(f, tuple(structure.layout.shape(i)), structure.layout.kinds[i])
+        for i, (f, _) in enumerate(each)
+    ]
     network = json_known.read(structure, each, tables)
     theta = network.layout.flat(tables)
     json_known.check_kept(network, theta)
@@ -142,6 +151,8 @@ def get_list(entry: Any, key: str, where: str) -> list[Any]:
 
 def _variable(entry: Any) -> Variable:
     name = get(entry, "name", "a variable")
+    if "family" in entry:
+        return json_numbers.read(entry, str(name))
     states = get_list(entry, "states", f"variable '{name}'")
     if not isinstance(name, str):
         raise ModelError(f"a variable has the name {name!r}. Names are texts.")
@@ -185,16 +196,18 @@ def _all_numbers(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _table(family: Family, asked: tuple[int, ...]) -> FloatArray:
+def _table(family: Family, asked: tuple[int, ...], kind: Kind) -> FloatArray:
     table = assembly.check_shape(_numbers(family, "table", asked), "table", family.where, asked)
-    return assembly.check_table(table, family.where)
+    if kind.tabular:
+        return assembly.check_table(table, family.where)
+    return json_numbers.check_parameters(table, kind, family.where)
 
 
 def _exponents(network: Network, families: Sequence[Family], what: str) -> FloatArray:
     """Read the prior, or the posterior, of what is learned; (size,)."""
     layout, tables = network.layout, []
     for i, family in enumerate(families):
-        shape, learned = network.shape(i), layout.table(layout.learned, i)
+        shape, learned = tuple(layout.shape(i)), layout.table(layout.learned, i)
         if not learned.any() and what not in family.entry:
             tables.append(np.zeros(shape))
             continue
@@ -204,6 +217,9 @@ def _exponents(network: Network, families: Sequence[Family], what: str) -> Float
                 f"{family.where}: its {what} has shape {given.shape}. Give one number, or {shape}."
             )
         exponents = np.broadcast_to(given, shape)
-        assembly.check_exponents(exponents[learned], family.where, what)
+        if layout.kinds[i].tabular:
+            assembly.check_exponents(exponents[learned], family.where, what)
+        else:
+            json_numbers.check_prior(exponents, layout.kinds[i], family.where, what)
         tables.append(exponents)
     return layout.flat(tables)

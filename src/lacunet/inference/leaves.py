@@ -1,0 +1,122 @@
+"""Variables for the columns of a table: the family, the unit and the prior of each."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.data.kinds import ColumnKind
+from lacunet.data.table import Column, Table
+from lacunet.errors import DataError
+from lacunet.model.families import GAUSSIAN, POISSON, Binomial
+from lacunet.model.network import Network, Variable
+from lacunet.model.number_prior import NumberPrior
+from lacunet.model.unit import Unit
+
+
+def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:
+    """Give a variable for each column, whose parents may be anything."""
+    return [_leaf(table, j, prior) for j in range(len(table.columns))]
+
+
+def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
+    column, told = table.columns[j], table.codes[:, j] >= 0
+    cases = np.bincount(table.codes[told, j], table.counts[told], len(column.states))
+    return LEAVES[column.kind](column, cases.astype(np.float64), prior)
+
+
+def _category(column: Column, _cases: FloatArray, _prior: NumberPrior) -> Variable:
+    return Variable(column.name, column.states)
+
+
+def _gaussian(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
+    return _measured(column, cases, prior, log=False)
+
+
+def _lognormal(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
+    return _measured(column, cases, prior, log=True)
+
+
+def _measured(column: Column, cases: FloatArray, prior: NumberPrior, *, log: bool) -> Variable:
+    x = np.array(column.states, dtype=np.float64)
+    x = np.log(x) if log else x
+    share = cases / cases.sum()
+    mean = float(share @ x)
+    unit = Unit(mean, float(np.sqrt(share @ (x - mean) ** 2)), log)
+    return Variable(column.name, column.states, family=GAUSSIAN, unit=unit, prior=prior.of_gaussian)
+
+
+def _count(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
+    mean = float(cases @ np.array(column.states, dtype=np.float64) / cases.sum())
+    return Variable(
+        column.name, column.states, family=POISSON, unit=Unit(), prior=prior.of_rate(mean)
+    )
+
+
+def _score(column: Column, _cases: FloatArray, _prior: NumberPrior) -> Variable:
+    low, high = int(column.states[0]), int(column.states[-1])
+    return Variable(
+        column.name, column.states, family=Binomial(most=high - low), unit=Unit(float(low))
+    )
+
+
+def kind_of(variable: Variable) -> ColumnKind:
+    """What a column must be read as to be this variable."""
+    log = variable.unit is not None and variable.unit.log
+    return ColumnKind.LOGNORMAL if log else KINDS.get(variable.family.name, ColumnKind.CATEGORICAL)
+
+
+def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
+    """Give the variables of columns of numbers what these columns ask for.
+
+    A variable with a prior of its own keeps it, and its unit; any other gets those of its column.
+    """
+    columns = {c.name: j for j, c in enumerate(table.columns) if c.kind.number}
+    if not columns:
+        return network
+    variables = [
+        v
+        if v.name not in columns or v.hidden
+        else _shown(v, table.columns[columns[v.name]])
+        if v.prior
+        else _leaf(table, columns[v.name], prior)
+        for v in network.variables
+    ]
+    return Network.build(variables, network.parents)
+
+
+def with_values(network: Network, table: Table) -> Network:
+    """Give variables that are numbers the values that occur in a table; parameters stay."""
+    if network.layout.tabular:
+        return network
+    columns = {c.name: c for c in table.columns if c.kind.number}
+    variables = [_shown(v, columns[v.name]) if v.name in columns else v for v in network.variables]
+    return Network.build(variables, network.parents)
+
+
+def _shown(v: Variable, column: Column) -> Variable:
+    if isinstance(v.family, Binomial):
+        seen = zip(column.states, (v.unit or Unit()).numbers(column.states), strict=True)
+        outside = [x for x, z in seen if not 0 <= z <= v.family.most]
+        if outside:
+            low = (v.unit or Unit()).origin
+            raise DataError(
+                f"column '{v.name}': {outside[0]} is not among the answers of the model, which go "
+                f"from {low:g} to {low + v.family.most:g}."
+            )
+    return replace(v, states=column.states)
+
+
+KINDS = {
+    "gaussian": ColumnKind.GAUSSIAN,
+    "poisson": ColumnKind.POISSON,
+    "binomial": ColumnKind.ORDINAL,
+}
+LEAVES: dict[ColumnKind, Callable[[Column, FloatArray, NumberPrior], Variable]] = {
+    ColumnKind.CATEGORICAL: _category,
+    ColumnKind.GAUSSIAN: _gaussian,
+    ColumnKind.LOGNORMAL: _lognormal,
+    ColumnKind.POISSON: _count,
+    ColumnKind.ORDINAL: _score,
+}

@@ -1,0 +1,93 @@
+"""Variables of a JSON model file that are numbers: their family, their unit, and their parameters.
+
+::
+
+    {"name": "age", "hidden": false, "family": "gaussian", "range": [18, 90],
+     "unit": {"origin": 47.2, "size": 17.9, "log": false}}
+
+"range" are the lowest and the highest value that the data showed; binomial scores also have "most".
+Tables, priors and posteriors are nested by parents, then by the places of the family.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import ModelError
+from lacunet.model.families import GAUSSIAN, POISSON, Binomial, Family, Segment
+from lacunet.model.network import Variable
+from lacunet.model.unit import Unit
+
+FAMILIES: dict[str, Family] = {f.name: f for f in (GAUSSIAN, POISSON)}
+
+
+def write(v: Variable) -> dict[str, Any]:
+    """Describe a variable that is a number."""
+    entry = {
+        "name": v.name,
+        "hidden": v.hidden,
+        "family": v.family.name,
+        "range": [v.states[0], v.states[-1]],
+        "unit": asdict(v.unit or Unit()),
+    }
+    return {**entry, "most": v.family.most} if isinstance(v.family, Binomial) else entry
+
+
+def read(entry: dict[str, Any], name: str) -> Variable:
+    """Read a variable that is a number."""
+    family = _family(entry, name)
+    try:
+        low, high = (float(x) for x in entry["range"])
+        given = entry["unit"]
+        unit = Unit(float(given["origin"]), float(given["size"]), bool(given["log"]))
+    except (KeyError, TypeError, ValueError):
+        raise ModelError(
+            f"variable '{name}' is a number. It needs a range of two numbers, and a unit with "
+            "origin, size and log."
+        ) from None
+    finite = np.isfinite([low, high, unit.origin, unit.size]).all()
+    if not (finite and unit.size > 0 and low < high):
+        raise ModelError(
+            f"variable '{name}': its range must go up, and its unit have a size above 0."
+        )
+    low, high = (int(x) if x.is_integer() else x for x in (low, high))
+    return Variable(name, (low, high), family=family, unit=unit)
+
+
+def _family(entry: dict[str, Any], name: str) -> Family:
+    said = entry["family"]
+    if said == Binomial.name:
+        most = entry.get("most")
+        if not isinstance(most, int) or most < 1:
+            raise ModelError(f"variable '{name}': \"most\" must be a whole number from 1 up.")
+        return Binomial(most=most)
+    if said not in FAMILIES:
+        known = ", ".join((*FAMILIES, Binomial.name))
+        raise ModelError(f"variable '{name}': the family '{said}' is not known. There are {known}.")
+    return FAMILIES[said]
+
+
+def check_parameters(table: FloatArray, family: Family, where: str) -> FloatArray:
+    """Refuse numbers that are no parameters of a family, (..., width)."""
+    at = _segment(table, family)
+    theta = table.reshape(-1)
+    told = np.isfinite(theta).all() and family.allows(theta, at)
+    if not told or not np.allclose(family.moved(theta, np.zeros_like(theta), at), theta, rtol=1e-9):
+        raise ModelError(f"{where}: its table does not hold parameters of a {family.name} family.")
+    return table
+
+
+def check_prior(table: FloatArray, family: Family, where: str, what: str) -> None:
+    """Refuse hyperparameters that no distribution has, (..., width)."""
+    at, hyper = _segment(table, family), table.reshape(1, -1)
+    with np.errstate(all="ignore"):
+        proper = np.isfinite(hyper).all() and np.isfinite(family.log_integral(hyper, at)).all()
+    if not proper:
+        raise ModelError(f"{where}: its {what} is no prior of a {family.name} family.")
+
+
+def _segment(table: FloatArray, family: Family) -> Segment:
+    width = table.shape[-1]
+    return Segment.of_table(family, table.size // width, width)

@@ -1,0 +1,234 @@
+"""Numbers beside categories, with holes: fitted, chosen, scored, measured, saved and read."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lacunet
+from lacunet.data.read import read_table
+from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.inference.leaves import leaves_of
+from lacunet.learn.fit import Options
+from lacunet.model.formats import read_network, write_network
+from lacunet.model.network import Network, Variable
+from lacunet.model.number_prior import NumberPrior, understand_number_prior
+
+KINDS = "height=gaussian,income=lognormal,visits=poisson,agree=ordinal"
+FAST = {"starts": 8, "threads": 1}
+
+
+def people(rows=120, seed=0, holes=0.1):
+    """Two kinds of people, who differ in everything."""
+    rng = np.random.default_rng(seed)
+    z = rng.random(rows) < 0.4
+    columns = {
+        "height": rng.normal(np.where(z, 180.0, 165.0), 6.0).round(1),
+        "income": np.exp(rng.normal(np.where(z, 8.0, 7.0), 0.4)).round(0),
+        "visits": rng.poisson(np.where(z, 2.0, 9.0)),
+        "agree": 1 + rng.binomial(4, np.where(z, 0.2, 0.7)),
+        "sex": np.where(rng.random(rows) < np.where(z, 0.9, 0.2), "m", "f"),
+    }
+    told = {name: rng.random(rows) >= holes for name in columns}
+    return pl.DataFrame(
+        {
+            name: [v if seen else None for v, seen in zip(x.tolist(), told[name], strict=True)]
+            for name, x in columns.items()
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return people()
+
+
+@pytest.fixture(scope="module")
+def fit(frame):
+    return lacunet.fit(frame, 2, kinds=KINDS, **FAST)
+
+
+def test_a_fit_tells_the_classes_apart(fit):
+    assert fit.gradient < 1e-6
+    (grid,) = fit.grids()[1:]
+    rows = {row[0]: row[1:] for row in grid.rows}
+    assert [round(float(x) / 5) for x in rows["height: mean"]] == [33, 36]
+    assert [round(math.log(float(x))) for x in rows["income: median"]] == [7, 8]
+    assert float(rows["visits: rate"][0]) == pytest.approx(9.0, abs=0.8)
+    assert float(rows["agree: mean"][1]) == pytest.approx(1.8, abs=0.3)
+
+
+def test_the_number_of_classes_is_found_and_how_it_depends_on_the_prior(frame):
+    found = lacunet.select(frame, range(1, 4), kinds=KINDS, quick=True, **FAST)
+    assert found.label == 2
+    assert [s.factor for s in found.sensitivity] == [0.25, 4.0]
+    narrow, wide = (s.probabilities for s in found.sensitivity)
+    assert sum(narrow.values()) == pytest.approx(1.0)
+    assert narrow != wide
+    assert "another scale of the prior" in str(found)
+    assert "sensitivity" not in str(lacunet.select(frame["sex", "agree"], [1], quick=True, **FAST))
+
+
+def test_shifted_bounds_are_those_of_the_other_prior(frame):
+    """Numbers of classes that the data settle: the bound moves as it does after a new fit."""
+    usual = lacunet.select(frame, [1, 2], kinds=KINDS, scores="vb,csl-occupied", quick=True, **FAST)
+    wide = lacunet.select(
+        frame,
+        [1, 2],
+        kinds=KINDS,
+        number_prior="scale=4",
+        scores="vb,csl-occupied",
+        quick=True,
+        **FAST,
+    )
+    moved = {k: wide.values("vb")[k] - usual.values("vb")[k] for k in (1, 2)}
+    (_, found) = usual.sensitivity
+    log_odds = math.log(found.probabilities[1]) - math.log(found.probabilities[2])
+    before = usual.certainty.values
+    assert log_odds == pytest.approx(before[1] - before[2] + moved[1] - moved[2], abs=0.01)
+
+
+@pytest.mark.parametrize("column", ["height", "income"])
+def test_units_change_the_evidence_by_their_jacobian_alone(frame, column):
+    factor = 2.54
+    other = frame.with_columns(pl.col(column) * factor)
+    if column == "height":
+        other = other.with_columns(pl.col(column) + 1000.0)  # and its origin
+    told = frame[column].drop_nulls().len()
+    here, there = (
+        lacunet.select(x, [1, 2], kinds=KINDS, scores="bd,csl,vb,cs,laplace", quick=True, **FAST)
+        for x in (frame, other)
+    )
+    for a, b in zip(here.candidates, there.candidates, strict=True):
+        for name, evidence in a.scores.items():
+            shift = b.scores[name].value - evidence.value
+            assert shift == pytest.approx(-told * math.log(factor), abs=1e-5), name
+
+
+def test_one_class_is_the_closed_form(frame):
+    problem = lacunet.fit(frame, 1, kinds=KINDS, **FAST).problem
+    measured = lacunet.log_evidence(frame, 1, kinds=KINDS, alpha=1.01, threads=1)
+    assert measured.value == pytest.approx(problem.log_seen, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_evidence_is_near_what_a_good_score_says(frame):
+    small = frame.head(40)
+    measured = lacunet.log_evidence(
+        small, 2, kinds=KINDS, alpha=1.01, target=0.2, budget=60, threads=1
+    )
+    found = lacunet.select(small, [2], kinds=KINDS, quick=True, **FAST)
+    score = found.candidates[0].scores["csl-occupied"].value
+    assert measured.value == pytest.approx(score, abs=4 * measured.stderr + 0.5)
+
+
+def test_a_model_with_numbers_is_written_and_read(fit, frame, tmp_path):
+    path = tmp_path / "model.json"
+    write_network(fit.model, path)
+    again = read_network(path)
+    np.testing.assert_array_equal(again.theta, fit.model.theta)
+    np.testing.assert_array_equal(again.alpha, fit.model.alpha)
+    np.testing.assert_array_equal(again.posterior, fit.model.posterior)
+    found = lacunet.score(frame, path, scores="cs,csl")
+    own = lacunet.score(read_table(frame, kinds=KINDS), fit.model, scores="cs,csl")
+    assert found.log_likelihood == own.log_likelihood == fit.log_lik
+    assert found.evidence["csl"].value == pytest.approx(own.evidence["csl"].value, abs=1e-9)
+    # Only the structure is taken by a fit.
+    assert lacunet.fit(frame, network=path, **FAST).log_lik == pytest.approx(fit.log_lik, abs=1e-6)
+    with pytest.raises(DataError, match="'height' holds numbers"):
+        write_network(fit.model, tmp_path / "model.bif")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"gaussian"', '"cauchy"', "family 'cauchy' is not known"),
+        ('"size":', '"width":', "needs a range of two numbers, and a unit"),
+        ('"most": 4', '"most": 0', "whole number from 1 up"),
+    ],
+)
+def test_a_model_file_with_mistakes_is_refused(fit, tmp_path, old, new, words):
+    path = tmp_path / "model.json"
+    write_network(fit.model, path)
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(ModelError, match=words):
+        read_network(path)
+
+
+def test_answers_that_the_model_does_not_have(fit, frame):
+    other = frame.with_columns(pl.col("agree") + 2)
+    with pytest.raises(DataError, match="'agree': 6 is not among the answers"):
+        lacunet.score(read_table(other, kinds=KINDS), fit.model)
+
+
+def test_a_network_with_numbers_below_what_is_seen(frame):
+    """A number may have seen and hidden parents; the same columns, another structure."""
+    table = read_table(frame, kinds=KINDS)
+    leaves = leaves_of(table, NumberPrior())
+    root = Variable("class", (1, 2), hidden=True)
+    network = Network.build([root, *leaves], [(), (0, 5), (5,), (0,), (0,), (0,)])
+    found = lacunet.fit(table, network=network, **FAST)
+    assert found.gradient < 1e-6
+    assert math.isfinite(found.log_lik)
+    assert "height: mean" in str(found)
+
+
+def test_numbers_cannot_be_parents(frame):
+    leaves = leaves_of(read_table(frame, kinds=KINDS), NumberPrior())
+    with pytest.raises(ModelError, match=r"'height' is a number.*only categories can be parents"):
+        Network.build(leaves, [(), (0,), (), (), ()])
+    with pytest.raises(ModelError, match="Only categories can be hidden"):
+        Network.build([Variable("h", (1.0,), True, leaves[0].family)], [()])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda table, fit: lacunet.assign(table, fit.model),
+        lambda table, fit: lacunet.simulate(fit.model, 5),
+        lacunet.intervals,
+        lacunet.fit_statistics,
+        lambda table, fit: lacunet.learn_structure(table),
+        lambda table, fit: lacunet.missing_as_state(table),
+        lambda table, fit: lacunet.compare_missing(table, 2),
+    ],
+)
+def test_what_takes_categories_alone_says_so(asked, fit, frame):
+    with pytest.raises(DataError, match="'height' holds numbers"):
+        asked(read_table(frame, kinds=KINDS), fit)
+
+
+def test_the_prior_of_numbers():
+    prior = understand_number_prior("weight=0.1, scale=0.25")
+    assert (prior.weight, prior.scale, prior.degrees) == (0.1, 0.25, 3.0)
+    assert understand_number_prior({"shape": 2}).shape == 2.0
+    for wrong, words in (
+        ("degrees=2", "must be above 2"),
+        ("scale=0", "must be above 0"),
+        ("scael=1", "Did you mean 'scale'"),
+        ("scale=x", "not a number"),
+        ("mean=inf", "not a finite number"),
+    ):
+        with pytest.raises(OptionError, match=words):
+            understand_number_prior(wrong)
+    assert lacunet.Settings(number_prior="scale=2").numbers.scale == 2.0
+
+
+def test_ordered_answers_are_better_read_so(frame):
+    """The same column with and without its order: evidence says that the order is there."""
+    rows = frame.select("agree", "visits").drop_nulls()
+    values = [
+        lacunet.select(rows, [2], kinds=f"visits=poisson,agree={kind}", quick=True, **FAST)
+        .candidates[0]
+        .scores["csl-occupied"]
+        .value
+        for kind in ("ordinal", "categorical")
+    ]
+    assert values[0] > values[1]
+
+
+def test_the_same_seed_gives_the_same_numbers_on_any_number_of_threads(frame):
+    one, two = (lacunet.fit(frame, 2, kinds=KINDS, starts=8, threads=threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one.model.theta, two.model.theta)
+    assert one.options == Options(starts=8)

@@ -1,0 +1,139 @@
+"""Columns of numbers: what they are read as, why, and what is refused."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lacunet.data.kinds import ColumnKind, understand_kinds
+from lacunet.data.read import read_table
+from lacunet.errors import DataError, OptionError
+
+
+def people(rows=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, rows),
+            "visits": np.append(rng.poisson(5.0, rows - 25), np.arange(25)),
+            "height": rng.normal(170.0, 10.0, rows).round(1),
+            "agree": rng.integers(1, 6, rows),
+            "sex": rng.choice(["female", "male"], rows),
+        }
+    )
+
+
+def kinds_of(table):
+    return {c.name: c.kind.value for c in table.columns}
+
+
+def test_auto_goes_by_its_rule_and_says_why():
+    table = read_table(people(), kinds="auto")
+    assert kinds_of(table) == {
+        "age": "gaussian",  # whole, but not from 0
+        "visits": "poisson",
+        "height": "gaussian",
+        "agree": "categorical",  # few different numbers
+        "sex": "categorical",
+    }
+    why = {c.name: c.why for c in table.columns}
+    assert why["agree"] == "5 different numbers"
+    assert why["sex"] == "not numbers"
+    assert why["visits"].endswith(f"whole, from 0, mean {people()['visits'].mean():.3g}")
+    shown = str(table)
+    assert "read as" in shown
+    assert "poisson" in shown
+
+
+def test_what_is_declared_counts_first():
+    table = read_table(people(), kinds="auto, agree=ordinal ,age=categorical")
+    assert kinds_of(table)["agree"] == "ordinal"
+    assert kinds_of(table)["age"] == "categorical"
+    alone = read_table(people().drop("height"), kinds={"agree": "ordinal"})
+    assert kinds_of(alone)["age"] == "categorical"  # nothing else changes
+    assert kinds_of(alone)["agree"] == "ordinal"
+
+
+def test_values_that_occur_are_the_states(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("x\n2.50\n1e1\n2.5\nNA\n-3\n+10\n")
+    table = read_table(path, kinds="x=gaussian")
+    (column,) = table.columns
+    assert column.states == (-3.0, 2.5, 10.0)
+    assert column.kind is ColumnKind.GAUSSIAN
+    np.testing.assert_array_equal(table.codes[:, 0], [-1, 0, 1, 2])
+    np.testing.assert_array_equal(table.counts, [1, 1, 2, 2])
+
+
+def test_more_different_numbers_than_any_category_has():
+    x = np.random.default_rng(0).normal(size=40_000)
+    table = read_table(pl.DataFrame({"x": x, "y": np.arange(40_000) % 3}), kinds="x=gaussian")
+    assert len(table.columns[0].states) == 40_000
+    values = np.array(table.columns[0].states)
+    np.testing.assert_array_equal(np.sort(values[table.codes[:, 0]]), np.sort(x))
+
+
+def test_without_kinds_numbers_are_refused_and_kinds_named():
+    with pytest.raises(DataError, match=r"continuous numbers.*--kinds"):
+        read_table(people(200), exclude=["age"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind", "words"),
+    [
+        ("1 2 x 3", "gaussian", r"row 3 \(line 4\): 'x' is not a number.*categories"),
+        ("1 2 inf 3", "gaussian", r"row 3 \(line 4\): 'inf' is not finite"),
+        ("1 -2 3 3", "poisson", r"row 2 \(line 3\): -2 is no count"),
+        ("1 2.5 3 3", "poisson", r"row 2 \(line 3\): 2.5 is no count"),
+        ("1 2.5 3 3", "ordinal", r"row 2 \(line 3\): 2.5 is not whole"),
+        ("1.5 0 3 3", "lognormal", r"row 2 \(line 3\): 0 is not above 0"),
+        ("1.5 1.5 1.5", "gaussian", "has only one value, 1.5"),
+        ("NA NA NA", "gaussian", "no observed value"),
+        ("true false true", "gaussian", "'true' is not a number"),
+    ],
+)
+def test_what_is_no_number_of_its_kind_is_refused(cells, kind, words, tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("x,y\n" + "".join(f"{cell},{n % 2}\n" for n, cell in enumerate(cells.split())))
+    with pytest.raises(DataError, match=words):
+        read_table(path, kinds={"x": kind})
+
+
+def test_typed_infinities_and_truths_are_refused():
+    with pytest.raises(DataError, match="true and false: they are categories"):
+        read_table(pl.DataFrame({"x": [True, False, True]}), kinds="x=gaussian")
+    with pytest.raises(DataError, match="inf"):
+        read_table(pl.DataFrame({"x": [1.0, 2.0, np.inf]}), kinds="x=gaussian")
+
+
+def test_identifiers_and_dates_are_named():
+    rows = 30
+    with pytest.raises(DataError, match=r"looks like an identifier.*--kinds"):
+        read_table(pl.DataFrame({"id": range(100, 100 + rows)}), kinds="auto")
+    measured = read_table(pl.DataFrame({"id": range(100, 100 + rows)}), kinds="id=gaussian")
+    assert measured.columns[0].kind is ColumnKind.GAUSSIAN
+    days = [f"2024-01-{1 + n % 25:02d}" for n in range(rows)]
+    with pytest.raises(DataError, match="holds 25 dates"):
+        read_table(pl.DataFrame({"day": days}), kinds="auto")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "words"),
+    [
+        ("age=gausian", "Did you mean 'gaussian'"),
+        ("age", "Give NAME=KIND, or auto"),
+        ("aeg=gaussian", "no column 'aeg'.*Did you mean 'age'"),
+        ("auto,sex=gaussian", "'(fe)?male' is not a number"),
+    ],
+)
+def test_kinds_that_are_not_understood(kinds, words):
+    with pytest.raises((OptionError, DataError), match=words):
+        read_table(people(), kinds=kinds)
+
+
+def test_the_kind_of_a_column_that_is_not_used():
+    with pytest.raises(OptionError, match="'age' is not used"):
+        read_table(people(), exclude=["age"], kinds="auto,age=gaussian")
+
+
+def test_names_may_have_equal_signs():
+    assert understand_kinds("a=b=poisson").declared == {"a=b": ColumnKind.POISSON}
