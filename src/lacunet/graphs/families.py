@@ -10,8 +10,8 @@ from lacunet.errors import DataError
 from lacunet.graphs.counting import Columns, Prior, score_toggles
 from lacunet.graphs.zeros import possible_states
 from lacunet.model.known_tables import NOTHING, KnownTables
-from lacunet.model.network import LARGEST_TABLE
 from lacunet.model.prior import understand_alpha
+from lacunet.model.table_sizes import LARGEST_TABLE
 
 MOST_NUMBERS = LARGEST_TABLE >> 2  # of all tables of a graph: a fit has several vectors as long
 

@@ -18,7 +18,8 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.searching import GraphSearch
 from lacunet.inference.possible import check_possible
-from lacunet.model.network import Network, Variable, check_table_sizes
+from lacunet.model.network import Network, Variable
+from lacunet.model.table_sizes import check_table_sizes
 
 NOTHING = Knowledge()
 

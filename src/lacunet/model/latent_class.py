@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lacunet.errors import OptionError
-from lacunet.model.network import Network, Variable, check_table_sizes
+from lacunet.model.network import Network, Variable
+from lacunet.model.table_sizes import check_table_sizes
 from lacunet.state import State
 
 HIDDEN_NAMES = ("class", "latent_class", "hidden_class")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,10 +17,9 @@ from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.known import KnownTable
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling
+from lacunet.model.table_sizes import check_table_sizes
 from lacunet.model.unit import Unit
 from lacunet.state import State, label
-
-LARGEST_TABLE = 1 << 26  # numbers of one family: half a GiB
 
 
 @dataclass(frozen=True)
@@ -308,21 +306,6 @@ def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]
     cards = [len(v.states) for v in variables]
     check_table_sizes([v.name for v in variables], cards, network.parents)
     return Network.build(variables, network.parents)
-
-
-def check_table_sizes(
-    names: Sequence[str], cards: Sequence[int], parents: Sequence[Sequence[int]]
-) -> None:
-    """Refuse tables that would not fit into memory, before anything of their size is made."""
-    for i, pa in enumerate(parents):
-        size = math.prod([cards[i], *(cards[p] for p in pa)])
-        if size > LARGEST_TABLE:
-            who = ", ".join(f"'{names[v]}' ({cards[v]:,})" for v in (i, *pa))
-            raise ModelError(
-                f"the table of '{names[i]}' would have {size:,} numbers, one for each combination "
-                f"of states of {who}; at most {LARGEST_TABLE:,} are allowed. Give hidden variables "
-                "fewer states."
-            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from lacunet.graphs.counting import Columns, Prior
 from lacunet.graphs.exact import choice_of, score_sets
 from lacunet.graphs.moves import Limits
 from lacunet.jit import kernel
-from lacunet.model.network import LARGEST_TABLE
+from lacunet.model.table_sizes import LARGEST_TABLE
 
 MOST_VARIABLES = 12  # 3^n additions for each of n (n − 1) edges: a second or two
 

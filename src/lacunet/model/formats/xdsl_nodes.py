@@ -19,7 +19,8 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import check_table, number, numbers, shape
 from lacunet.model.formats.xml_text import content, only
-from lacunet.model.network import LARGEST_TABLE, Variable
+from lacunet.model.network import Variable
+from lacunet.model.table_sizes import LARGEST_TABLE
 
 
 def cpt(node: Element, variables: Sequence[Variable], where: str) -> FloatArray:
