@@ -32,6 +32,11 @@ class Kind(Enum):
         "duplicate classes: {variable} {where[1]} and {where[2]} differ nowhere by more than "
         "{apart:.2g}"
     )
+    NARROW_CLASS = (
+        "narrow: in {variable} {states} '{column}' has the standard deviation {deviation:.2g}, "
+        "less than the rounding of its values to {gap:.2g} makes by itself; repeated values make "
+        "such a class look better than it is"
+    )
     NO_EXPECTED_CASES = (
         "boundary: {number} of {total} probabilities have no expected cases ({variable} {states})"
     )

@@ -9,6 +9,7 @@ import pytest
 import lacunet
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.flags import Kind
 from lacunet.inference.leaves import leaves_of
 from lacunet.learn.fit import Options
 from lacunet.model.formats import read_network, write_network
@@ -226,6 +227,22 @@ def test_ordered_answers_are_better_read_so(frame):
         for kind in ("ordinal", "categorical")
     ]
     assert values[0] > values[1]
+
+
+def test_a_class_of_one_rounded_value_is_named():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([np.zeros(80), rng.normal(0.0, 3.0, 80).round()])
+    found = lacunet.fit(
+        pl.DataFrame({"x": x, "y": np.arange(160) % 2}), 2, kinds="x=gaussian", **FAST
+    )
+    (flag,) = [f for f in found.flags if f.kind is Kind.NARROW_CLASS]
+    assert flag.detail["gap"] == pytest.approx(1.0, rel=1e-12)
+    assert flag.detail["deviation"] < 1.0 / math.sqrt(12.0)
+    fine = np.concatenate([np.zeros(2), rng.normal(0.0, 3.0, 158)])
+    other = lacunet.fit(
+        pl.DataFrame({"x": fine, "y": np.arange(160) % 2}), 2, kinds="x=gaussian", **FAST
+    )
+    assert Kind.NARROW_CLASS not in [f.kind for f in other.flags]
 
 
 def test_the_same_seed_gives_the_same_numbers_on_any_number_of_threads(frame):

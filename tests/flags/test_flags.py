@@ -64,6 +64,18 @@ SENTENCES = [
         "duplicate classes: class 1 and 2 differ nowhere by more than 0.0046",
     ),
     (
+        Flag(
+            Kind.NARROW_CLASS,
+            ("class", "2"),
+            {"column": "age", "deviation": 0.123, "gap": 1.0},
+        ),
+        (
+            "narrow: in class 2 'age' has the standard deviation 0.12, less than the rounding of "
+            "its values to 1 makes by itself; repeated values make such a class look better than "
+            "it is"
+        ),
+    ),
+    (
         Flag(Kind.NO_EXPECTED_CASES, ("class", "1", "3"), {"number": 5, "total": 28}),
         "boundary: 5 of 28 probabilities have no expected cases (class 1, 3)",
     ),

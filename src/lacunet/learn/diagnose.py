@@ -23,6 +23,24 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Fla
         yield from _states(problem, N)
     else:
         yield from _classes(problem.layout, classes, theta, N)
+        yield from _narrow(problem, classes, theta, N)
+
+
+def _narrow(
+    problem: Problem, classes: LatentClasses, theta: FloatArray, N: FloatArray
+) -> Iterator[Flag]:
+    """Name classes whose numbers vary less than their rounding does: one step, over √12."""
+    root, used = classes.variable, problem.layout.table(N, classes.root) >= EMPTY
+    for i in classes.leaves:
+        v = problem.network.variables[i]
+        deviations = v.deviations(problem.layout.table(theta, i))
+        for c in np.flatnonzero(used & (deviations < v.smallest_gap / np.sqrt(12.0))):
+            detail: dict[str, str | float] = {
+                "column": v.name,
+                "deviation": float(deviations[c]),
+                "gap": v.smallest_gap,
+            }
+            yield Flag(Kind.NARROW_CLASS, (root.name, root.labels[c]), detail)
 
 
 def state_sizes(layout: Layout, N: FloatArray, h: int) -> FloatArray:

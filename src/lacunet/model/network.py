@@ -55,6 +55,17 @@ class Variable:
         """What a person reads of parameters, (configurations, width), in the unit of the data."""
         return self.family.told(theta, self.unit or Unit())
 
+    def deviations(self, theta: FloatArray) -> FloatArray:
+        """Standard deviations in the unit of the data, or of its logarithm, (configurations,)."""
+        return (self.unit or Unit()).size * self.family.deviations(theta)
+
+    @cached_property
+    def smallest_gap(self) -> float:
+        """The least difference of two values that occur, in the same unit; 0 of categories."""
+        if self.unit is None:
+            return 0.0
+        return float(np.diff(self.values).min(initial=np.inf)) * self.unit.size
+
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """Texts of the states."""

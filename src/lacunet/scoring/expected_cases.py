@@ -31,8 +31,7 @@ class ExpectedCases:
         Where no family is around a hidden variable, the parameters themselves.
         """
         layout, found = self.problem.layout, theta.copy()
-        one = np.ones(layout.size)  # what a case of each configuration is worth
-        each = np.stack([conjugacy.expected_statistics(x, one, layout) for x in theta])
+        each = conjugacy.expected_statistics(theta, np.ones(layout.size), layout)
         hidden = set(self.problem.network.hidden)
         for i, family in enumerate(layout.families):
             if hidden.isdisjoint(family):

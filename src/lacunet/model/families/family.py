@@ -106,6 +106,10 @@ class Family(ABC):
         """What a person reads of tables of θ, (q, width), by its title, (q,) each."""
         return {f"parameter {k + 1}": x for k, x in enumerate(theta.T)}
 
+    def deviations(self, theta: FloatArray) -> FloatArray:
+        """Standard deviations that could become 0, of tables of θ: (q, width) → (q,)."""
+        return np.full(len(theta), np.inf)
+
     # The conjugate pair
 
     @abstractmethod

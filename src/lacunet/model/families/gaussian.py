@@ -72,6 +72,9 @@ class Gaussian(Family):
             return {"median": middle, "factor": np.exp(spread)}
         return {"mean": middle, "sd": spread}
 
+    def deviations(self, theta: FloatArray) -> FloatArray:
+        return np.sqrt(theta[:, 2])
+
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         mean, _, variance, _ = at.by_place(theta)
         precise = 1.0 / variance

@@ -63,6 +63,12 @@ MEANINGS = (
         "They make the same of every variable, so they count as one class: fewer would do.",
     ),
     Meaning(
+        (Kind.NARROW_CLASS,),
+        "A class that is narrower than its numbers are exact",
+        "Its cases have the same rounded values, again and again, so that a density says more of "
+        "them than there is to say. Read the column as categories, or expect wider classes.",
+    ),
+    Meaning(
         (Kind.NO_EXPECTED_CASES,),
         "Probabilities of 0 or 1",
         "Nobody in some class has some of the answers. That is a finding, not a fault; but "
