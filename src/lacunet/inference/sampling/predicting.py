@@ -5,6 +5,8 @@ integrated out, is a product over families of exp(log ∫(hyper + T(x)) − log 
 that each family knows. Slower than the kernels for categories, and the same for them (tests).
 """
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,17 @@ from scipy.special import logsumexp
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.taking_in import Swarm, effective
 from lacunet.inference.plans.plan import Plan
-from lacunet.model.families import Segment
+from lacunet.model.families import Family, Segment
 from lacunet.model.network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Touched:
+    """What the joint cells of a case touch of one family."""
+
+    family: Family
+    places: IntArray  # (K, width) positions of the configuration that each is in
+    T: FloatArray  # (K, width) statistics that it adds there
 
 
 def take_in_by_statistics(
@@ -23,17 +34,16 @@ def take_in_by_statistics(
     """Take in cases of one plan until fewer than `least` particles count; return how many."""
     choices = list(plan.choices())
     for n, case in enumerate(cases):
-        cells = choices[case].cells
-        log_p = log_predictive(network, swarm.A, cells)  # (particles, K)
+        touched = list(touched_by(network, choices[case].cells))
+        log_p = _log_predictive(touched, swarm.A)  # (particles, K)
         total = logsumexp(log_p, axis=1)
         np.add(swarm.log_weights, total, out=swarm.log_weights)
         cumulative = np.cumsum(np.exp(log_p - total[:, None]), axis=1)
         u = rng.random(len(log_p)) * cumulative[:, -1]
         drawn = np.sum(u[:, None] >= cumulative, axis=1)
-        for particle, cell in enumerate(drawn):
-            N = np.zeros(network.cells.size)
-            N[cells[cell]] = 1.0
-            swarm.A[particle] += network.to_statistics(N)
+        particle = np.arange(len(drawn))[:, None]
+        for one in touched:
+            swarm.A[particle, one.places[drawn]] += one.T[drawn]
         if effective(swarm.log_weights) < least:
             return n + 1
     return len(cases)
@@ -41,16 +51,29 @@ def take_in_by_statistics(
 
 def log_predictive(network: Network, A: FloatArray, cells: IntArray) -> FloatArray:
     """Log probability of each joint cell (K, F) given hyperparameters, (particles, K)."""
-    layout, found = network.layout, np.zeros((len(A), len(cells)))
-    for positions in cells.T:  # one family at a time
-        variable = int(np.searchsorted(network.cells.offsets, positions[0], side="right")) - 1
-        v = network.variables[variable]
-        T = v.statistics
-        table = layout.table(np.arange(layout.size), variable).reshape(-1, T.shape[1])
-        first = network.cells.ij[network.cells.block(variable)].min()
-        one = Segment.of_table(v.family, 1, T.shape[1])
-        for cell, at in enumerate(positions):
-            hyper = A[:, table[network.cells.ij[at] - first]]
-            more = v.family.log_integral(hyper + T[network.cells.k[at]], one)
-            found[:, cell] += more - v.family.log_integral(hyper, one)
+    return _log_predictive(list(touched_by(network, cells)), A)
+
+
+def touched_by(network: Network, cells: IntArray) -> Iterator[Touched]:
+    """What joint cells (K, F) touch, one family after the other."""
+    layout = network.layout
+    for positions in cells.T:
+        i = int(np.searchsorted(network.cells.offsets, positions[0], side="right")) - 1
+        first = network.cells.ij[network.cells.offsets[i]]  # a block begins with its first
+        table = layout.table(np.arange(layout.size), i).reshape(-1, layout.widths[i])
+        places = table[network.cells.ij[positions] - first]
+        v = network.variables[i]
+        yield Touched(v.family, places, v.statistics[network.cells.k[positions]])
+
+
+def _log_predictive(touched: Sequence[Touched], A: FloatArray) -> FloatArray:
+    found = np.zeros((len(A), len(touched[0].places)))
+    for one in touched:
+        hyper, width = A[:, one.places], one.places.shape[1]  # (particles, K, width)
+        at = Segment.of_table(one.family, 1, width)
+        before, after = (
+            one.family.log_integral(np.ascontiguousarray(x.reshape(-1, width)), at)
+            for x in (hyper, hyper + one.T)
+        )
+        found += (after - before).reshape(found.shape)
     return found
