@@ -51,6 +51,10 @@ def test_what_is_declared_counts_first():
     alone = read_table(people().drop("height"), kinds={"agree": "ordinal"})
     assert kinds_of(alone)["age"] == "categorical"  # nothing else changes
     assert kinds_of(alone)["agree"] == "ordinal"
+    assert [c.why for c in alone.columns[:2]] == ["no kind was declared"] * 2
+    known = people().select(pl.col("sex").cast(pl.Enum(["male", "female"])), "age")
+    assert read_table(known, kinds="auto").columns[0].why == "its states were declared"
+    assert not any(c.why for c in read_table(known).columns)
 
 
 def test_values_that_occur_are_the_states(tmp_path):

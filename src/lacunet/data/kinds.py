@@ -56,6 +56,11 @@ class Kinds:
     declared: Mapping[str, ColumnKind] = field(default_factory=dict)  # by column
     auto: bool = False  # whether other columns of numbers may be numbers
 
+    @property
+    def said(self) -> bool:
+        """Whether anything was."""
+        return self.auto or bool(self.declared)
+
     def also(self, kinds: Mapping[str, ColumnKind]) -> Kinds:
         """Say more, where nothing was said."""
         return Kinds({**kinds, **self.declared}, self.auto)
@@ -73,7 +78,7 @@ class Kinds:
         if name in self.declared:
             return Decision(self.declared[name], "as declared")
         if not self.auto:
-            return Decision(ColumnKind.CATEGORICAL, "")
+            return Decision(ColumnKind.CATEGORICAL, "no kind was declared" if self.said else "")
         if not states or isinstance(states[0], str | bool):
             return Decision(ColumnKind.CATEGORICAL, "not numbers")
         if len(states) <= MOST_NUMBERS:

@@ -193,7 +193,7 @@ class Reading:
         checks.check_known(name, raw, coding, self.source)
         if self.states is None:
             checks.check_categories(name, states, coding)
-        return coding
+        return replace(coding, why="its states were declared") if self.kinds.said else coding
 
     def _inferred(self, name: str, raw: RawValues) -> Coding:
         """Find the states of a column that declares none, and what they are."""
