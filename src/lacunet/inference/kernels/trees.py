@@ -4,7 +4,7 @@ Every table is normalised as soon as it is made, with the logs of the totals add
 underflows, however long a chain is; where all is lost inside one clique, logs are used throughout.
 The kernels take real or complex log θ; with an imaginary part i·h·u the expected counts come back
 with their exact derivative along u in the imaginary part (the complex-step method), so that one
-kernel serves E step, tangent and Hessian.
+kernel serves E step and tangent.
 """
 
 from typing import Any, NamedTuple
@@ -44,14 +44,6 @@ class Scratch(NamedTuple):
 
     work: Any
     messages: Any
-
-
-class Targets(NamedTuple):
-    """For each position the free coordinates that move it, and which way: a ragged list."""
-
-    starts: IntArray  # (size + 1,)
-    columns: IntArray  # of A
-    signs: FloatArray
 
 
 @kernel
@@ -260,66 +252,3 @@ def put_posteriors(
                         at = offset + a.maps[start + c]
                         if 0 <= at < out.shape[1]:
                             out[i, at] += scratch.work[a.first[q] + c]
-
-
-@kernel
-def touched_positions(a: TreeArrays, kind: int, row: int, place: Any, positions: Any) -> int:
-    """List the positions that an instance touches, each once; `place` gets where."""
-    found = 0
-    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
-        for s in range(a.slots[q], a.slots[q + 1]):
-            offset = a.offsets[row + a.slot_family[s]]
-            for c in range(a.cells[q]):
-                p = offset + a.maps[a.slot_map[s] + c]
-                if place[p] < 0:
-                    place[p] = found
-                    positions[found] = p
-                    found += 1
-    return found
-
-
-@kernel
-def subtract_covariances(
-    a: TreeArrays,
-    log_theta: Any,
-    inverse_theta: FloatArray,
-    scratch: Scratch,
-    targets: Targets,
-    A: FloatArray,
-) -> None:
-    """Subtract weight · Cov(score) of every component from A, in free coordinates.
-
-    Column p of the covariance of counts is the derivative of the expected counts along log θ_p.
-    """
-    size = log_theta.shape[0]
-    place = np.full(size, -1, dtype=np.int64)
-    positions = np.empty(size, dtype=np.int64)
-    derivative = np.zeros(size, dtype=np.complex128)
-    for kind in range(a.kind_width.shape[0]):
-        for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
-            row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            found = touched_positions(a, kind, row, place, positions)
-            for n in range(found):
-                p = positions[n]
-                kept = log_theta[p]
-                log_theta[p] = kept + STEP * 1j
-                posterior_tables(a, kind, row, log_theta, scratch)
-                log_theta[p] = kept
-                spread_cliques(a, kind, row, a.counts[i], scratch.work, derivative)
-                for m in range(found):
-                    o = positions[m]
-                    value = derivative[o].imag / STEP * inverse_theta[p] * inverse_theta[o]
-                    derivative[o] = 0.0
-                    subtract_at(targets, p, o, value, A)
-            for n in range(found):
-                place[positions[n]] = -1
-
-
-@kernel
-def subtract_at(targets: Targets, p: int, o: int, value: float, A: FloatArray) -> None:
-    """Subtract the covariance of two positions wherever the coordinates that move them meet."""
-    for t in range(targets.starts[p], targets.starts[p + 1]):
-        for u in range(targets.starts[o], targets.starts[o + 1]):
-            row, column = targets.columns[u], targets.columns[t]
-            if row >= column:  # the lower triangle
-                A[row, column] -= targets.signs[t] * targets.signs[u] * value

@@ -17,7 +17,7 @@ import numpy as np
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
-from lacunet.inference.kernels import drawing, one_pass, taking_in, trees
+from lacunet.inference.kernels import drawing, one_pass, taking_in, tree_covariances, trees
 from lacunet.inference.plans import cliques
 from lacunet.inference.plans.kinds import (
     Coded,
@@ -136,11 +136,10 @@ class TreePlan(Plan):
     def less_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
     ) -> FloatArray:
-        """It is the derivative of the expected counts."""
         with np.errstate(divide="ignore"):
-            inverse, log_theta = 1.0 / theta, np.log(theta).astype(np.complex128)
-        scratch, targets = self.scratch(np.complex128), _targets(len(theta), coordinates)
-        trees.subtract_covariances(self.arrays, log_theta, inverse, scratch, targets, A)
+            inverse, log_theta = 1.0 / theta, np.log(theta)
+        scratch, targets = self.scratch(), _targets(len(theta), coordinates)
+        tree_covariances.subtract_covariances(self.arrays, log_theta, inverse, scratch, targets, A)
         return A
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
@@ -226,7 +225,7 @@ def _refuse(shape: Shape, names: Sequence[str]) -> None:
         )
 
 
-def _targets(size: int, coordinates: FreeCoordinates) -> trees.Targets:
+def _targets(size: int, coordinates: FreeCoordinates) -> tree_covariances.Targets:
     """List the free coordinates that move each position."""
     d = len(coordinates.free)
     position = np.concatenate([coordinates.free, coordinates.reference])
@@ -234,4 +233,4 @@ def _targets(size: int, coordinates: FreeCoordinates) -> trees.Targets:
     sign = np.concatenate([np.ones(d), -np.ones(d)])
     order = np.argsort(position, kind="stable")
     starts = np.searchsorted(position[order], np.arange(size + 1)).astype(np.int64)
-    return trees.Targets(starts, column[order], sign[order])
+    return tree_covariances.Targets(starts, column[order], sign[order])

@@ -1,0 +1,216 @@
+"""Covariances of the counts of components that are clique trees. Twin: plain enumeration.
+
+Column p of a covariance is the derivative of the expected counts along log θ_p. It is known at once
+in the clique that holds p. A table further out is its conditional given a separator, which does not
+change, times that separator: so the change spreads outwards from there, a separator at a time.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables
+from lacunet.jit import kernel
+
+
+class Targets(NamedTuple):
+    """For each position the free coordinates that move it, and which way: a ragged list."""
+
+    starts: IntArray  # (size + 1,)
+    columns: IntArray  # of A
+    signs: FloatArray
+
+
+class Change(NamedTuple):
+    """Derivatives along one position, and room for them."""
+
+    tables: FloatArray  # of the tables of all cliques
+    separators: FloatArray  # of those of all separators, over these
+    done: BoolArray  # (cliques of a kind,) which tables are known
+    positions: FloatArray  # (size,) of expected counts
+    coordinates: FloatArray  # (d,) the same in free coordinates
+
+
+class Touched(NamedTuple):
+    """What an instance is about: lists, and marks of who is in them."""
+
+    positions: IntArray  # (size,)
+    position_marks: BoolArray  # (size,)
+    coordinates: IntArray  # (d,)
+    coordinate_marks: BoolArray  # (d,)
+
+
+class About(NamedTuple):
+    """Lists that are filled for an instance, and how long they are."""
+
+    targets: Targets
+    touched: Touched
+    found: int  # positions
+    moved: int  # coordinates
+
+
+@kernel
+def list_touched(a: TreeArrays, kind: int, row: int, targets: Targets, touched: Touched) -> About:
+    """List the positions that an instance touches, and the coordinates that move them."""
+    found, moved = 0, 0
+    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
+        for s in range(a.slots[q], a.slots[q + 1]):
+            offset = a.offsets[row + a.slot_family[s]]
+            for c in range(a.cells[q]):
+                p = offset + a.maps[a.slot_map[s] + c]
+                if touched.position_marks[p]:
+                    continue
+                touched.position_marks[p] = True
+                touched.positions[found] = p
+                found += 1
+                for t in range(targets.starts[p], targets.starts[p + 1]):
+                    u = targets.columns[t]
+                    if not touched.coordinate_marks[u]:
+                        touched.coordinate_marks[u] = True
+                        touched.coordinates[moved] = u
+                        moved += 1
+    return About(targets, touched, found, moved)
+
+
+@kernel
+def sum_separators(a: TreeArrays, kind: int, scratch: Scratch) -> None:
+    """Put the posterior tables of separators into `scratch.messages`."""
+    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1):
+        shared = scratch.messages[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
+        shared[:] = 0.0
+        for c in range(a.cells[q]):
+            shared[a.maps[a.up[q] + c]] += scratch.work[a.first[q] + c]
+
+
+@kernel
+def cross(a: TreeArrays, q: int, upwards: bool, scratch: Scratch, change: Change) -> None:
+    """Carry a change over the separator between a clique and its parent, one way or the other."""
+    p = a.parent[q]
+    near, far = (q, p) if upwards else (p, q)
+    near_map, far_map = (a.up[q], a.down[q]) if upwards else (a.down[q], a.up[q])
+    first = a.separator_first[q]
+    ratio = change.separators[first : first + a.separator[q]]
+    ratio[:] = 0.0
+    for c in range(a.cells[near]):
+        ratio[a.maps[near_map + c]] += change.tables[a.first[near] + c]
+    for s in range(a.separator[q]):
+        shared = scratch.messages[first + s]
+        ratio[s] = ratio[s] / shared if shared > 0.0 else 0.0
+    for c in range(a.cells[far]):
+        at = a.first[far] + c
+        change.tables[at] = scratch.work[at] * ratio[a.maps[far_map + c]]
+
+
+@kernel
+def spread_change(a: TreeArrays, kind: int, origin: int, scratch: Scratch, change: Change) -> None:
+    """Carry the change of one clique to all others: up to the root, then down from there."""
+    first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
+    change.done[: last - first + 1] = False
+    change.done[origin - first] = True
+    q = origin
+    while q != last:
+        cross(a, q, True, scratch, change)
+        q = a.parent[q]
+        change.done[q - first] = True
+    for q in range(last - 1, first - 1, -1):
+        if not change.done[q - first]:
+            cross(a, q, False, scratch, change)
+
+
+@kernel
+def change_of_counts(
+    a: TreeArrays, who: tuple[int, int, int, int], p: int, scratch: Scratch, change: Change
+) -> None:
+    """Add the derivative of an instance's counts along log θ_p, which a slot of a clique holds."""
+    kind, row, origin, slot = who
+    offset, start = a.offsets[row + a.slot_family[slot]], a.slot_map[slot]
+    share = 0.0
+    for c in range(a.cells[origin]):
+        if offset + a.maps[start + c] == p:
+            share += scratch.work[a.first[origin] + c]
+    for c in range(a.cells[origin]):
+        here = 1.0 if offset + a.maps[start + c] == p else 0.0
+        at = a.first[origin] + c
+        change.tables[at] = scratch.work[at] * (here - share)
+    spread_change(a, kind, origin, scratch, change)
+    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
+        for s in range(a.slots[q], a.slots[q + 1]):
+            offset, start = a.offsets[row + a.slot_family[s]], a.slot_map[s]
+            for c in range(a.cells[q]):
+                change.positions[offset + a.maps[start + c]] += change.tables[a.first[q] + c]
+
+
+@kernel
+def subtract_column(
+    p: int, weight: float, inverse_theta: FloatArray, about: About, change: Change, A: FloatArray
+) -> None:
+    """Subtract what changes along a position from A, wherever coordinates that move it are."""
+    targets, touched = about.targets, about.touched
+    for n in range(about.found):
+        o = touched.positions[n]
+        for t in range(targets.starts[o], targets.starts[o + 1]):
+            moved = targets.signs[t] * change.positions[o] * inverse_theta[o]
+            change.coordinates[targets.columns[t]] += moved
+        change.positions[o] = 0.0
+    for t in range(targets.starts[p], targets.starts[p + 1]):
+        column, factor = targets.columns[t], weight * targets.signs[t] * inverse_theta[p]
+        for m in range(about.moved):
+            u = touched.coordinates[m]
+            if u >= column:  # the lower triangle
+                A[u, column] -= factor * change.coordinates[u]
+    for m in range(about.moved):
+        change.coordinates[touched.coordinates[m]] = 0.0
+
+
+@kernel
+def make_room(a: TreeArrays, size: int, d: int, scratch: Scratch) -> tuple[Touched, Change]:
+    """Make room for the largest kind of component."""
+    cliques = 0
+    for kind in range(a.kind_width.shape[0]):
+        cliques = max(cliques, a.kind_cliques[kind + 1] - a.kind_cliques[kind])
+    touched = Touched(
+        np.empty(size, dtype=np.int64),
+        np.zeros(size, dtype=np.bool_),
+        np.empty(d, dtype=np.int64),
+        np.zeros(d, dtype=np.bool_),
+    )
+    change = Change(
+        np.empty(scratch.work.shape[0]),
+        np.empty(scratch.messages.shape[0]),
+        np.empty(cliques, dtype=np.bool_),
+        np.zeros(size),
+        np.zeros(d),
+    )
+    return touched, change
+
+
+@kernel
+def subtract_covariances(
+    a: TreeArrays,
+    log_theta: FloatArray,
+    inverse_theta: FloatArray,
+    scratch: Scratch,
+    targets: Targets,
+    A: FloatArray,
+) -> None:
+    """Subtract weight · Cov(score) of every component from A, in free coordinates."""
+    touched, change = make_room(a, log_theta.shape[0], A.shape[0], scratch)
+    for kind in range(a.kind_width.shape[0]):
+        for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
+            row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
+            posterior_tables(a, kind, row, log_theta, scratch)
+            sum_separators(a, kind, scratch)
+            about = list_touched(a, kind, row, targets, touched)
+            for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
+                for s in range(a.slots[q], a.slots[q + 1]):
+                    offset = a.offsets[row + a.slot_family[s]]
+                    for c in range(a.cells[q]):
+                        p = offset + a.maps[a.slot_map[s] + c]
+                        if touched.position_marks[p]:
+                            touched.position_marks[p] = False
+                            if targets.starts[p] < targets.starts[p + 1]:
+                                change_of_counts(a, (kind, row, q, s), p, scratch, change)
+                                subtract_column(p, a.counts[i], inverse_theta, about, change, A)
+            for m in range(about.moved):
+                touched.coordinate_marks[touched.coordinates[m]] = False
