@@ -260,7 +260,7 @@ def test_of_graphs_that_are_close_measured_evidence_decides(monkeypatch):
     """All graphs that were fitted count as close: the answer is the best by exact evidence."""
     monkeypatch.setattr(incomplete, "CLOSE", 1e6)
     monkeypatch.setattr(incomplete, "FINALISTS", 3)
-    table = small(CHAIN, 30, 0.1, 0)
+    table = small(CHAIN, 30, 0.1, 1)
     task = graph_task(table, "bdeu:10", GraphSearch(), Knowledge())
     met = search_incomplete(task)
     finalists = [met.best, *met.close]

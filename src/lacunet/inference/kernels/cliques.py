@@ -29,27 +29,28 @@ def neighbours_of(scopes: BoolArray) -> BoolArray:
 
 
 @kernel
-def price(v: int, near: BoolArray, cards: FloatArray) -> tuple[int, float]:
-    """Edges that eliminating v would add, and the size of its clique."""
+def price(v: int, near: BoolArray, cards: FloatArray) -> tuple[float, float]:
+    """Joint states of the edges that eliminating v would add, and of its clique."""
     around = np.flatnonzero(near[v])
-    absent, size = 0, cards[v]
+    absent, size = 0.0, cards[v]
     for i in range(around.shape[0]):
         size *= cards[around[i]]
         for j in range(i):
-            absent += not near[around[i], around[j]]
+            if not near[around[i], around[j]]:
+                absent += cards[around[i]] * cards[around[j]]
     return absent, size
 
 
 @kernel
 def eliminate(scopes: BoolArray, cards: FloatArray, last: BoolArray) -> tuple[IntArray, BoolArray]:
-    """Eliminate first what adds the fewest edges (min-fill), some members after all others.
+    """Eliminate first what adds the smallest edges (weighted min-fill), some after all others.
 
     Gives their order, (k,), and the clique that each one leaves in, (k, k).
     """
     k = scopes.shape[1]
     near, left = neighbours_of(scopes), np.ones(k, dtype=np.bool_)
     order, cliques = np.empty(k, dtype=np.int64), np.zeros((k, k), dtype=np.bool_)
-    absent, size = np.empty(k, dtype=np.int64), np.empty(k)
+    absent, size = np.empty(k), np.empty(k)
     stale = np.ones(k, dtype=np.bool_)
     for turn in range(k):
         v = -1

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
-from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables
+from lacunet.inference.kernels.trees import Scratch, TreeArrays, Weights, quick_tables
 from lacunet.jit import kernel
 
 
@@ -75,9 +75,9 @@ def list_touched(a: TreeArrays, kind: int, row: int, targets: Targets, touched: 
 
 @kernel
 def sum_separators(a: TreeArrays, kind: int, scratch: Scratch) -> None:
-    """Put the posterior tables of separators into `scratch.messages`."""
+    """Put the posterior tables of separators into `scratch.shared`."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1):
-        shared = scratch.messages[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
+        shared = scratch.shared[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
         shared[:] = 0.0
         for c in range(a.cells[q]):
             shared[a.maps[a.up[q] + c]] += scratch.work[a.first[q] + c]
@@ -95,7 +95,7 @@ def cross(a: TreeArrays, q: int, upwards: bool, scratch: Scratch, change: Change
     for c in range(a.cells[near]):
         ratio[a.maps[near_map + c]] += change.tables[a.first[near] + c]
     for s in range(a.separator[q]):
-        shared = scratch.messages[first + s]
+        shared = scratch.shared[first + s]
         ratio[s] = ratio[s] / shared if shared > 0.0 else 0.0
     for c in range(a.cells[far]):
         at = a.first[far] + c
@@ -177,7 +177,7 @@ def make_room(a: TreeArrays, size: int, d: int, scratch: Scratch) -> tuple[Touch
     )
     change = Change(
         np.empty(scratch.work.shape[0]),
-        np.empty(scratch.messages.shape[0]),
+        np.empty(scratch.shared.shape[0]),
         np.empty(cliques, dtype=np.bool_),
         np.zeros(size),
         np.zeros(d),
@@ -195,11 +195,12 @@ def subtract_covariances(
     A: FloatArray,
 ) -> None:
     """Subtract weight · Cov(score) of every component from A, in free coordinates."""
+    weights = Weights(log_theta, np.exp(log_theta))
     touched, change = make_room(a, log_theta.shape[0], A.shape[0], scratch)
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            posterior_tables(a, kind, row, log_theta, scratch)
+            quick_tables(a, kind, row, weights, scratch)
             sum_separators(a, kind, scratch)
             about = list_touched(a, kind, row, targets, touched)
             for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):

@@ -1,7 +1,7 @@
 """Message passing in clique trees, over all instances of all kinds. Twin: `tests/twins.py`.
 
-Every table is normalised as soon as it is made, with the logs of the totals added up: nothing
-underflows, however long a chain is; where all is lost inside one clique, logs are used throughout.
+Every message is normalised as soon as it is made, with the logs of the totals added up: nothing
+underflows, however long a chain is; where too much is lost all the same, logs are used throughout.
 The kernels take real or complex log θ; with an imaginary part i·h·u the expected counts come back
 with their exact derivative along u in the imaginary part (the complex-step method), so that one
 kernel serves E step and tangent.
@@ -14,6 +14,8 @@ import numpy as np
 from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.jit import kernel
 
+FEW = 8  # families of a clique whose probabilities can be multiplied: with more, logs are added
+LEAST = 1e-250  # totals below may have lost digits
 STEP = 1e-40  # of log θ: derivatives by the complex step lose no digits, however small it is
 
 
@@ -43,95 +45,134 @@ class Scratch(NamedTuple):
     """Room for the tables and the messages of the largest kind of component."""
 
     work: Any
-    messages: Any
+    sent: Any  # messages towards the root
+    shared: Any  # what cliques that share a separator say of it
+
+
+class Weights(NamedTuple):
+    """Log θ, and θ itself, real or complex."""
+
+    log: Any
+    plain: Any
+
+
+@kernel
+def load_clique(a: TreeArrays, q: int, row: int, log_theta: Any, work: Any) -> float:
+    """Put exp(Σ log θ) of a clique's own families into `work`; return the log taken out."""
+    cells = a.cells[q]
+    w = work[a.first[q] : a.first[q] + cells]
+    w[:] = 0.0
+    for s in range(a.slots[q], a.slots[q + 1]):
+        offset = a.offsets[row + a.slot_family[s]]
+        start = a.slot_map[s]
+        for c in range(cells):
+            w[c] += log_theta[offset + a.maps[start + c]]
+    top = -np.inf
+    for c in range(cells):
+        top = max(top, w[c].real)
+    if top == -np.inf:
+        top = 0.0
+    for c in range(cells):
+        w[c] = np.exp(w[c] - top)
+    return top
 
 
 @kernel
 def load_cliques(a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any) -> float:
-    """Put exp(Σ log θ) of each clique's own families into `work`; return the log taken out."""
+    """Load all cliques of an instance; return the log taken out."""
     log_scale = 0.0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
-        cells = a.cells[q]
-        w = work[a.first[q] : a.first[q] + cells]
-        w[:] = 0.0
-        for s in range(a.slots[q], a.slots[q + 1]):
-            offset = a.offsets[row + a.slot_family[s]]
-            start = a.slot_map[s]
-            for c in range(cells):
-                w[c] += log_theta[offset + a.maps[start + c]]
-        top = -np.inf
-        for c in range(cells):
-            top = max(top, w[c].real)
-        if top == -np.inf:
-            top = 0.0
-        for c in range(cells):
-            w[c] = np.exp(w[c] - top)
-        log_scale += top
+        log_scale += load_clique(a, q, row, log_theta, work)
     return log_scale
 
 
 @kernel
-def normalise(w: Any) -> Any:
-    """Divide by the sum; return it (0 stays 0)."""
-    total = 0.0 * w[0]
-    for c in range(w.shape[0]):
-        total += w[c]
-    if total.real > 0.0:
-        for c in range(w.shape[0]):
-            w[c] /= total
-    return total
+def load_products(a: TreeArrays, kind: int, row: int, weights: Weights, work: Any) -> float:
+    """Do the same without exponentials, where a clique has few families: products may underflow."""
+    log_scale = 0.0
+    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
+        if a.slots[q + 1] - a.slots[q] > FEW:
+            log_scale += load_clique(a, q, row, weights.log, work)
+            continue
+        w = work[a.first[q] : a.first[q] + a.cells[q]]
+        w[:] = 1.0
+        for s in range(a.slots[q], a.slots[q + 1]):
+            offset = a.offsets[row + a.slot_family[s]]
+            start = a.slot_map[s]
+            for c in range(a.cells[q]):
+                w[c] *= weights.plain[offset + a.maps[start + c]]
+    return log_scale
+
+
+@kernel
+def send_up(a: TreeArrays, q: int, scratch: Scratch) -> Any:
+    """Multiply a clique's parent by its message; return the log of what it sums to.
+
+    What is multiplied sums to one, so that little is lost, however long a chain is; the message as
+    it is stays in `sent`. −inf where it is nothing, or so little that digits may have been lost.
+    """
+    first, last = a.separator_first[q], a.separator_first[q] + a.separator[q]
+    sent, shared = scratch.sent[first:last], scratch.shared[first:last]
+    sent[:] = 0.0
+    for c in range(a.cells[q]):
+        sent[a.maps[a.up[q] + c]] += scratch.work[a.first[q] + c]
+    total = sent.sum()
+    if not total.real > LEAST:
+        return total - np.inf
+    for s in range(a.separator[q]):
+        shared[s] = sent[s] / total
+    p = a.parent[q]
+    for c in range(a.cells[p]):
+        scratch.work[a.first[p] + c] *= shared[a.maps[a.down[q] + c]]
+    return np.log(total)
+
+
+@kernel
+def send_down(a: TreeArrays, q: int, scratch: Scratch) -> bool:
+    """Turn a clique into its posterior table, given its parent's; say whether floats reach so far.
+
+    The posterior of a separator, over what was sent through it, may be more than a float.
+    """
+    first, last = a.separator_first[q], a.separator_first[q] + a.separator[q]
+    sent, shared = scratch.sent[first:last], scratch.shared[first:last]
+    shared[:] = 0.0
+    p = a.parent[q]
+    for c in range(a.cells[p]):
+        shared[a.maps[a.down[q] + c]] += scratch.work[a.first[p] + c]
+    for s in range(a.separator[q]):
+        if sent[s].real > 0.0:
+            shared[s] /= sent[s]
+        if not shared[s].real < np.inf:
+            return False
+    for c in range(a.cells[q]):
+        scratch.work[a.first[q] + c] *= shared[a.maps[a.up[q] + c]]
+    return True
 
 
 @kernel
 def pass_messages(a: TreeArrays, kind: int, scratch: Scratch) -> Any:
     """Turn loaded cliques into posterior tables; return the log of their joint total.
 
-    Collect towards the root, then distribute back. An impossible instance gives −inf and zeros.
+    Collect towards the root, then distribute back. −inf and zeros where an instance is impossible,
+    or nearly so that floats cannot tell.
     """
-    work, messages = scratch
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
-    log_total = 0.0 * work[0]
-    possible = True
+    end = a.first[last] + a.cells[last]
+    log_total = 0.0 * scratch.work[0]
     for q in range(first, last):
-        w = work[a.first[q] : a.first[q] + a.cells[q]]
-        total = normalise(w)
-        possible = possible and total.real > 0.0
-        if possible:
-            log_total += np.log(total)
-        message = messages[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
-        message[:] = 0.0
-        for c in range(a.cells[q]):
-            message[a.maps[a.up[q] + c]] += w[c]
-        p = a.parent[q]
-        above = work[a.first[p] : a.first[p] + a.cells[p]]
-        for c in range(a.cells[p]):
-            above[c] *= message[a.maps[a.down[q] + c]]
-        # Rescale at once: a clique with many children would underflow otherwise.
-        total = normalise(above)
-        possible = possible and total.real > 0.0
-        if possible:
-            log_total += np.log(total)
-    root = work[a.first[last] : a.first[last] + a.cells[last]]
-    total = normalise(root)
-    possible = possible and total.real > 0.0
+        log_total += send_up(a, q, scratch)
+    root = scratch.work[a.first[last] : end]
+    total = root.sum()
+    possible = total.real > LEAST and log_total.real > -np.inf
+    if possible:
+        log_total += np.log(total)
+        for c in range(root.shape[0]):
+            root[c] /= total
+        for q in range(last - 1, first - 1, -1):
+            possible = possible and send_down(a, q, scratch)
     if not possible:
-        work[: a.first[last] + a.cells[last]] = 0.0
-        return log_total - np.inf
-    log_total += np.log(total)
-    for q in range(last - 1, first - 1, -1):
-        message = messages[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
-        p = a.parent[q]
-        w = work[a.first[q] : a.first[q] + a.cells[q]]
-        # Cell by cell, for these quotients never exceed 1: 1 / message may be more than a float.
-        for c in range(a.cells[q]):
-            sent = message[a.maps[a.up[q] + c]]
-            if sent.real > 0.0:
-                w[c] /= sent
-        message[:] = 0.0
-        for c in range(a.cells[p]):
-            message[a.maps[a.down[q] + c]] += work[a.first[p] + c]
-        for c in range(a.cells[q]):
-            w[c] *= message[a.maps[a.up[q] + c]]
+        scratch.work[:end] = 0.0
+        return scratch.work[0] - np.inf
     return log_total
 
 
@@ -158,7 +199,7 @@ def posterior_by_logs(a: TreeArrays, kind: int, row: int, log_theta: Any, scratc
     Weights inside one clique may be further apart than a float reaches, and a zero elsewhere may
     forbid all but the smallest: only logs tell that from an impossible instance.
     """
-    work, messages = scratch
+    work, messages = scratch.work, scratch.sent
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
     top = np.empty(messages.shape[0] + 1)
     for q in range(first, last + 1):
@@ -207,6 +248,16 @@ def posterior_tables(a: TreeArrays, kind: int, row: int, log_theta: Any, scratch
 
 
 @kernel
+def quick_tables(a: TreeArrays, kind: int, row: int, weights: Weights, scratch: Scratch) -> Any:
+    """Do the same by products of θ, and by their logs where that does not reach."""
+    log_scale = load_products(a, kind, row, weights, scratch.work)
+    log_z = pass_messages(a, kind, scratch) + log_scale
+    if log_z.real > -np.inf:
+        return log_z
+    return posterior_tables(a, kind, row, weights.log, scratch)
+
+
+@kernel
 def spread_cliques(a: TreeArrays, kind: int, row: int, weight: float, work: Any, out: Any) -> None:
     """Add posterior tables, times a weight, to the positions of their families."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
@@ -224,11 +275,12 @@ def expect_trees(
     """Add the expected counts of components first to last to `out`; return their log-likelihood."""
     scratch.work[0] = 0.0
     log_lik = scratch.work[0]  # a zero of the right type, real or complex
+    weights = Weights(log_theta, np.exp(log_theta))
     for kind in range(a.kind_width.shape[0]):
         first, last = a.kind_instances[kind], a.kind_instances[kind + 1]
         for i in range(max(first, span[0]), min(last, span[1])):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            log_z = posterior_tables(a, kind, row, log_theta, scratch)
+            log_z = quick_tables(a, kind, row, weights, scratch)
             if a.counts[i] > 0.0:  # 0 · −inf would be NaN
                 log_lik += a.counts[i] * log_z
             spread_cliques(a, kind, row, a.counts[i], scratch.work, out)
@@ -240,10 +292,11 @@ def put_posteriors(
     a: TreeArrays, log_theta: FloatArray, scratch: Scratch, first: int, log_z: Any, out: FloatArray
 ) -> None:
     """Log-likelihood of each instance, and its E[N] at positions from `first` on, by itself."""
+    weights = Weights(log_theta, np.exp(log_theta))
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]
-            log_z[i] = posterior_tables(a, kind, row, log_theta, scratch)
+            log_z[i] = quick_tables(a, kind, row, weights, scratch)
             for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
                 for s in range(a.slots[q], a.slots[q + 1]):
                     offset = a.offsets[row + a.slot_family[s]] - first

@@ -1,4 +1,6 @@
-"""A clique tree over hidden variables, by eliminating first what adds the fewest edges (min-fill).
+"""A clique tree over hidden variables, by eliminating first what adds the smallest edges.
+
+Weighted min-fill: an edge is as large as the joint states of its ends.
 
 One clique is plain enumeration: small components stay whole, large ones (chains, grids) are cut.
 """

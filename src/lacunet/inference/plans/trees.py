@@ -90,10 +90,8 @@ class TreePlan(Plan):
     def scratch(self, dtype: type = np.float64) -> trees.Scratch:
         """Make room for the tables and the messages of the largest kind of component."""
         a = self.arrays
-        return trees.Scratch(
-            np.empty(int((a.first + a.cells).max()), dtype=dtype),
-            np.empty(int((a.separator_first + a.separator).max()), dtype=dtype),
-        )
+        cells, separators = (a.first + a.cells).max(), (a.separator_first + a.separator).max()
+        return trees.Scratch(*(np.empty(room, dtype) for room in (cells, separators, separators)))
 
     def touched(self) -> FloatArray:
         a = self.arrays
