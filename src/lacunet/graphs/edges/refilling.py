@@ -5,8 +5,8 @@ the families of its children.
 
 `graphs/completing.py` sweeps over missing cells too, but at given parameters: its weights are
 looked up, rows do not depend on each other, and nothing is counted. Here every draw changes the
-counts that the next one goes by. What the two could share is a loop over holes; a kernel for both would
-ask at every cell which of the two it is.
+counts that the next one goes by. What the two could share is a loop over holes; a kernel for both
+would ask at every cell which of the two it is.
 """
 
 from typing import Any, NamedTuple
