@@ -193,15 +193,13 @@ class HiddenStateEstimator(
         X : ndarray of shape (n_samples, variables)
             Values of the observed variables, in the order of `categories_`.
         labels : ndarray of shape (n_samples,)
-            The hidden states that the rows were drawn with, numbered as by `predict`.
+            The hidden states that the rows were drawn with, numbered as by `predict`; no columns
+            where nothing is hidden.
         """
         check_is_fitted(self)
-        rng = np.random.default_rng(seed_of(self.random_state))
-        codes = sample_variables(self._asked, n_samples, rng)
-        network = self.model_.network
-        drawn = codes[:, list(network.hidden)].astype(np.int64)
-        seen = as_array(list(self.categories_.values()), codes[:, list(network.observed)])
-        return seen, drawn[:, 0] if drawn.shape[1] == 1 else drawn
+        seen, drawn = self._draw(n_samples, np.random.default_rng(seed_of(self.random_state)))
+        values = as_array(list(self.categories_.values()), seen)
+        return values, drawn[:, 0] if drawn.shape[1] == 1 else drawn
 
     def impute(self, X: Any) -> Any:
         """Fill each hole with the value that is most probable given what its row shows.
@@ -335,6 +333,11 @@ class HiddenStateEstimator(
                 "Declare one with hidden=, or use impute to fill in holes."
             )
         return posterior_of(self._asked, codes, [(h,) for h in hidden])
+
+    def _draw(self, rows: int, rng: np.random.Generator) -> tuple[CodeArray, IntArray]:
+        """Draw codes of what rows show, and of what they hide."""
+        codes, network = sample_variables(self._asked, rows, rng), self.model_.network
+        return codes[:, list(network.observed)], codes[:, list(network.hidden)].astype(np.int64)
 
     def _log_lik(self, codes: CodeArray) -> FloatArray:
         return log_lik_of(self._asked, codes)

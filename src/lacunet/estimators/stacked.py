@@ -7,11 +7,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
-from lacunet.arrays import IntArray
+from lacunet.arrays import CodeArray, IntArray
 from lacunet.estimators.base import HiddenStateEstimator
-from lacunet.estimators.inputs import read_codes, seed_of
+from lacunet.estimators.inputs import read_codes
 from lacunet.estimators.parameters import described
-from lacunet.estimators.values import as_array
 from lacunet.model.ensemble import Ensemble, sample_rows
 
 
@@ -57,25 +56,6 @@ class StackedModel(HiddenStateEstimator):
 
     folds: int = 5
 
-    def sample(self, n_samples: int = 1) -> tuple[Any, IntArray]:
-        """Draw rows.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of rows.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Values of the columns.
-        labels : ndarray of shape (n_samples, 0)
-            Nothing is hidden.
-        """
-        rng = np.random.default_rng(seed_of(self.random_state))
-        codes = sample_rows(self._asked, n_samples, rng)
-        return as_array(list(self.categories_.values()), codes), np.zeros((n_samples, 0), np.int64)
-
     def _learn(self, X: Any, sample_weight: Any) -> None:
         table = self._read_all(X, sample_weight)
         known = {column.name: column.states for column in table.columns}
@@ -85,6 +65,9 @@ class StackedModel(HiddenStateEstimator):
         found = api.stack(table, folds=self.folds, rows=rows, settings=self._settings())
         self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
         self.categories_ = known
+
+    def _draw(self, rows: int, rng: np.random.Generator) -> tuple[CodeArray, IntArray]:
+        return sample_rows(self._asked, rows, rng), np.zeros((rows, 0), np.int64)
 
     @property
     def _may_hide(self) -> bool:
