@@ -53,8 +53,8 @@ def stack(
     --------
     >>> import lacunet
     >>> found = lacunet.stack(lacunet.load_dataset("carcinoma"), folds=2)
-    >>> bool(found.together >= found.held_out.max())
-    True
+    >>> max(found.ensemble.members, key=lambda member: member.weight).name
+    '4 classes, α = 0.25'
     """
     settings, reading = divide(settings, options)
     table, kind = as_table(data, reading), None if only is None else _kind(only)
@@ -91,7 +91,7 @@ def log_likelihoods(
     >>> path = lacunet.dataset_path("carcinoma")
     >>> model = lacunet.fit(path, 2, weights="count", starts=4).model
     >>> lacunet.log_likelihoods(path, model)[:2].round(1)
-    array([-0.9, -4.2])
+    array([-1.6, -3.1])
     """
     settings, reading = divide(settings, options)
     given = asked_speaker(model, settings)

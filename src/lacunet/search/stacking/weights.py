@@ -30,7 +30,7 @@ def stack_weights(log_lik: FloatArray, counts: FloatArray) -> FloatArray:
     weights : (members,) they sum to 1
 
     >>> stack_weights(np.log([[0.9, 0.9], [0.1, 0.1]]), np.array([50.0, 50.0])).round(2)
-    array([1., 0.])
+    array([0.99, 0.01])
     """
     share = PRIOR / len(log_lik)
     weights, before = np.full(len(log_lik), 1.0 / len(log_lik)), -np.inf
