@@ -50,7 +50,7 @@ class StackedModel(HiddenStateEstimator):
     >>> data = pd.read_csv(dataset_path("carcinoma"))
     >>> X, counts = data.drop(columns="count"), data["count"]
     >>> model = StackedModel(folds=2, random_state=0).fit(X, sample_weight=counts)
-    >>> model.impute(pd.DataFrame([[1, 1, 1, None, 1, 1, 1]], columns=X.columns))
+    >>> model.impute(pd.DataFrame([[1, 1, 1, float("nan"), 1, 1, 1]], columns=X.columns))
     array([[1., 1., 1., 1., 1., 1., 1.]])
     """
 
