@@ -49,7 +49,7 @@ def number(x: float, digits: int = 2) -> Shown:
 def measured(x: float) -> Shown:
     """Write a number of any size to four digits.
 
-    >>> measured(1234.5678), measured(0.012345)
+    >>> measured(1234.5678), measured(0.012344)
     ('1235', '0.01234')
     """
     return Shown(f"{x:.4g}", x)
