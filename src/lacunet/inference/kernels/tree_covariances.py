@@ -36,6 +36,7 @@ class Touched(NamedTuple):
     """What an instance is about: lists, and marks of who is in them."""
 
     positions: IntArray  # (size,)
+    holders: IntArray  # (size, 2) of each of these, a clique that holds it, and its slot there
     position_marks: BoolArray  # (size,)
     coordinates: IntArray  # (d,)
     coordinate_marks: BoolArray  # (d,)
@@ -63,6 +64,7 @@ def list_touched(a: TreeArrays, kind: int, row: int, targets: Targets, touched: 
                     continue
                 touched.position_marks[p] = True
                 touched.positions[found] = p
+                touched.holders[found, 0], touched.holders[found, 1] = q, s
                 found += 1
                 for t in range(targets.starts[p], targets.starts[p + 1]):
                     u = targets.columns[t]
@@ -171,6 +173,7 @@ def make_room(a: TreeArrays, size: int, d: int, scratch: Scratch) -> tuple[Touch
         cliques = max(cliques, a.kind_cliques[kind + 1] - a.kind_cliques[kind])
     touched = Touched(
         np.empty(size, dtype=np.int64),
+        np.empty((size, 2), dtype=np.int64),
         np.zeros(size, dtype=np.bool_),
         np.empty(d, dtype=np.int64),
         np.zeros(d, dtype=np.bool_),
@@ -203,15 +206,11 @@ def subtract_covariances(
             quick_tables(a, kind, row, weights, scratch)
             sum_separators(a, kind, scratch)
             about = list_touched(a, kind, row, targets, touched)
-            for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
-                for s in range(a.slots[q], a.slots[q + 1]):
-                    offset = a.offsets[row + a.slot_family[s]]
-                    for c in range(a.cells[q]):
-                        p = offset + a.maps[a.slot_map[s] + c]
-                        if touched.position_marks[p]:
-                            touched.position_marks[p] = False
-                            if targets.starts[p] < targets.starts[p + 1]:
-                                change_of_counts(a, (kind, row, q, s), p, scratch, change)
-                                subtract_column(p, a.counts[i], inverse_theta, about, change, A)
+            for n in range(about.found):
+                p, q, s = touched.positions[n], touched.holders[n, 0], touched.holders[n, 1]
+                touched.position_marks[p] = False
+                if targets.starts[p] < targets.starts[p + 1]:
+                    change_of_counts(a, (kind, row, q, s), p, scratch, change)
+                    subtract_column(p, a.counts[i], inverse_theta, about, change, A)
             for m in range(about.moved):
                 touched.coordinate_marks[touched.coordinates[m]] = False
