@@ -83,6 +83,13 @@ class Segment:
         return x
 
 
+def slope_of_root(theta: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Turn the gradient in φ = log θ into that of √θ, dφ/d√θ = 2/√θ; at 0 nothing moves."""
+    slope = np.zeros_like(gradient)
+    np.divide(2.0 * gradient, np.sqrt(theta), out=slope, where=theta > 0)
+    return slope
+
+
 class Family(ABC):
     """A conjugate pair of likelihood and prior."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.model.families.family import Family, Segment
+from lacunet.model.families.family import Family, Segment, slope_of_root
 from lacunet.model.unit import Unit
 from lacunet.state import State
 
@@ -122,12 +122,7 @@ class Poisson(Family):
     def slope(
         self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
     ) -> FloatArray:
-        """Dφ/d√λ = 2/√λ."""
-        if not edge:
-            return gradient
-        slope = np.zeros_like(gradient)
-        np.divide(2.0 * gradient, np.sqrt(theta), out=slope, where=theta > 0)
-        return slope
+        return slope_of_root(theta, gradient) if edge else gradient
 
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
