@@ -13,7 +13,13 @@ from pathlib import Path
 import pytest
 from sklearn.utils import estimator_checks as checks
 
-from lacunet import BayesianNetworkModel, LatentClassModel, LatentClassSelector, LatentTreeModel
+from lacunet import (
+    BayesianNetworkModel,
+    LatentClassModel,
+    LatentClassSelector,
+    LatentTreeModel,
+    StackedModel,
+)
 
 pytestmark = pytest.mark.slow  # each takes a moment; there are hundreds
 
@@ -58,10 +64,12 @@ def test_what_scikit_learn_asks_of_its_own(estimator, check):
     check(type(estimator).__name__, estimator)
 
 
-# Most checks have tables of two columns, which no hidden variable can join.
-WIDE = [
+# Most checks have tables of two columns, which no hidden variable can join, or fit dozens of times,
+# which takes a stack too long; what they ask for is in the base class.
+SOME = [
     checks.check_estimator_sparse_tag,
     checks.check_estimators_pickle,
+    checks.check_estimators_unfitted,
     checks.check_get_params_invariance,
     checks.check_no_attributes_set_in_init,
     checks.check_parameters_default_constructible,
@@ -70,9 +78,14 @@ WIDE = [
 
 
 @few_rows
-@pytest.mark.parametrize("check", WIDE, ids=lambda check: check.__name__)
-def test_what_a_latent_tree_must_do(check):
-    check("LatentTreeModel", LatentTreeModel(**FEW))
+@pytest.mark.parametrize("check", SOME, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "estimator",
+    [LatentTreeModel(**FEW), StackedModel(folds=2, unseen="missing")],
+    ids=lambda e: type(e).__name__,
+)
+def test_what_the_slower_estimators_must_do(estimator, check):
+    check(type(estimator).__name__, estimator)
 
 
 def test_the_check_that_must_be_switched_on():

@@ -6,19 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.utils import estimator_checks as checks
 
 from lacunet import OptionError, StackedModel, Table, log_likelihoods, stack
-
-CHECKS = [  # the others fit it dozens of times; what they ask for is in the base class
-    checks.check_estimator_sparse_tag,
-    checks.check_estimators_pickle,
-    checks.check_get_params_invariance,
-    checks.check_no_attributes_set_in_init,
-    checks.check_parameters_default_constructible,
-    checks.check_transformer_get_feature_names_out,
-    checks.check_estimators_unfitted,
-]
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +67,3 @@ def test_pickle_and_clone(rows, fitted):
 def test_bad_input_says_what_to_do(rows):
     with pytest.raises(OptionError, match="1 folds are not allowed"):
         StackedModel(folds=1).fit(rows)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:column .* looks like:UserWarning")
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_what_every_estimator_must_do(check):
-    check("StackedModel", StackedModel(folds=2, unseen="missing"))
