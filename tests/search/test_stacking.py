@@ -10,6 +10,7 @@ from lacunet import DataError, OptionError
 from lacunet.data import Column, Table
 from lacunet.executor import on_threads
 from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.problem import build_problem
 from lacunet.search.stacking.blocks import cut
 from lacunet.search.stacking.recipes import (
     ClassRecipe,
@@ -147,7 +148,7 @@ def test_without_edges_columns_are_independent_with_their_shares():
 def test_expected_parameters_of_complete_rows_are_exact():
     codes = generator().integers(0, 3, (200, 3))
     found = lacunet.learn_structure(table_of(codes), alpha="bdeu:10").model
-    again = expected(table_of(codes), found.network, "bdeu:10")
+    again = expected(build_problem(table_of(codes), found.network, found.alpha))
     np.testing.assert_allclose(again.theta, found.theta)
 
 

@@ -23,7 +23,7 @@ from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit, learn
-from lacunet.learn.predictive import softmax_climb, with_posterior
+from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
@@ -59,9 +59,7 @@ def fit(
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, structure)
-        found = learn(problem, settings.options, executor=executor)
-        mode = softmax_climb(problem, found.model.theta, executor.silent()).point
-        return with_posterior(found, mode)
+        return learn_posterior(problem, settings.options, executor)
 
 
 @with_options

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Unpack
 
 from lacunet.api.graphs import BDEU, known_of
-from lacunet.api.inputs import KnowledgeLike, as_table, one_alpha
+from lacunet.api.inputs import KnowledgeLike, as_table, one_alpha, one_of
 from lacunet.api.options import HiddenOptions, TreeOptions, divide, with_options
-from lacunet.errors import OptionError, did_you_mean
 from lacunet.executor import on_threads
 from lacunet.files import StrPath
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
@@ -45,7 +44,7 @@ def learn_latent_tree(
     >>> found.hidden
     {'H1': 2}
     """
-    chosen = _shape(shape)
+    chosen = one_of(Shape, "shape", shape)
     settings, reading = divide(settings, options)
     alpha, table = one_alpha(settings), as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
@@ -93,10 +92,3 @@ def find_hidden(
     table = as_table(data, reading)
     with on_threads(settings.threads, listener) as executor:
         return looking.find_hidden(table, alpha, how, known, executor, resume=resume)
-
-
-def _shape(name: str) -> Shape:
-    if name not in list(Shape):
-        hint = did_you_mean(name, list(Shape))
-        raise OptionError(f"shape '{name}' is not known.{hint} Choose from {', '.join(Shape)}.")
-    return Shape(name)

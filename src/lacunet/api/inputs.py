@@ -4,8 +4,9 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from itertools import chain, count
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from lacunet.data.audit import COUNTS
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
-from lacunet.errors import DataError, OptionError, numbers_refused
+from lacunet.errors import DataError, OptionError, did_you_mean, numbers_refused
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.inference.leaves import kind_of
@@ -32,6 +33,7 @@ NetworkLike: TypeAlias = Network | Model | str | os.PathLike[str]
 KnowledgeLike: TypeAlias = Knowledge | str | os.PathLike[str]
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 NOTHING = ReadOptions()
+E = TypeVar("E", bound=StrEnum)
 
 
 def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
@@ -224,6 +226,14 @@ def fresh_names(new: Mapping[str, Any], taken: Sequence[str]) -> dict[str, Any]:
         names = chain([name], (f"{name}_{number}" for number in count(2)))
         renamed[next(n for n in names if n not in taken)] = values
     return renamed
+
+
+def one_of(kind: type[E], what: str, name: str) -> E:
+    """Give the member of an enumeration that a person names."""
+    if name not in list(kind):
+        hint = did_you_mean(name, list(kind))
+        raise OptionError(f"{what} '{name}' is not known.{hint} Choose from {', '.join(kind)}.")
+    return kind(name)
 
 
 def one_alpha(settings: Settings) -> float | str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lacunet.api.inputs import SpeakerLike, as_table, asked_speaker, check_ordered, rows_for
+from lacunet.api.inputs import SpeakerLike, as_table, asked_speaker, check_ordered, one_of, rows_for
 from lacunet.api.options import QueryOptions, ReadOptions, ThreadOptions, divide, with_options
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
 from lacunet.data.read import read_rows
-from lacunet.errors import OptionError, did_you_mean
 from lacunet.executor import on_threads
 from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.learn.prepare import prepare
@@ -57,7 +56,7 @@ def stack(
     '4 classes, α = 0.25'
     """
     settings, reading = divide(settings, options)
-    table, kind = as_table(data, reading), None if only is None else _kind(only)
+    table, kind = as_table(data, reading), None if only is None else one_of(Kind, "only", only)
     ordered = rows_in_order(data, table, reading) if rows is None else rows
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
@@ -105,10 +104,3 @@ def rows_in_order(data: object, table: Table, reading: ReadOptions) -> CodeArray
         return None
     states = {column.name: column.states for column in table.columns}
     return read_rows(data, states, missing=reading.get("missing", ()))
-
-
-def _kind(name: str) -> Kind:
-    if name not in list(Kind):
-        hint = did_you_mean(name, list(Kind))
-        raise OptionError(f"only '{name}' is not known.{hint} Choose from {', '.join(Kind)}.")
-    return Kind(name)

@@ -213,8 +213,9 @@ class HiddenStateEstimator(
         """
         checked, codes = self._read_both(X)
         asked = self._asked
+        observed = asked.network.observed
         open_ = [j for j in range(codes.shape[1]) if (codes[:, j] < 0).any()]
-        answers = posterior_of(asked, codes, [(asked.network.observed[j],) for j in open_])
+        answers = posterior_of(asked, codes, [(observed[j],) for j in open_])
         states = list(self.categories_.values())
         found = {
             self._places[j]: (states[j], np.where(codes[:, j] < 0, _most_probable(p), -1))

@@ -12,7 +12,7 @@ from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
-from lacunet.learn.fit import Fit
+from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.schedules import climb_from
 
@@ -24,6 +24,12 @@ def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERI
     if problem.exact:  # one M step is the maximum
         return Climb(objective.em_step(start), 1, Outcome.CLOSED_FORM)
     return climb_from(objective, start)[0]
+
+
+def learn_posterior(problem: Problem, options: Options, executor: Executor = SERIAL) -> Fit:
+    """Look for the best parameters, and give them their posterior."""
+    found = learn(problem, options, executor=executor)
+    return with_posterior(found, softmax_climb(problem, found.model.theta, executor.silent()).point)
 
 
 def with_posterior(fit: Fit, mode: Point) -> Fit:

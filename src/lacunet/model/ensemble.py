@@ -1,6 +1,7 @@
 """Several models of the same columns that speak together, each for a share of every row."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -43,12 +44,12 @@ class Ensemble:
         """(members,) they sum to 1."""
         return np.array([member.weight for member in self.members])
 
-    @property
+    @cached_property
     def variables(self) -> tuple[Variable, ...]:
         """The columns, in their order."""
         return shown(self.members[0].model.network)
 
-    @property
+    @cached_property
     def network(self) -> Network:
         """The columns without any edge: all that is true of every member."""
         return Network.build(self.variables, [()] * len(self.variables))

@@ -18,13 +18,12 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learning import find_graph
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
-from lacunet.inference.problem import build_problem
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.predictive import softmax_climb, with_posterior
+from lacunet.inference.problem import Problem, build_problem
+from lacunet.learn.fit import Options
+from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.variational import at_hyperparameters, vary
-from lacunet.model import conjugacy
 from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Model, Network
+from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 
 SIZES = (10, 1)  # equivalent sample sizes that graphs are searched with: many edges, and few
@@ -79,7 +78,9 @@ class GraphRecipe(Recipe):
         known = Knowledge(max_parents=None if self.edges else 0)
         how = GraphSearch(restarts=0, probes=0, seed=seed)
         network = find_graph(graph_task(seen, f"bdeu:{self.size}", how, known))
-        return tuple(expected(table, network, f"bdeu:{size}") for size in TABLES)
+        priors = [dirichlet(network, f"bdeu:{size}") for size in TABLES]
+        problem = build_problem(table, network, priors[0])  # rows are taken apart once for all
+        return tuple(expected(replace(problem, alpha=prior)) for prior in priors)
 
 
 @dataclass(frozen=True)
@@ -98,17 +99,13 @@ class ClassRecipe(Recipe):
         """Fit it from a few starts."""
         network = latent_class([(c.name, c.states) for c in table.columns], self.classes)
         problem = build_problem(table, network, dirichlet(network, self.alpha))
-        found = learn(problem, Options(starts=STARTS, seed=seed))
-        mode = softmax_climb(problem, found.model.theta).point
-        return (with_posterior(found, mode).model.predictive,)
+        found = learn_posterior(problem, Options(starts=STARTS, seed=seed))
+        return (found.model.predictive,)
 
 
-def expected(table: Table, network: Network, alpha: str) -> Model:
+def expected(problem: Problem) -> Model:
     """Give a graph its expected parameters: exact where no cell is missing, else variational."""
-    exponents = dirichlet(network, alpha)
-    problem = build_problem(table, network, exponents)
-    posterior = vary(at_hyperparameters(problem, problem.prior)).exponents
-    return Model(network, conjugacy.mean(posterior, network.layout), exponents)
+    return vary(at_hyperparameters(problem, problem.prior)).model.predictive
 
 
 def recipes_for(table: Table, only: Kind | None = None) -> tuple[Recipe, ...]:
