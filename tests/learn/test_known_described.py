@@ -25,9 +25,10 @@ from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.known_tables import KnownTables
-from lacunet.model.network import Model, Network, Variable, with_hidden
+from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes, sample_variables
+from lacunet.model.surgery import with_hidden
 from problems import Case
 
 FIXED = {"child": "a", "parents": ["h"], "table": [[0.9, 0.1], [0.2, 0.8]]}

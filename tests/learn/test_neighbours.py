@@ -24,8 +24,9 @@ from lacunet.learn.schedules import Schedule
 from lacunet.learn.splitting import thinned
 from lacunet.model.conjugacy import log_marginal, random_theta
 from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Model, with_hidden
+from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
+from lacunet.model.surgery import with_hidden
 from problems import build, make, make_case, problem_for
 
 CLASSES = build("H>a H>b H>c H>d", {"H": 4, "a": 2, "b": 3, "c": 2, "d": 4}, "H")

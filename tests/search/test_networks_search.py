@@ -10,9 +10,10 @@ from lacunet import api
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.flags import Flag, Kind
-from lacunet.model.network import Model, Network, Variable, with_hidden
+from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import uniform_alpha
 from lacunet.model.sampling import sample_codes
+from lacunet.model.surgery import with_hidden
 from lacunet.report.documents import selection_document, to_json
 from lacunet.report.folder import save_selection
 from lacunet.search.average import Labellings

@@ -23,7 +23,8 @@ from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.inference.leaves import kind_of
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import read_model_or_stack, read_network
-from lacunet.model.network import Model, Network, hide, with_hidden
+from lacunet.model.network import Model, Network
+from lacunet.model.surgery import hide, with_hidden
 from lacunet.settings import Settings
 
 ModelLike: TypeAlias = Model | str | os.PathLike[str]

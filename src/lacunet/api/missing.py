@@ -12,7 +12,8 @@ from lacunet.data.missing_state import has_missing_state, with_missing_states
 from lacunet.data.missing_state import missing_as_state as as_state
 from lacunet.executor import on_threads
 from lacunet.learn.prepare import prepare
-from lacunet.model.network import Network, with_observed_states
+from lacunet.model.network import Network
+from lacunet.model.surgery import with_observed_states
 from lacunet.progress import Listener, ignore
 from lacunet.scores import HEADLINE
 from lacunet.search.hole_readings import MissingComparison, compare_readings

@@ -16,7 +16,7 @@ from lacunet.learn.diagnose import state_sizes
 from lacunet.model import conjugacy
 from lacunet.model.families.categorical import log_rising
 from lacunet.model.layout import Layout
-from lacunet.model.network import with_hidden
+from lacunet.model.surgery import with_hidden
 
 Group: TypeAlias = Sequence[int]  # old states that become one new state; none: it begins empty
 FEWEST = 2.0  # cases: a state with fewer can be left out, and is not worth splitting

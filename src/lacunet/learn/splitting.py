@@ -22,7 +22,8 @@ from lacunet.learn.ranks import Rank
 from lacunet.learn.regroup import FEWEST, Places
 from lacunet.learn.starts import em, random_start
 from lacunet.model import conjugacy
-from lacunet.model.network import Network, with_hidden
+from lacunet.model.network import Network
+from lacunet.model.surgery import with_hidden
 
 ROWS = 400  # rows of a state that are looked at; of more, as many at equal distances
 BELONGS = 0.01  # probability above which a row is one of the state's

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -17,7 +17,6 @@ from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.known import KnownTable
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling
-from lacunet.model.table_sizes import check_table_sizes
 from lacunet.model.unit import Unit
 from lacunet.state import State, label
 
@@ -264,6 +263,18 @@ class Network:
             return natural
         return np.asarray((self._design @ natural.T).T)
 
+    def averaged_cells(self, theta: FloatArray, hyper: FloatArray) -> FloatArray:
+        """Log weight of every cell: of categories at θ, of numbers over θ by hyperparameters."""
+        own, layout = conjugacy.natural(theta, self.layout), self.layout
+        return self.cells.flat(
+            [
+                layout.table(own, i)
+                if v.family.tabular
+                else v.family.log_predictive(layout.table(hyper, i)[..., None, :], v.statistics)
+                for i, v in enumerate(self.variables)
+            ]
+        )
+
     def to_statistics(self, N: FloatArray) -> FloatArray:
         """What counts of cells are worth as statistics: (..., cells) → (..., size)."""
         return N if self.layout.tabular else np.asarray((self._design.T @ N.T).T)
@@ -289,36 +300,6 @@ class Network:
         return {v.name: len(v.states) for v in self.variables if v.hidden}
 
 
-def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
-    """Declare variables hidden; a number gives them that many states, 1 to k.
-
-    Edges stay as they are. A hidden variable has no names of its own for its states.
-    """
-    names = [v.name for v in network.variables]
-    for name, size in sizes.items():
-        network.index(name)
-        if size is not None and size < 1:
-            raise ModelError(f"hidden variable '{name}': {size} states; there must be at least 1.")
-    cards = [sizes.get(v.name) or len(v.states) for v in network.variables]
-    check_table_sizes(names, cards, network.parents)
-    variables = []
-    for v in network.variables:
-        size = sizes.get(v.name)
-        states = v.states if size is None else tuple(range(1, size + 1))
-        variables.append(replace(v, states=states, hidden=v.hidden or v.name in sizes))
-    return Network.build(variables, network.parents)
-
-
-def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]) -> Network:
-    """Give observed variables other states, by name; hidden ones and the edges stay."""
-    variables = [
-        v if v.hidden else replace(v, states=tuple(states[v.name])) for v in network.variables
-    ]
-    cards = [len(v.states) for v in variables]
-    check_table_sizes([v.name for v in variables], cards, network.parents)
-    return Network.build(variables, network.parents)
-
-
 @dataclass(frozen=True, eq=False)
 class Model:
     """A structure with its parameters and the prior that goes with them."""
@@ -327,18 +308,30 @@ class Model:
     theta: FloatArray  # (size,) θ_ijk in the network's layout: of a fitted model, the estimate
     alpha: FloatArray  # (size,) Dirichlet exponents α_ijk
     posterior: FloatArray | None = None  # (size,) those of θ given data, α + E[N]; None: no data
+    averaged: FloatArray | None = None  # (size,) those that numbers are averaged over; None: at θ
 
     @cached_property
     def predictive(self) -> Model:
-        """The model that rows are asked of: its θ is E[θ] under the posterior, if there is one.
+        """The model that rows are asked of: all θ by their posterior, if there is one.
 
-        A row meets each parameter of a family at most once, so its probability under E[θ] is the
-        mean of its probabilities under all θ.
+        A row meets each parameter of a family at most once. So the mean of its probabilities under
+        all θ is that of its cells: of categories the probability under E[θ], which is the θ of the
+        answer; of numbers that of another distribution, such as Student's t.
         """
         if self.posterior is None:
             return self
-        mean = conjugacy.mean(self.posterior, self.network.layout)
-        return Model(self.network, mean, self.alpha)
+        layout = self.network.layout
+        mean = conjugacy.mean(self.posterior, layout)
+        return Model(
+            self.network, mean, self.alpha, averaged=None if layout.tabular else self.posterior
+        )
+
+    @cached_property
+    def log_weights(self) -> FloatArray:
+        """What rows are asked with, (cells,): log p of every cell, without its `log_base`."""
+        if self.averaged is not None:
+            return self.network.averaged_cells(self.theta, self.averaged)
+        return self.network.to_cells(conjugacy.natural(self.theta, self.network.layout))
 
     def table(self, name: str) -> FloatArray:
         """Give p(variable | parents): parents in their order, then the variable's states."""
@@ -357,8 +350,8 @@ class Model:
 
     def moved(self, network: Network, move: Callable[[FloatArray], FloatArray]) -> Model:
         """Give what stands at the positions of one layout those of another."""
-        posterior = None if self.posterior is None else move(self.posterior)
-        return Model(network, move(self.theta), move(self.alpha), posterior)
+        over = (None if x is None else move(x) for x in (self.posterior, self.averaged))
+        return Model(network, move(self.theta), move(self.alpha), *over)
 
 
 def _relabelled_network(network: Network, by: Relabelling) -> Network:
@@ -384,13 +377,3 @@ def _relabelled_network(network: Network, by: Relabelling) -> Network:
         for v, own in zip(network.variables, known, strict=True)
     ]
     return Network(tuple(variables), network.parents)
-
-
-def hide(model: Model, names: Sequence[str]) -> Model:
-    """Declare variables of a model hidden; its parameters stay."""
-    network, old = with_hidden(model.network, dict.fromkeys(names)), model.network.layout
-
-    def stored(x: FloatArray) -> FloatArray:  # hidden variables come last
-        return network.layout.flat([old.table(x, i) for i in range(len(old.cards))])
-
-    return model.moved(network, stored)

@@ -1,4 +1,4 @@
-"""Models made from a model: variables set from outside, spoken of by a witness, or shown after all.
+"""Models made from a model: variables set from outside, spoken of by a witness, shown, or hidden.
 
 What is known of a case can be said by the structure alone, so that whoever answers questions sees
 nothing but a model and a row.
@@ -10,7 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.errors import ModelError
 from lacunet.model.network import Model, Network, Variable
+from lacunet.model.table_sizes import check_table_sizes
+from lacunet.state import State
 
 
 def without_causes(network: Network, variables: Collection[int]) -> Network:
@@ -52,6 +55,46 @@ def shown(model: Model, variables: Collection[int]) -> Model:
     ]
     tables = [old.table(model.theta, i) for i in range(len(network.variables))]
     return _without_prior(Network(tuple(seen), network.parents), tables)
+
+
+def hide(model: Model, names: Sequence[str]) -> Model:
+    """Declare variables of a model hidden; its parameters stay."""
+    network, old = with_hidden(model.network, dict.fromkeys(names)), model.network.layout
+
+    def stored(x: FloatArray) -> FloatArray:  # hidden variables come last
+        return network.layout.flat([old.table(x, i) for i in range(len(old.cards))])
+
+    return model.moved(network, stored)
+
+
+def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
+    """Declare variables hidden; a number gives them that many states, 1 to k.
+
+    Edges stay as they are. A hidden variable has no names of its own for its states.
+    """
+    names = [v.name for v in network.variables]
+    for name, size in sizes.items():
+        network.index(name)
+        if size is not None and size < 1:
+            raise ModelError(f"hidden variable '{name}': {size} states; there must be at least 1.")
+    cards = [sizes.get(v.name) or len(v.states) for v in network.variables]
+    check_table_sizes(names, cards, network.parents)
+    variables = []
+    for v in network.variables:
+        size = sizes.get(v.name)
+        states = v.states if size is None else tuple(range(1, size + 1))
+        variables.append(replace(v, states=states, hidden=v.hidden or v.name in sizes))
+    return Network.build(variables, network.parents)
+
+
+def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]) -> Network:
+    """Give observed variables other states, by name; hidden ones and the edges stay."""
+    variables = [
+        v if v.hidden else replace(v, states=tuple(states[v.name])) for v in network.variables
+    ]
+    cards = [len(v.states) for v in variables]
+    check_table_sizes([v.name for v in variables], cards, network.parents)
+    return Network.build(variables, network.parents)
 
 
 def forgotten(variables: Sequence[Variable]) -> tuple[Variable, ...]:

@@ -7,8 +7,9 @@ from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.inference.leaves import leaves_of
 from lacunet.model.latent_class import classes_of, over_leaves
-from lacunet.model.network import Network, with_hidden
+from lacunet.model.network import Network
 from lacunet.model.number_prior import NumberPrior
+from lacunet.model.surgery import with_hidden
 from lacunet.search.average import Label
 from lacunet.search.candidates import Proposal
 

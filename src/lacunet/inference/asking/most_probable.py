@@ -13,7 +13,6 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.plans.cliques import check_clique, eliminate
-from lacunet.model import conjugacy
 from lacunet.model.network import Model
 
 WHY = "the most probable states need a table over these variables"
@@ -68,8 +67,7 @@ def most_probable(
 
 def _factors(model: Model, state: dict[int, int], wanted: Sequence[int]) -> list[Factor]:
     """Families as they are where some variables are known, barren ones left out."""
-    network = model.network
-    cells = network.to_cells(conjugacy.natural(model.theta, network.layout))
+    network, cells = model.network, model.log_weights
     needed = {*wanted, *state}
     for v in reversed(network.order):
         if v in needed:

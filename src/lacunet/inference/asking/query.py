@@ -31,9 +31,12 @@ class Question:
         self.network, self.layout, self.rows = network, asked.cells, ByRow(asked, watched)
 
     def __call__(self, theta: FloatArray) -> list[FloatArray]:
-        """Give the joint posterior of each group in each row."""
+        """Give the joint posterior of each group in each row, at θ."""
+        return self.by(self.network.to_cells(conjugacy.natural(theta, self.network.layout)))
+
+    def by(self, own: FloatArray) -> list[FloatArray]:
+        """Do the same given log weights of cells."""
         network, layout = self.network, self.layout
-        own = network.to_cells(conjugacy.natural(theta, network.layout))
         cells = np.concatenate([own, np.zeros(layout.size - len(own))])
         # What each watcher's family counts in each row, in the order of its storage.
         _, N = self.rows.posterior(cells, len(own), layout.size)
@@ -50,7 +53,7 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
     A variable that a row shows has probability 1 at what it shows. `codes` are (rows, observed
     variables of the network), −1 = missing.
     """
-    return Question(model.network, codes, groups)(model.theta)
+    return Question(model.network, codes, groups).by(model.log_weights)
 
 
 def marginal(model: Model, variables: Sequence[int]) -> FloatArray:

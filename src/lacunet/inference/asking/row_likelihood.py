@@ -2,7 +2,6 @@
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.asking.by_row import ByRow
-from lacunet.model import conjugacy
 from lacunet.model.network import Model
 
 
@@ -18,6 +17,5 @@ def row_log_lik(model: Model, codes: CodeArray) -> FloatArray:
     True
     """
     network = model.network
-    natural = conjugacy.natural(model.theta, network.layout)
-    rows = ByRow(network, codes).log_lik(network.to_cells(natural))
+    rows = ByRow(network, codes).log_lik(model.log_weights)
     return rows if network.layout.tabular else rows + network.log_base(codes)

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.taking_in import Swarm, effective
 from lacunet.inference.plans.plan import Plan
-from lacunet.model.families import Family, Segment
+from lacunet.model.families import Family
 from lacunet.model.network import Network
 
 
@@ -69,11 +69,5 @@ def touched_by(network: Network, cells: IntArray) -> Iterator[Touched]:
 def _log_predictive(touched: Sequence[Touched], A: FloatArray) -> FloatArray:
     found = np.zeros((len(A), len(touched[0].places)))
     for one in touched:
-        hyper, width = A[:, one.places], one.places.shape[1]  # (particles, K, width)
-        at = Segment.of_table(one.family, 1, width)
-        before, after = (
-            one.family.log_integral(np.ascontiguousarray(x.reshape(-1, width)), at)
-            for x in (hyper, hyper + one.T)
-        )
-        found += (after - before).reshape(found.shape)
+        found += one.family.log_predictive(A[:, one.places], one.T)
     return found

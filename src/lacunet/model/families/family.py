@@ -179,6 +179,17 @@ class Family(ABC):
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """Log ∫ exp(hyper · η) dφ over all configurations together: (batch, s) → (batch,)."""
 
+    def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
+        """Log density of values with θ integrated out, without h(x): (..., width) each → (...)."""
+        width = hyper.shape[-1]
+        at = Segment.of_table(self, 1, width)
+
+        def integral(x: FloatArray) -> FloatArray:
+            rows = np.ascontiguousarray(x.reshape(-1, width))
+            return self.log_integral(rows, at).reshape(x.shape[:-1])
+
+        return integral(hyper + T) - integral(hyper)
+
     @abstractmethod
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """E[η] under the prior with these hyperparameters."""

@@ -1,0 +1,120 @@
+"""Rows with numbers, asked of all parameters by their posterior: against SciPy, class by class."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lacunet.inference.asking.query import posterior
+from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.learn.fit import Options
+from lacunet.learn.predictive import learn_posterior
+from lacunet.model.network import Model, Network
+from mixtures import MOST, UNIT, density, mixture
+
+NUMBERS = ("gaussian", "poisson", "binomial")
+WIDE = {"gaussian": np.linspace(-400.0, 400.0, 160_001), "poisson": np.arange(3000)}
+
+
+def student_or_its_like(name, x, hyper):
+    """The predictive density of a value given hyperparameters of one configuration, by SciPy."""
+    if name == "gaussian":
+        first, kappa, second, cases = hyper
+        m, a, b = first / kappa, (cases - 1) / 2, (second - first**2 / kappa) / 2
+        wide = math.sqrt(b * (kappa + 1) / (a * kappa))
+        return stats.t.pdf(x, 2 * a, UNIT.origin + UNIT.size * m, UNIT.size * wide)
+    if name == "poisson":
+        shape, rate = hyper
+        return stats.nbinom.pmf(x, shape, rate / (rate + 1))
+    return stats.betabinom.pmf(x, MOST, hyper[1], hyper[0])
+
+
+def fitted(name, seed=0):
+    problem = mixture(name, 40, seed=seed, holes=0.2)
+    return learn_posterior(problem, Options(starts=4))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_rows_are_sums_over_classes_of_predictive_densities(name):
+    fit = fitted(name)
+    model, problem = fit.model, fit.problem
+    layout, variables = problem.layout, problem.network.variables
+    hyper = [layout.table(model.posterior, i) for i in range(4)]
+    weights = []
+    for row in problem.codes:
+        p = hyper[0] / hyper[0].sum()
+        for i, x in enumerate(row, start=1):
+            if x >= 0 and i == 2:
+                p = p * hyper[2][:, x] / hyper[2].sum(axis=1)
+            elif x >= 0:
+                value = variables[i].states[x]
+                p = p * [student_or_its_like(name, value, h) for h in hyper[i]]
+        weights.append(p)
+    found = row_log_lik(model.predictive, problem.codes)
+    np.testing.assert_allclose(found, np.log(np.sum(weights, axis=1)), rtol=0, atol=1e-9)
+    classes = weights / np.sum(weights, axis=1, keepdims=True)
+    (told,) = posterior(model.predictive, problem.codes, [(0,)])
+    np.testing.assert_allclose(told, classes, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_without_a_posterior_rows_are_asked_at_the_estimate(name):
+    fit = fitted(name)
+    model = replace(fit.model, posterior=None)
+    assert model.predictive is model
+    total = fit.problem.counts @ row_log_lik(model, fit.problem.codes)
+    assert total == pytest.approx(fit.log_lik, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_predictions_integrate_to_one(name):
+    """Over one number, the others missing; values that the fit never saw among them."""
+    model = fitted(name).model.predictive
+    values = WIDE.get(name, np.arange(MOST + 1))
+    variables = list(model.network.variables)
+    variables[1] = replace(variables[1], states=tuple(values.tolist()))
+    wide = replace(model, network=Network.build(variables, model.network.parents))
+    codes = np.full((len(values), 3), -1)
+    codes[:, 0] = np.arange(len(values))
+    p = np.exp(row_log_lik(wide, codes))
+    total = np.trapezoid(p, values) if name == "gaussian" else p.sum()
+    assert total == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_number_below_what_is_seen_and_what_is_not():
+    """Two parents, one of them hidden, either of them open: by plain sums over both."""
+    fit = fitted("gaussian", seed=3)
+    root, first, colour, _ = fit.problem.network.variables
+    network = Network.build([root, first, colour], [(), (0, 2), (0,)])
+    rng = np.random.default_rng(0)
+    hyper = np.abs(rng.normal(2.0, 0.5, network.layout.size))
+    tables = [network.layout.table(hyper, i) for i in range(3)]
+    tables[1][..., 2] += 40.0  # sums of squares
+    tables[1][..., 3] += 3.0
+    hyper = network.layout.flat(tables)
+    model = Model(network, network.layout.flat(tables), hyper, hyper).predictive
+    codes = np.array([[0, 0], [3, 1], [2, -1], [-1, 1], [-1, -1]])
+    expected = []
+    for x, c in codes:
+        total = 0.0
+        for z in range(2):
+            for k in [c] if c >= 0 else [0, 1]:
+                p = tables[0][z] / tables[0].sum() * tables[2][z, k] / tables[2][z].sum()
+                if x >= 0:
+                    p *= student_or_its_like("gaussian", first.states[x], tables[1][z, k])
+                total += p
+        expected.append(total)
+    np.testing.assert_allclose(np.exp(row_log_lik(model, codes)), expected, rtol=1e-9)
+
+
+def test_the_estimate_is_what_the_twin_says():
+    fit = fitted("poisson")
+    layout, x = fit.problem.layout, fit.problem.network.variables[1].states
+    theta = layout.table(fit.model.theta, 1)
+    size = layout.table(fit.model.theta, 0)
+    codes = np.full((len(x), 3), -1)
+    codes[:, 0] = np.arange(len(x))
+    expected = [size @ density("poisson", value, theta.T) for value in x]
+    np.testing.assert_allclose(np.exp(row_log_lik(fit.model, codes)), expected, rtol=1e-9)
