@@ -200,11 +200,13 @@ class EnumeratedProblem(Problem):
     def filled(self):
         full = enumeration(self.network, self.codes, self.counts, fill=True)
         size = self.network.cells.size + self.layout.configurations
-        return Components(np.zeros(size), (full,))
+        return Components(np.zeros(size), (full,), self.network.by_value)
 
 
 def enumerated(problem):
     """The same problem on the enumeration plan: seen families stand in it too."""
     network, codes, counts = problem.network, problem.codes, problem.counts
-    components = Components(np.zeros(network.cells.size), (enumeration(network, codes, counts),))
+    components = Components(
+        np.zeros(network.cells.size), (enumeration(network, codes, counts),), network.by_value
+    )
     return EnumeratedProblem(network, problem.alpha, codes, counts, components)

@@ -23,7 +23,7 @@ class RowByRow:
         self.plans = builder.build().plans
         self.seen = [[] for _ in case.codes]
         for collector in builder.collectors:
-            for row, position in zip(*builder.seen_whole(collector), strict=True):
+            for row, position, _ in zip(*builder.seen_whole(collector), strict=True):
                 self.seen[row].append(position)
 
     def components(self, row):

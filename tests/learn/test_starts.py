@@ -138,7 +138,7 @@ def test_families_are_counted_where_they_are_known():
     codes[:, list(BETWEEN.observed)] = case.codes
     codes[:, BETWEEN.hidden[0]] = rng.integers(0, 3, 40)
     weights = rng.integers(1, 5, 40)
-    N = count_families(BETWEEN.layout, Rows(codes, weights))
+    N = count_families(BETWEEN, Rows(codes, weights))
     for i, family in enumerate(BETWEEN.layout.families):
         known = (codes[:, list(family)] >= 0).all(axis=1)
         wanted = np.zeros([BETWEEN.layout.cards[v] for v in family])

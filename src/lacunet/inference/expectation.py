@@ -37,23 +37,23 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
     the log-likelihood, its gradient and every fixed point of EM are the same, and EM converges
     faster. `complete_counts` gives the filled-in counts of the paper.
     """
-    network, layout = problem.network, problem.layout
+    layout, cells = problem.layout, problem.components.cells
     log_lik = problem.log_base
     if problem.any_seen:
         log_lik += conjugacy.log_density(problem.seen, theta, layout)
     N = problem.components.seen.copy()
-    cells = network.to_cells(conjugacy.natural(theta, layout))
-    log_lik += problem.components.add_expected(cells, N, executor)
-    return Expectation(log_lik, network.to_statistics(N))
+    weights = cells.weights(conjugacy.natural(theta, layout))
+    log_lik += problem.components.add_expected(weights, N, executor)
+    return Expectation(log_lik, cells.statistics(N))
 
 
 def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
     """The part of it that is hidden, under any weights: log Z, and expected statistics."""
-    network = problem.network
-    cells = network.to_cells(natural)
-    N = np.zeros(len(cells))
-    log_z = problem.components.add_expected(cells, N)
-    return Expectation(log_z, network.to_statistics(N))
+    cells = problem.components.cells
+    weights = cells.weights(natural)
+    N = np.zeros(len(weights))
+    log_z = problem.components.add_expected(weights, N)
+    return Expectation(log_z, cells.statistics(N))
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
@@ -62,12 +62,13 @@ def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
     A missing child without children adds E[T | θ] times the expected count of its parents: in
     closed form, with no loop over its states.
     """
-    network, layout, components = problem.network, problem.layout, problem.filled
-    cells = network.to_cells(conjugacy.natural(theta, layout))
+    layout, components = problem.layout, problem.filled
+    cells = components.cells
+    weights = cells.weights(conjugacy.natural(theta, layout))
     N = components.seen.copy()
-    components.add_expected(np.concatenate([cells, np.zeros(layout.configurations)]), N)
-    barren = N[network.cells.size :][layout.ij]  # cases of each configuration
-    known = network.to_statistics(N[: network.cells.size])
+    components.add_expected(np.concatenate([weights, np.zeros(layout.configurations)]), N)
+    barren = N[len(weights) :][layout.ij]  # cases of each configuration
+    known = cells.statistics(N[: len(weights)])
     return known + conjugacy.expected_statistics(theta, barren, layout)
 
 
@@ -75,14 +76,14 @@ class Tangent:
     """The linear map from a direction of η to the change of the expected statistics, at one θ."""
 
     def __init__(self, problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> None:
-        self.network = problem.network
-        cells = self.network.to_cells(conjugacy.natural(theta, problem.layout))
-        self.maps = [plan.tangent(cells, executor) for plan in problem.components.plans]
+        self.cells = problem.components.cells
+        weights = self.cells.weights(conjugacy.natural(theta, problem.layout))
+        self.maps = [plan.tangent(weights, executor) for plan in problem.components.plans]
 
     def __call__(self, direction: FloatArray) -> FloatArray:
         """Give dE[N] for dη = direction, (size,)."""
-        along = self.network.to_cells(direction)
-        change = np.zeros(self.network.cells.size)
+        along = self.cells.weights(direction)
+        change = np.zeros(len(along))
         for one in self.maps:
             change += one(along)
-        return self.network.to_statistics(change)
+        return self.cells.statistics(change)

@@ -1,6 +1,6 @@
 """A table and a network joined, checked once: what learning and scoring work on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.inference.asking.query import Question
 from lacunet.inference.plans.builder import Builder
+from lacunet.inference.plans.compact import compact_cells
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.possible import check_possible
 from lacunet.model import conjugacy
@@ -50,7 +51,7 @@ class Problem:
     @cached_property
     def seen(self) -> FloatArray:
         """Statistics of the families that were seen whole, (size,)."""
-        return self.network.to_statistics(self.components.seen)
+        return self.components.cells.statistics(self.components.seen)
 
     @cached_property
     def any_seen(self) -> bool:
@@ -89,12 +90,21 @@ class Problem:
     @cached_property
     def about_hidden(self) -> Question:
         """The rows, to be asked at any θ for the posterior of each hidden variable."""
-        return Question(self.network, self.codes, [(h,) for h in self.network.hidden])
+        hidden = [(h,) for h in self.network.hidden]
+        return Question(self.network, self.codes, hidden, compact=True)
 
     @cached_property
     def filled(self) -> Components:
         """The components with missing children filled in (see `plans.builder`)."""
-        return Builder(self.network, self.codes, self.counts, fill=True).build()
+        cells = self.components.cells
+        return Builder(self.network, self.codes, self.counts, cells=cells, fill=True).build()
+
+    @cached_property
+    def by_value(self) -> "Problem":
+        """The same with a cell for every value: for those who take cases one by one."""
+        if not self.components.cells.dense:
+            return self
+        return replace(self, components=Builder(self.network, self.codes, self.counts).build())
 
 
 def build_problem(table: Table, network: Network, alpha: FloatArray) -> Problem:
@@ -107,7 +117,8 @@ def problem_of_codes(
 ) -> Problem:
     """Join rows that are coded already, (m, observed variables), and a network."""
     check_possible(network, codes)
-    return Problem(network, alpha, codes, counts, Builder(network, codes, counts).build())
+    builder = Builder(network, codes, counts, cells=compact_cells(network))
+    return Problem(network, alpha, codes, counts, builder.build())
 
 
 def _align(table: Table, network: Network) -> CodeArray:

@@ -4,6 +4,7 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.plans.builder import Builder
+from lacunet.inference.plans.compact import compact_cells
 from lacunet.inference.plans.merging import totals
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.problem import Problem
@@ -15,20 +16,21 @@ class Weighable:
 
     def __init__(self, network: Network, codes: CodeArray) -> None:
         """Take (rows, observed variables), −1 = missing."""
-        builder = Builder(network, codes, np.ones(len(codes)), keep_rows=True)
+        self.cells = compact_cells(network)
+        builder = Builder(network, codes, np.ones(len(codes)), cells=self.cells, keep_rows=True)
         self.network, self.codes, self.plans = network, codes, builder.build().plans
         self.seen = [builder.seen_whole(c) for c in builder.collectors]
 
     def __call__(self, weights: FloatArray, alpha: FloatArray) -> Problem:
         """Let each row weigh so much, (rows,)."""
-        seen = np.zeros(self.network.cells.size)
-        for rows, positions in self.seen:
-            seen += totals(positions, weights[rows], len(seen))
+        seen = np.zeros(self.cells.layout.size)
+        for rows, positions, worth in self.seen:
+            seen += totals(positions, weights[rows] * worth, len(seen))
         plans = []
         for plan in self.plans:
             assert plan.rows is not None
             counts = totals(plan.rows.component, weights[plan.rows.rows], len(plan.counts))
             plans.append(plan.weighted(counts))
         used = np.flatnonzero(weights)
-        components = Components(seen, tuple(plans))
+        components = Components(seen, tuple(plans), self.cells)
         return Problem(self.network, alpha, self.codes[used], weights[used], components)

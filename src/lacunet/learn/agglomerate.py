@@ -24,6 +24,7 @@ from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.families.categorical import log_rising
 from lacunet.model.layout import Layout
+from lacunet.model.network import Network
 
 ROWS = 400  # rows to be merged: the work grows with their square. A few states need fewer,
 ROWS_FOR_A_STATE = (12, 40)  # at most the second number for each; many may have the first
@@ -49,8 +50,7 @@ def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:
     rows = take_rows(problem, counts, max((layout.cards[h] for h in hidden), default=1))
     for h in sorted(hidden, key=lambda h: _unknown_around(layout, hidden, h)):
         rows.codes[:, h] = merged(problem, rows, h)
-    N = problem.network.to_statistics(count_families(problem.network.cells, rows))
-    return conjugacy.mean(problem.alpha + N, layout)
+    return conjugacy.mean(problem.alpha + count_families(problem.network, rows), layout)
 
 
 def take_rows(problem: Problem, counts: FloatArray, states: int) -> Rows:
@@ -162,12 +162,18 @@ def _cells(layout: Layout, rows: Rows, variables: Sequence[int]) -> IntArray:
     return np.where(known, cells, -1)
 
 
-def count_families(layout: Layout, rows: Rows) -> FloatArray:
-    """Count the families whose members are all known, (size,)."""
-    tables = []
-    for family in layout.families:
-        cells = _cells(layout, rows, family)
-        known, size = cells >= 0, math.prod(layout.cards[v] for v in family)
-        N = np.bincount(cells[known], weights=rows.weights[known], minlength=size)
-        tables.append(N.astype(np.float64))
+def count_families(network: Network, rows: Rows) -> FloatArray:
+    """Statistics of the families whose members are all known, (size,)."""
+    layout, tables = network.layout, []
+    for i, family in enumerate(layout.families):
+        own = family if layout.kinds[i].tabular else family[:-1]
+        cells, size = _cells(layout, rows, own), math.prod(layout.cards[v] for v in own)
+        known = (cells >= 0) & (rows.codes[:, i] >= 0)
+        cells, weights, v = cells[known], rows.weights[known], network.variables[i]
+        if v.family.tabular:
+            N = np.bincount(cells, weights=weights, minlength=size).astype(np.float64)
+        else:
+            N = np.zeros((size, layout.widths[i]))
+            np.add.at(N, cells, weights[:, None] * v.statistics_of(rows.codes[known, i]))
+        tables.append(N)
     return layout.flat(tables)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import DataError, ModelError, did_you_mean, numbers_refused
 from lacunet.model import conjugacy
+from lacunet.model.cells import Cells
 from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.known import KnownTable
 from lacunet.model.layout import Layout
@@ -44,7 +45,12 @@ class Variable:
         """T(x) of each state, (states, width)."""
         return self.family.statistics(self.values)
 
-    @cached_property
+    def statistics_of(self, codes: CodeArray) -> FloatArray:
+        """T(x) of some states, (codes, width)."""
+        some: Any = np.asarray(self.values)[codes]
+        return self.family.statistics(some)
+
+    @property
     def log_base(self) -> FloatArray:
         """Log of what of each state's density no parameter moves, (states,)."""
         slope = 0.0 if self.unit is None else self.unit.log_slope(self.states)
@@ -192,10 +198,14 @@ class Network:
         return tuple(TopologicalSorter(dict(enumerate(self.parents))).static_order())
 
     @cached_property
+    def by_value(self) -> Cells:
+        """Cells of all values, whatever the families."""
+        return Cells(self)
+
+    @property
     def cells(self) -> Layout:
-        """Where each joint state of a family is in a flat vector: what plans see."""
-        cards = [len(v.states) for v in self.variables]
-        return Layout.build(cards, self.parents, [v.hidden for v in self.variables])
+        """Where each joint state of a family is in a flat vector of cells."""
+        return self.by_value.layout
 
     @cached_property
     def layout(self) -> Layout:
@@ -232,21 +242,6 @@ class Network:
             [u if own is None else own.settled for u, own in zip(unknown, known, strict=True)]
         )
 
-    @cached_property
-    def _design(self) -> csr_array:
-        """(cells, size) the statistics of every cell."""
-        rows, columns, values = [], [], []
-        positions, cells = np.arange(self.layout.size), np.arange(self.cells.size)
-        for i, v in enumerate(self.variables):
-            T = v.statistics
-            value, place = np.nonzero(T)
-            at = self.cells.table(cells, i).reshape(-1, len(v.states))[:, value]
-            rows.append(at.reshape(-1))
-            columns.append(self.layout.table(positions, i).reshape(-1, T.shape[1])[:, place])
-            values.append(np.broadcast_to(T[value, place], at.shape).reshape(-1))
-        where = (np.concatenate(rows), np.concatenate([c.reshape(-1) for c in columns]))
-        return csr_array((np.concatenate(values), where), (self.cells.size, self.layout.size))
-
     def log_base(self, codes: CodeArray) -> FloatArray:
         """Log h(x) of what each row shows, (rows,): what no parameter moves; 0 for categories."""
         total = np.zeros(len(codes))
@@ -259,9 +254,7 @@ class Network:
 
     def to_cells(self, natural: FloatArray) -> FloatArray:
         """Log weight of every cell, T(x) · η: (..., size) → (..., cells)."""
-        if self.layout.tabular:
-            return natural
-        return np.asarray((self._design @ natural.T).T)
+        return self.by_value.weights(natural)
 
     def averaged_cells(self, theta: FloatArray, hyper: FloatArray) -> FloatArray:
         """Log weight of every cell: of categories at θ, of numbers over θ by hyperparameters."""
@@ -277,7 +270,7 @@ class Network:
 
     def to_statistics(self, N: FloatArray) -> FloatArray:
         """What counts of cells are worth as statistics: (..., cells) → (..., size)."""
-        return N if self.layout.tabular else np.asarray((self._design.T @ N.T).T)
+        return self.by_value.statistics(N)
 
     @property
     def dimension(self) -> int:

@@ -167,12 +167,13 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
     quite, but where the product is far from 1, one or two of them are nearly sure to be unused.
     """
     total = 0.0
-    cells = problem.network.to_cells(log_weights)
+    cells = problem.components.cells
+    weights = cells.weights(log_weights)
     for h, k in states_told(problem).items():
-        block, log_unused = problem.network.cells.block(h), np.zeros(k)
-        states = problem.network.cells.k[block]
+        block, log_unused = cells.layout.block(h), np.zeros(k)
+        states = cells.layout.k[block]
         for plan in problem.components.plans:
-            _, r = plan.posterior(cells, block.start, block.stop)
+            _, r = plan.posterior(weights, block.start, block.stop)
             by_state = np.stack([r[:, states == s].sum(axis=1) for s in range(k)], axis=1)
             own = xlog1py(plan.counts[:, None], -np.clip(by_state, 0.0, 1.0))
             log_unused += own.sum(axis=0)

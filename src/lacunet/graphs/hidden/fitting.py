@@ -121,8 +121,7 @@ def fit(
     """Fit a graph from completed rows; one that will not come above a value is left half done."""
     problem, network = problem_of(table, alpha, sketch), sketch.network
     rows = Rows(start.codes.astype(np.int64), start.counts)
-    N = network.to_statistics(count_families(network.cells, rows))
-    q = at_hyperparameters(problem, problem.alpha + N)
+    q = at_hyperparameters(problem, problem.alpha + count_families(network, rows))
     above -= sum(math.lgamma(k + 1) for k in sketch.sizes)  # of labellings, at most
     for _ in range(MOST_STEPS):
         before, q = q, step(q)

@@ -4,15 +4,16 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.plans.builder import Builder
+from lacunet.model.cells import Cells
 from lacunet.model.network import Network
 
 
 class ByRow:
     """Rows taken apart, each component with the rows that have it."""
 
-    def __init__(self, network: Network, codes: CodeArray) -> None:
-        """Take (rows, observed variables), −1 = missing."""
-        self.builder = Builder(network, codes, np.ones(len(codes)), keep_rows=True)
+    def __init__(self, network: Network, codes: CodeArray, cells: Cells | None = None) -> None:
+        """Take (rows, observed variables), −1 = missing; without cells every value has its own."""
+        self.builder = Builder(network, codes, np.ones(len(codes)), cells=cells, keep_rows=True)
         self.plans = self.builder.build().plans
         self.rows = len(codes)
 
@@ -27,10 +28,10 @@ class ByRow:
         """
         total, N = np.zeros(self.rows), np.zeros((self.rows, last - first))
         for collector in self.builder.collectors:
-            rows, positions = self.builder.seen_whole(collector)
-            total[rows] += cells[positions]
+            rows, positions, worth = self.builder.seen_whole(collector)
+            np.add.at(total, rows, worth * cells[positions])
             inside = (first <= positions) & (positions < last)
-            N[rows[inside], positions[inside] - first] = 1.0
+            np.add.at(N, (rows[inside], positions[inside] - first), worth[inside])
         for plan in self.plans:
             assert plan.rows is not None
             log_z, own = plan.posterior(cells, first, last)

@@ -14,6 +14,7 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import ModelError
 from lacunet.inference.asking.by_row import ByRow
+from lacunet.inference.plans.compact import compact_cells
 from lacunet.model import conjugacy
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.surgery import fresh_names
@@ -24,23 +25,38 @@ LARGEST = 1 << 26  # numbers of an answer: half a GiB
 class Question:
     """Groups of variables in question, and rows taken apart for them: to be asked at any θ."""
 
-    def __init__(self, network: Network, codes: CodeArray, groups: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self,
+        network: Network,
+        codes: CodeArray,
+        groups: Sequence[Sequence[int]],
+        *,
+        compact: bool = False,
+    ) -> None:
+        """Take rows apart; `compact`: to be asked at θ only, with cells as for learning."""
         _check_size(network, len(codes), groups)
         asked = _with_watchers(network, groups)
         watched = np.column_stack([codes, np.zeros((len(codes), len(groups)), codes.dtype)])
-        self.network, self.layout, self.rows = network, asked.cells, ByRow(asked, watched)
+        self.network, self.asked = network, asked
+        self.cells = compact_cells(asked) if compact else asked.by_value
+        self.rows = ByRow(asked, watched, self.cells)
 
     def __call__(self, theta: FloatArray) -> list[FloatArray]:
         """Give the joint posterior of each group in each row, at θ."""
-        return self.by(self.network.to_cells(conjugacy.natural(theta, self.network.layout)))
+        own = conjugacy.natural(theta, self.network.layout)
+        watchers = np.zeros(self.asked.layout.size - len(own))
+        return self._found(self.cells.weights(np.concatenate([own, watchers])))
 
     def by(self, own: FloatArray) -> list[FloatArray]:
-        """Do the same given log weights of cells."""
-        network, layout = self.network, self.layout
-        cells = np.concatenate([own, np.zeros(layout.size - len(own))])
+        """Do the same given log weights of all values."""
+        return self._found(np.concatenate([own, np.zeros(self.cells.layout.size - len(own))]))
+
+    def _found(self, cells: FloatArray) -> list[FloatArray]:
+        network, layout = self.network, self.cells.layout
+        first = int(layout.offsets[len(network.variables)])
         # What each watcher's family counts in each row, in the order of its storage.
-        _, N = self.rows.posterior(cells, len(own), layout.size)
-        ends = layout.offsets[len(network.variables) :] - len(own)
+        _, N = self.rows.posterior(cells, first, layout.size)
+        ends = layout.offsets[len(network.variables) :] - first
         return [
             _in_order(N[:, first:last], layout.axes[f], layout.families[f], layout.cards)
             for f, (first, last) in enumerate(pairwise(ends), start=len(network.variables))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from lacunet.inference.plans.decompose import Parts, decompose, graph_of, hole_p
 from lacunet.inference.plans.grouping import Slot
 from lacunet.inference.plans.kinds import Coded, Collectors, Pairs, write_kinds
 from lacunet.inference.plans.merging import distinct, totals
+from lacunet.inference.plans.numbers import Numbers, number_plan
 from lacunet.inference.plans.patterns import pattern_plan
 from lacunet.inference.plans.plan import Components, Plan, Rows
 from lacunet.inference.plans.trees import Shaped, tree_plan
+from lacunet.model.cells import Cells
 from lacunet.model.network import Network
 
 
@@ -30,12 +33,20 @@ class Collector:
     silent: bool = False
 
 
+class Seen(NamedTuple):
+    """What rows show of a collector. An entry for each row, or several: those of statistics."""
+
+    rows: IntArray  # (e,)
+    positions: IntArray  # (e,) of a flat vector
+    worth: FloatArray  # (e,) cases that a row adds there
+
+
 class Builder:
     """Turns coded rows into components.
 
-    With `fill`, vectors get Σ_i q_i more positions, one for each parent configuration, that collect
-    how often it is expected together with a missing (barren) child. With `keep_rows`, plans know
-    which rows their components come from.
+    Without `cells` every value has its own. With `fill`, vectors get Σ_i q_i more positions, one
+    for each parent configuration, that collect how often it is expected together with a missing
+    (barren) child. With `keep_rows`, plans know which rows their components come from.
     """
 
     def __init__(
@@ -44,10 +55,12 @@ class Builder:
         codes: CodeArray,
         counts: FloatArray,
         *,
+        cells: Cells | None = None,
         fill: bool = False,
         keep_rows: bool = False,
     ) -> None:
-        self.network, self.layout = network, network.cells
+        self.network, self.cells = network, cells or network.by_value
+        self.layout = self.cells.layout
         self.counts, self.fill, self.keep_rows = counts, fill, keep_rows
         self.table = codes
         self.codes = dict(zip(network.observed, codes.T, strict=True))
@@ -68,13 +81,15 @@ class Builder:
 
     def build(self) -> Components:
         """Count what was seen whole, merge equal components, and plan them."""
-        return Components(self._seen(), tuple(self._plans()))
+        return Components(self._seen(), tuple(self._plans()), self.cells)
 
     def _plans(self) -> Iterator[Plan]:
         for v, rows, slots in self._single_variables():
             cells, counts = self.layout.cards[v], self.counts[rows]
-            if self.keep_rows:
-                yield pattern_plan(v, cells, slots, counts, Rows(rows, np.arange(len(rows))))
+            numbers = [i for i in sorted(self.cells.dense) if v in self.layout.families[i]]
+            if self.keep_rows or numbers:
+                plan = pattern_plan(v, cells, slots, counts, Rows(rows, np.arange(len(rows))))
+                yield number_plan(plan, self._numbers(numbers, rows)) if numbers else plan
             else:
                 yield pattern_plan(v, cells, *self._merged(slots, counts))
         others = np.flatnonzero(~self._single)
@@ -118,29 +133,51 @@ class Builder:
         size = self.layout.size + (self.layout.configurations if self.fill else 0)
         N = np.zeros(size)
         for c in self.collectors:
-            rows, positions = self.seen_whole(c)
-            N += totals(positions, self.counts[rows], size)
+            seen = self.seen_whole(c)
+            N += totals(seen.positions, self.counts[seen.rows] * seen.worth, size)
         return N
 
-    def seen_whole(self, c: Collector) -> tuple[IntArray, IntArray]:
-        """Rows that show all of a collector (if it is silent: not its child), and where to."""
+    def seen_whole(self, c: Collector) -> Seen:
+        """What rows show that show all of a collector (if it is silent: not its child)."""
         if not all(v in self.codes for v in c.strides):
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            nothing = np.zeros(0, dtype=np.int64)
+            return Seen(nothing, nothing, np.zeros(0))
         whole = np.ones(len(self.counts), dtype=bool)
         for v in c.strides:
             whole &= self.codes[v] >= 0
         if c.silent:
             whole &= self.parts.barren[self.pattern_of_row, c.family]
         rows = np.flatnonzero(whole)
-        return rows, self.offsets(c, rows)
+        if c.family in self.cells.dense and not c.silent:
+            return self._seen_numbers(c, rows)
+        return Seen(rows, self._offsets(c, rows), np.ones(len(rows)))
 
-    def offsets(self, c: Collector, rows: IntArray, besides: Sequence[int] = ()) -> IntArray:
+    def _seen_numbers(self, c: Collector, rows: IntArray) -> Seen:
+        """What rows show of a number by its statistics: a case is worth T(x) at each place."""
+        v = self.network.variables[c.family]
+        T = v.statistics_of(self.codes[c.family][rows])
+        places = np.arange(T.shape[1]) * c.strides[c.family]
+        at = self._offsets(c, rows, besides=(c.family,))[:, None] + places
+        return Seen(np.repeat(rows, len(places)), at.reshape(-1), T.reshape(-1))
+
+    def _offsets(self, c: Collector, rows: IntArray, besides: Sequence[int] = ()) -> IntArray:
         """Where the observed values of some rows point to in a collector."""
         offset = np.full(len(rows), c.first, dtype=np.int64)
         for v, stride in c.strides.items():
             if v not in besides:
                 offset += self.codes[v][rows].astype(np.int64) * stride
         return offset
+
+    def _numbers(self, which: Sequence[int], rows: IntArray) -> list[Numbers]:
+        """What rows show of numbers by their statistics."""
+        found = []
+        for i in which:
+            v, codes = self.network.variables[i], self.codes[i][rows]
+            x = np.where(codes >= 0, np.asarray(v.values)[codes], 0.0)
+            powers = v.family.powers
+            assert powers is not None  # or its cells would be its values
+            found.append(Numbers(x, codes >= 0, self.collectors[i].first, powers))
+        return found
 
     def _single_variables(self) -> Iterator[tuple[int, IntArray, list[Slot]]]:
         """Each variable that is a component by itself and contiguous: its rows, their slots."""
@@ -149,7 +186,11 @@ class Builder:
             has = np.zeros(len(parts.barren), dtype=bool)
             has[parts.pattern[self._single & (parts.seed == v)]] = True
             rows = np.flatnonzero(has[self.pattern_of_row])
-            slots = [self._slot(c, v, rows) for c in self.collectors if v in c.strides]
+            slots = [
+                self._slot(c, v, rows)
+                for c in self.collectors
+                if v in c.strides and (c.silent or c.family not in self.cells.dense)
+            ]
             yield v, rows, [s for s in slots if s is not None]
 
     def _slot(self, c: Collector, v: int, rows: IntArray) -> Slot | None:

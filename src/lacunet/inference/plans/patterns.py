@@ -79,7 +79,7 @@ class PatternPlan(Plan):
         kernels.sum_blocks(self.starts, self.entries, blocks, table)
         return table
 
-    def _spread(self, table: FloatArray, out: FloatArray) -> None:
+    def spread(self, table: FloatArray, out: FloatArray) -> None:
         """Add what was gathered by pattern to the positions of a flat vector."""
         blocks = np.zeros((len(self.positions), self.width))
         kernels.spread_patterns(self.starts, self.entries, table, blocks)
@@ -96,7 +96,7 @@ class PatternPlan(Plan):
             one = partial(_expect_rows, table, self.index, self.counts)
             parts, values = zip(*executor.map(one, self.pieces), strict=True)
             expected, log_lik = sum(parts[1:], parts[0]), math.fsum(values)
-        self._spread(expected, out)
+        self.spread(expected, out)
         return log_lik
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
@@ -108,7 +108,7 @@ class PatternPlan(Plan):
             one = partial(_tangent_rows, table, along, self.index, self.counts)
             moved = np.sum(executor.map(one, self.pieces), axis=0)
             out = np.zeros(len(direction))
-            self._spread(moved, out)
+            self.spread(moved, out)
             return out
 
         return change
@@ -129,10 +129,14 @@ class PatternPlan(Plan):
         log_z, posterior = np.empty(len(self.index)), np.empty((len(self.index), self.width))
         table = self.table(log_weights, padding=-np.inf)
         kernels.posterior_rows(table, self.index, posterior, log_z)
-        N = np.zeros((len(log_z), last - first))
+        return log_z, self.put(posterior, first, last)
+
+    def put(self, posterior: FloatArray, first: int, last: int) -> FloatArray:
+        """E[N] of each row in families first to last, from the posterior of its cells, (m, W)."""
+        N = np.zeros((len(posterior), last - first))
         if N.size:
             kernels.put_posteriors(self.arrays, posterior, first, N)
-        return log_z, N
+        return N
 
     def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
         return taking_in.take_in_rows(self.arrays, cases, swarm, least, rng)

@@ -1,8 +1,8 @@
 """What an E step, a draw or a sum asks of components, whatever shape they have: the one contract.
 
 A plan holds components of one shape, equal ones merged. All its methods see flat vectors over
-*cells*, the positions of `network.cells`: log weights of the joint states of each family, one
-vector for each start, chain or particle (the batch axis comes first). Nobody else asks what kind
+*cells* (`model.cells`): log weights of the joint states of each family, one vector for each start,
+chain or particle (the batch axis comes first). Nobody else asks what kind
 of plan it is; a plan on another device, or one that is spread over machines, is one more file.
 """
 
@@ -20,6 +20,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.model.cells import Cells
 
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -143,6 +144,7 @@ class Components:
 
     seen: FloatArray  # (cells,) N of the families that were seen whole; never touched again
     plans: tuple[Plan, ...]  # what is hidden, barren variables apart
+    cells: Cells  # what the cells of all these are
 
     @property
     def hidden(self) -> bool:

@@ -64,12 +64,12 @@ class Draws:
         -------
         N : (chains, size)
         """
-        network, components = self.problem.network, self.problem.components
-        cells = network.to_cells(natural)
+        components = self.problem.components
+        cells = components.cells.weights(natural)
         N = np.zeros_like(cells)
         for plan, often in zip(components.plans, counts or components.counts, strict=True):
             plan.draw(cells, often, self.rng, N)
-        return network.to_statistics(N)
+        return components.cells.statistics(N)
 
     def natural(self, hyper: FloatArray) -> FloatArray:
         """Draw natural parameters given hyperparameters, (chains, size)."""

@@ -36,6 +36,7 @@ class Particles:
     """
 
     def __init__(self, problem: Problem, particles: int, rng: Any) -> None:
+        problem = problem.by_value  # cases are looked up one by one
         self.problem, self.rng = problem, rng
         self.draws = Draws(problem, rng)
         self.tied = list(tied_cases(problem)) if problem.layout.leaders else []

@@ -105,6 +105,14 @@ class Family(ABC):
     def statistics(self, states: Sequence[State]) -> FloatArray:
         """T(x) of each value, (values, width)."""
 
+    @property
+    def powers(self) -> FloatArray | None:
+        """T(x) of a number x as Σ_p powers[:, p] x^p, (width, 3); None where it is nothing such.
+
+        A family with them can be seen by its statistics (`model.cells`).
+        """
+        return None
+
     @abstractmethod
     def log_base(self, states: Sequence[State]) -> FloatArray:
         """Log h(x) of each value, (values,)."""

@@ -62,6 +62,10 @@ class Gaussian(Family):
         x = np.array(states, dtype=np.float64)
         return np.stack([x, np.ones_like(x), x**2, np.ones_like(x)], axis=1)
 
+    @property
+    def powers(self) -> FloatArray:
+        return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+
     def log_base(self, states: Sequence[State]) -> FloatArray:
         return np.full(len(states), -0.5 * LOG_2PI)
 

@@ -29,6 +29,10 @@ class Poisson(Family):
         x = np.array(states, dtype=np.float64)
         return np.stack([x, np.ones_like(x)], axis=1)
 
+    @property
+    def powers(self) -> FloatArray:
+        return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+
     def log_base(self, states: Sequence[State]) -> FloatArray:
         ways: FloatArray = -gammaln(np.array(states, dtype=np.float64) + 1.0)
         return ways

@@ -1,0 +1,209 @@
+"""Rows that show numbers beside patterns: log weights are polynomials of what a row shows.
+
+The log weight of each hidden cell is a sum of patterns (`kernels.rows`) and, for each number x of
+the row, of a + b x + c x², with a, b and c for each cell: three products of matrices. What is
+expected of the statistics is the same turned round. Rows are taken in blocks that stay in cache;
+a number that is missing is 0, and so is its mark. Tests hold them to enumeration by value.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lacunet.arrays import FloatArray, IndexArray
+from lacunet.inference.kernels.drawing import draw_cells
+from lacunet.inference.kernels.rows import exp_rows, spread_rows, sum_patterns
+from lacunet.jit import kernel
+
+NUMBERS_AT_ONCE = 1 << 13  # of a block of rows: 64 KiB, and as much again for their squares
+FEWEST_ROWS = 16
+
+
+class NumberRows(NamedTuple):
+    """What rows show. m rows, D columns of numbers, G groups of patterns."""
+
+    x: FloatArray  # (m, D) numbers, 0 where one is missing
+    marks: Any  # (m, D) bytes: 1 where a number is there; (0, D) where none is missing
+    of_row: IndexArray  # (m, G) the patterns of each row
+
+
+class Weights(NamedTuple):
+    """Log weights, or whatever stands at their places. W cells, padded, and P patterns."""
+
+    table: FloatArray  # (P, W) of the patterns
+    powers: FloatArray  # (3, D, W) of 1, x and x² of each number
+
+
+class Room(NamedTuple):
+    """Room for a block of n rows."""
+
+    squares: FloatArray  # (n, D)
+    marks: FloatArray  # (n, D)
+    cells: FloatArray  # (n, W)
+    part: FloatArray  # (n, W)
+    gathered: FloatArray  # (D, W)
+
+
+@kernel
+def rows_at_once(columns: int) -> int:
+    """How many rows make a block."""
+    return max(FEWEST_ROWS, NUMBERS_AT_ONCE // columns)
+
+
+@kernel
+def make_room(rows: NumberRows, width: int) -> Room:
+    """Room for the blocks of some rows."""
+    columns = rows.x.shape[1]
+    n = min(rows_at_once(columns), rows.x.shape[0])
+    return Room(
+        np.empty((n, columns)),
+        np.empty((n, columns)),
+        np.empty((n, width)),
+        np.empty((n, width)),
+        np.empty((columns, width)),
+    )
+
+
+@kernel
+def add_numbers(x: FloatArray, out: FloatArray) -> None:
+    """Add one table to another."""
+    source, target = x.reshape(-1), out.reshape(-1)
+    for i in range(source.shape[0]):
+        target[i] += source[i]
+
+
+@kernel
+def block_of(rows: NumberRows, first: int, room: Room) -> NumberRows:
+    """Some rows from `first` on, their squares and marks written into the room."""
+    last = min(first + room.cells.shape[0], rows.x.shape[0])
+    x, n = rows.x[first:last], last - first
+    source, squares = x.reshape(-1), room.squares.reshape(-1)
+    for i in range(source.shape[0]):
+        squares[i] = source[i] * source[i]
+    some = rows.marks[first:last]
+    told, marks = some.reshape(-1), room.marks.reshape(-1)
+    for i in range(told.shape[0]):
+        marks[i] = told[i]
+    return NumberRows(x, some, rows.of_row[first : first + n])
+
+
+@kernel
+def weigh(block: NumberRows, weights: Weights, room: Room, out: FloatArray) -> None:
+    """Log weights of the cells of each row of a block, whose squares are in the room, (n, W)."""
+    n = out.shape[0]
+    part = room.part[:n]
+    sum_patterns(weights.table, block.of_row, out)
+    np.dot(block.x, weights.powers[1], part)
+    add_numbers(part, out)
+    np.dot(room.squares[:n], weights.powers[2], part)
+    add_numbers(part, out)
+    if block.marks.shape[0] > 0:
+        np.dot(room.marks[:n], weights.powers[0], part)
+        add_numbers(part, out)
+
+
+@kernel
+def gather(block: NumberRows, cells: FloatArray, room: Room, out: Weights) -> None:
+    """Add what each row of a block has at its cells, (n, W), to its patterns and powers."""
+    n = cells.shape[0]
+    spread_rows(cells, block.of_row, out.table)
+    np.dot(block.x.T, cells, room.gathered)
+    add_numbers(room.gathered, out.powers[1])
+    np.dot(room.squares[:n].T, cells, room.gathered)
+    add_numbers(room.gathered, out.powers[2])
+    if block.marks.shape[0] > 0:
+        np.dot(room.marks[:n].T, cells, room.gathered)
+        add_numbers(room.gathered, out.powers[0])
+
+
+@kernel
+def expect_numbers(rows: NumberRows, counts: FloatArray, weights: Weights, out: Weights) -> float:
+    """Add each row's posterior, times its count, to its patterns and powers; log-likelihood."""
+    width = weights.table.shape[1]
+    room = make_room(rows, width)
+    step = room.cells.shape[0]
+    top, total = np.empty(step), np.empty(step)
+    bits = np.empty(step * width, dtype=np.int64)
+    log_lik = 0.0
+    for first in range(0, counts.shape[0], step):
+        block = block_of(rows, first, room)
+        n = block.x.shape[0]
+        r = room.cells[:n]
+        weigh(block, weights, room, r)
+        exp_rows(r, bits, top, total)
+        for i in range(n):
+            weight = counts[first + i]
+            if weight > 0.0:  # 0 · −inf would be NaN
+                log_lik += weight * (top[i] + math.log(total[i]))
+            scale = weight / total[i] if total[i] > 0.0 else 0.0
+            for c in range(width):
+                r[i, c] *= scale
+        gather(block, r, room, out)
+    return log_lik
+
+
+@kernel
+def number_posteriors(
+    rows: NumberRows, weights: Weights, posterior: FloatArray, log_z: FloatArray
+) -> None:
+    """Posterior of the hidden cells, (m, W), and log-likelihood, (m,), of each row."""
+    width = weights.table.shape[1]
+    room = make_room(rows, width)
+    step = room.cells.shape[0]
+    total, bits = np.empty(step), np.empty(step * width, dtype=np.int64)
+    for first in range(0, log_z.shape[0], step):
+        block = block_of(rows, first, room)
+        n = block.x.shape[0]
+        r, top = posterior[first : first + n], log_z[first : first + n]
+        weigh(block, weights, room, r)
+        exp_rows(r, bits, top, total)
+        for i in range(n):
+            top[i] += math.log(total[i])
+            for c in range(width):
+                r[i, c] *= 1.0 / total[i] if total[i] > 0.0 else 0.0
+
+
+@kernel
+def move_numbers(
+    rows: NumberRows, counts: FloatArray, posterior: FloatArray, along: Weights, out: Weights
+) -> None:
+    """How what is expected moves when log weights move along a direction (see `tangent_rows`)."""
+    width = along.table.shape[1]
+    room = make_room(rows, width)
+    for first in range(0, counts.shape[0], room.cells.shape[0]):
+        block = block_of(rows, first, room)
+        n = block.x.shape[0]
+        r, t = posterior[first : first + n], room.cells[:n]
+        weigh(block, along, room, t)
+        for i in range(n):
+            mean = 0.0
+            for c in range(width):
+                mean += r[i, c] * t[i, c]
+            for c in range(width):
+                t[i, c] = counts[first + i] * r[i, c] * (t[i, c] - mean)
+        gather(block, t, room, out)
+
+
+@kernel
+def draw_numbers(
+    rows: NumberRows, counts: FloatArray, weights: Weights, cells: int, rng: Any, out: Weights
+) -> None:
+    """Draw the hidden cell of every case of every row, and add its row there."""
+    width = weights.table.shape[1]
+    room = make_room(rows, width)
+    step = room.cells.shape[0]
+    top, total = np.empty(step), np.empty(step)
+    bits, often = np.empty(step * width, dtype=np.int64), np.empty(cells, dtype=np.int64)
+    for first in range(0, counts.shape[0], step):
+        block = block_of(rows, first, room)
+        n = block.x.shape[0]
+        r = room.cells[:n]
+        weigh(block, weights, room, r)
+        exp_rows(r, bits, top, total)
+        for i in range(n):
+            draw_cells(r[i], total[i], cells, int(counts[first + i]), rng, often)
+            r[i, cells:] = 0.0
+            for c in range(cells):
+                r[i, c] = often[c]
+        gather(block, r, room, out)

@@ -1,0 +1,27 @@
+"""Which variables are seen by their statistics, not by their values: a rule of the data alone.
+
+A cell for each value is right where values repeat: rows share patterns of them, and samplers look
+up what a value is worth. Of a measurement nearly every row has its own value; then vectors of cells
+are as long as the data, times the classes.
+"""
+
+from lacunet.model.cells import Cells
+from lacunet.model.latent_class import find_classes
+from lacunet.model.network import Network
+
+MANY = 256  # different values, above which a number is seen by its statistics
+
+
+def compact_cells(network: Network) -> Cells:
+    """Cells for learning: numbers with many values by their statistics, below classes alone.
+
+    Elsewhere in networks other parents, and what else is hidden, ask for values.
+    """
+    classes = find_classes(network)
+    dense = frozenset(
+        i
+        for i in (() if classes is None else classes.leaves)
+        if len(network.variables[i].states) > MANY
+        and network.variables[i].family.powers is not None
+    )
+    return Cells(network, dense) if dense else network.by_value

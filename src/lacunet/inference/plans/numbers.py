@@ -1,0 +1,220 @@
+"""Components with one hidden variable, and numbers of too many values for a cell each.
+
+Such a number is seen by its statistics (`model.cells`): blocks of η, one for each place of its
+family, that a row has T(x) times. T is a polynomial of x, so a row's log weights are patterns
+(`plans.patterns`) and products of matrices over the numbers themselves (`kernels.numbers`).
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.executor import SERIAL, Executor
+from lacunet.inference.curvature.coordinates import FreeCoordinates
+from lacunet.inference.kernels import numbers as kernels
+from lacunet.inference.kernels.numbers import NumberRows, Weights
+from lacunet.inference.kernels.one_pass import Beliefs
+from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.inference.plans.patterns import PatternPlan
+from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
+
+LEAST = -1e290  # of a weight of numbers: 0 · −∞ would be no number, and 0 times this is 0
+
+
+@dataclass(frozen=True, eq=False)
+class Powers:
+    """Which blocks of a flat vector the powers of each number have. E entries."""
+
+    positions: IntArray  # (E,) where a block of K numbers starts
+    power: IntArray  # (E,) 0, 1 or 2: of what power of a number
+    column: IntArray  # (E,) and of which number
+    factor: FloatArray  # (E,) how often a power has it
+
+
+@dataclass(frozen=True, eq=False)
+class NumberPlan(Plan):
+    """Rows as sums of patterns and of polynomials of D numbers."""
+
+    pace: ClassVar[float] = 0.3
+    patterns: PatternPlan  # of everything but these numbers
+    x: FloatArray  # (m, D) numbers as their families see them; 0 where one is missing
+    marks: Any  # (m, D) bytes: 1 where a number is there; (0, D) where none is missing
+    powers: Powers
+
+    @property
+    def counts(self) -> FloatArray:  # type: ignore[override]
+        """How often each row stands in the data."""
+        return self.patterns.counts
+
+    @property
+    def rows(self) -> Rows | None:  # type: ignore[override]
+        """Where rows come from."""
+        return self.patterns.rows
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        return self.patterns.members
+
+    def touched(self) -> FloatArray:
+        numbers: FloatArray = self.patterns.touched() + 3.0 * self.x.shape[1] * self.patterns.width
+        return numbers
+
+    def weighted(self, counts: FloatArray) -> "NumberPlan":
+        used = np.flatnonzero(counts)
+        marks = self.marks[used] if len(self.marks) else self.marks
+        return replace(self, patterns=self.patterns.weighted(counts), x=self.x[used], marks=marks)
+
+    def _shown(self, rows: slice) -> NumberRows:
+        marks = self.marks[rows] if len(self.marks) else self.marks
+        return NumberRows(self.x[rows], marks, self.patterns.index[rows])
+
+    def _weights(self, flat: FloatArray, padding: float) -> Weights:
+        """What patterns and powers have of a flat vector."""
+        powers, K = self.powers, self.patterns.cells
+        table = self.patterns.table(flat, padding)
+        blocks = np.maximum(flat[powers.positions[:, None] + np.arange(K)], LEAST)
+        own = np.zeros((3, self.x.shape[1], self.patterns.width))
+        np.add.at(own[:, :, :K], (powers.power, powers.column), powers.factor[:, None] * blocks)
+        if not len(self.marks):  # every row has every number: a part of the pattern of all
+            table[: self._first] += own[0].sum(axis=0)
+        return Weights(table, own)
+
+    @cached_property
+    def _first(self) -> int:
+        """Number of patterns of the first group: every row has one of them."""
+        return int(self.patterns.index[:, 0].max(initial=-1)) + 1
+
+    def _room(self) -> Weights:
+        width = self.patterns.width
+        table = np.zeros((self.patterns.patterns, width))
+        return Weights(table, np.zeros((3, self.x.shape[1], width)))
+
+    def _spread(self, found: Weights, out: FloatArray) -> None:
+        """Add what was gathered by pattern and power to the positions of a flat vector."""
+        powers, K = self.powers, self.patterns.cells
+        if not len(self.marks):
+            found.powers[0][:] += found.table[: self._first].sum(axis=0)
+        self.patterns.spread(found.table, out)
+        blocks = powers.factor[:, None] * found.powers[powers.power, powers.column, :K]
+        np.add.at(out, powers.positions[:, None] + np.arange(K), blocks)
+
+    def expect_one(
+        self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
+    ) -> float:
+        one = partial(self._expect_rows, self._weights(log_weights, -np.inf))
+        parts, values = zip(*executor.map(one, self.pieces), strict=True)
+        self._spread(_sum(parts), out)
+        return math.fsum(values)
+
+    def _expect_rows(self, weights: Weights, rows: slice) -> tuple[Weights, float]:
+        found = self._room()
+        return found, kernels.expect_numbers(self._shown(rows), self.counts[rows], weights, found)
+
+    def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
+        posterior, _ = self._posteriors(log_weights)
+
+        def change(direction: FloatArray) -> FloatArray:
+            one = partial(self._move_rows, posterior, self._weights(direction, 0.0))
+            out = np.zeros(len(direction))
+            self._spread(_sum(executor.map(one, self.pieces)), out)
+            return out
+
+        return change
+
+    def _move_rows(self, posterior: FloatArray, along: Weights, rows: slice) -> Weights:
+        found = self._room()
+        shown = self._shown(rows)
+        kernels.move_numbers(shown, self.counts[rows], posterior[rows], along, found)
+        return found
+
+    def _posteriors(self, log_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(m, W) posterior of the hidden cells, and (m,) log-likelihood, of each row."""
+        posterior = np.empty((len(self.x), self.patterns.width))
+        log_z, weights = np.empty(len(self.x)), self._weights(log_weights, -np.inf)
+        kernels.number_posteriors(self._shown(slice(None)), weights, posterior, log_z)
+        return posterior, log_z
+
+    def less_covariance(
+        self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
+    ) -> FloatArray:
+        raise TypeError("θ of numbers is no probability: curvature goes by tangents")
+
+    def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
+        for flat, N in zip(log_weights, out, strict=True):
+            weights, found = self._weights(flat, -np.inf), self._room()
+            cells, shown = self.patterns.cells, self._shown(slice(None))
+            kernels.draw_numbers(shown, counts, weights, cells, rng, found)
+            self._spread(found, N)
+
+    def posterior(
+        self, log_weights: FloatArray, first: int, last: int
+    ) -> tuple[FloatArray, FloatArray]:
+        posterior, log_z = self._posteriors(log_weights)
+        N = self.patterns.put(posterior, first, last)
+        powers, K = self.powers, self.patterns.cells
+        inside = (powers.positions >= first) & (powers.positions + K <= last)
+        for e in np.flatnonzero(inside):
+            shown = self._power(powers.column[e], powers.power[e])
+            at = powers.positions[e] - first
+            N[:, at : at + K] += (powers.factor[e] * shown)[:, None] * posterior[:, :K]
+        return log_z, N
+
+    def _power(self, column: int, power: int) -> FloatArray:
+        """A power of a number in each row; 0 where it is missing."""
+        if power:
+            return np.asarray(self.x[:, column] ** power)
+        return self.marks[:, column].astype(float) if len(self.marks) else np.ones(len(self.x))
+
+    def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
+        raise TypeError(BY_VALUE)
+
+    def pass_over(self, cases: IntArray, drawn: int, beliefs: Beliefs, rng: Any) -> float:
+        raise TypeError(BY_VALUE)
+
+    def sizes(self) -> IntArray:
+        return self.patterns.sizes()
+
+    def choices(self) -> Iterator[Choice]:
+        raise TypeError(BY_VALUE)
+
+
+BY_VALUE = "cases that are taken one by one are asked of the problem by its values"
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column of numbers that is seen by its statistics."""
+
+    x: FloatArray  # (m,) as its family sees them; 0 where one is missing
+    told: BoolArray  # (m,) whether it is there
+    first: int  # position of its first block in a flat vector
+    powers: FloatArray  # (width, 3) T(x) as a polynomial
+
+
+def number_plan(patterns: PatternPlan, columns: Sequence[Numbers]) -> NumberPlan:
+    """Join patterns of rows and the numbers of the same rows."""
+    whole = all(column.told.all() for column in columns)
+    none = np.zeros((0, len(columns)), dtype=np.uint8)
+    marks = none if whole else np.stack([c.told for c in columns], axis=1).astype(np.uint8)
+    entries = [
+        (column.first + place * patterns.cells, power, j, column.powers[place, power])
+        for j, column in enumerate(columns)
+        for place, power in np.argwhere(column.powers)
+    ]
+    positions, power, of, factor = (np.array(x) for x in zip(*entries, strict=True))
+    x = np.stack([column.x for column in columns], axis=1)
+    return NumberPlan(patterns, x, marks, Powers(positions, power, of, factor.astype(float)))
+
+
+def _sum(parts: Sequence[Weights]) -> Weights:
+    """Add up, in order."""
+    first, *others = parts
+    for part in others:
+        first.table[:] += part.table
+        first.powers[:] += part.powers
+    return first

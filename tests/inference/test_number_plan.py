@@ -1,0 +1,134 @@
+"""Numbers by their statistics: the same as by their values, whatever is asked of a plan."""
+
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from enumeration import enumerated
+from lacunet.executor import on_threads
+from lacunet.inference.expectation import Tangent, complete_counts, expect, hidden_counts
+from lacunet.inference.plans import compact
+from lacunet.inference.plans import plan as contract
+from lacunet.inference.plans.numbers import NumberPlan
+from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.sampling.draws import Draws
+from lacunet.inference.sizes import with_sizes
+from lacunet.inference.weighable import Weighable
+from lacunet.learn.agglomerate import agglomerated
+from lacunet.model import conjugacy
+from mixtures import mixture
+
+kinds = pytest.mark.parametrize("name", ["gaussian", "poisson"])
+
+
+@pytest.fixture(autouse=True)
+def every_number_has_many_values():
+    with patch.object(compact, "MANY", 0):
+        yield
+
+
+def dense(name, rows=30, *, holes=0.3, seed=0, weights=None):
+    """A mixture of two numbers and a category, seen by statistics; rows may weigh anything."""
+    problem = mixture(name, rows, seed=seed, holes=holes)
+    counts = problem.counts if weights is None else weights
+    made = problem_of_codes(problem.codes, counts, problem.network, problem.alpha)
+    assert isinstance(made.components.plans[0], NumberPlan)
+    return made
+
+
+def some_theta(problem, seed=1):
+    rng = np.random.default_rng(seed)
+    return conjugacy.random_theta(problem.layout, rng, problem.alpha)
+
+
+@kinds
+@pytest.mark.parametrize("holes", [0.0, 0.3, 0.8])
+def test_expectations_are_those_of_enumeration_by_value(name, holes):
+    weights = np.random.default_rng(5).integers(0, 4, 30) * 0.75
+    problem = dense(name, holes=holes, weights=weights)
+    wanted, theta = enumerated(problem.by_value), some_theta(problem)
+    found, other = expect(problem, theta), expect(wanted, theta)
+    assert found.log_lik == pytest.approx(other.log_lik, rel=1e-12)
+    np.testing.assert_allclose(found.N, other.N, atol=1e-10)
+    filled = complete_counts(problem, theta)
+    np.testing.assert_allclose(filled, complete_counts(problem.by_value, theta), atol=1e-10)
+    natural = np.random.default_rng(2).standard_normal(problem.layout.size)
+    found, other = hidden_counts(problem, natural), hidden_counts(problem.by_value, natural)
+    assert found.log_lik == pytest.approx(other.log_lik, rel=1e-12)
+    np.testing.assert_allclose(found.N, other.N, atol=1e-8)
+
+
+@kinds
+@pytest.mark.parametrize("holes", [0.0, 0.4])
+def test_tangents_are_those_of_enumeration_by_value(name, holes):
+    problem = dense(name, holes=holes)
+    theta = some_theta(problem)
+    direction = np.random.default_rng(3).standard_normal(problem.layout.size)
+    found = Tangent(problem, theta)(direction)
+    wanted = Tangent(enumerated(problem.by_value), theta)(direction)
+    np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+
+
+@kinds
+def test_rows_by_themselves(name):
+    problem = dense(name, weights=np.arange(30.0))
+    theta = some_theta(problem)
+    again = Weighable(problem.network, problem.codes)(problem.counts, problem.alpha)
+    assert isinstance(again.components.plans[0], NumberPlan)
+    found, wanted = expect(again, theta), expect(problem, theta)
+    assert found.log_lik == pytest.approx(wanted.log_lik, rel=1e-12)
+    np.testing.assert_allclose(found.N, wanted.N, atol=1e-9)
+    (plan,) = problem.components.plans
+    weights = problem.components.cells.weights(conjugacy.natural(theta, problem.layout))
+    log_z, N = plan.posterior(weights, 0, len(weights))
+    counted = N.T @ plan.counts + problem.components.seen
+    np.testing.assert_allclose(counted, wanted.N, atol=1e-9)
+    total = float(plan.counts @ log_z) + problem.log_base
+    assert total == pytest.approx(wanted.log_lik, rel=1e-12)
+    (posterior,) = problem.about_hidden(theta)
+    (other,) = problem.by_value.about_hidden(theta)
+    np.testing.assert_allclose(posterior, other, atol=1e-12)
+
+
+@kinds
+def test_draws_have_the_means_that_are_expected(name):
+    problem = dense(name, 12, weights=np.repeat([1.0, 30.0], 6))
+    eta = conjugacy.natural(some_theta(problem), problem.layout)
+    draws = Draws(problem, np.random.default_rng(4)).hidden(np.tile(eta, (4000, 1)))
+    wanted = hidden_counts(problem, eta).N
+    error = draws.std(axis=0) / np.sqrt(len(draws)) + 1e-9
+    assert (np.abs(draws.mean(axis=0) - wanted) < 5 * error).all()
+
+
+@kinds
+def test_one_class_is_known_and_has_a_closed_form(name):
+    problem = with_sizes(dense(name), {0: 1})
+    assert problem.exact
+    assert problem.components.cells.dense
+    np.testing.assert_allclose(problem.seen, problem.by_value.seen, atol=1e-10)
+    theta = some_theta(problem)
+    assert expect(problem, theta).log_lik == pytest.approx(
+        expect(problem.by_value, theta).log_lik, rel=1e-12
+    )
+    (posterior,) = problem.about_hidden(theta)
+    np.testing.assert_allclose(posterior, 1.0)
+
+
+def test_pieces_of_rows_add_up_to_the_same_bits_on_any_threads():
+    problem = dense("gaussian", 300)
+    with patch.object(contract, "LONG", 1e3), patch.object(contract, "PIECE", 5e2):
+        assert len(problem.components.plans[0].pieces) > 3
+        theta = some_theta(problem)
+        alone = expect(problem, theta)
+        with on_threads(2) as executor:
+            together = expect(problem, theta, executor)
+    assert alone.log_lik == together.log_lik
+    np.testing.assert_array_equal(alone.N, together.N)
+
+
+@kinds
+def test_merged_rows_do_not_see_the_difference(name):
+    problem = dense(name, 40, holes=0.2)
+    theta = agglomerated(problem, 0, 0)
+    np.testing.assert_allclose(theta, agglomerated(problem.by_value, 0, 0), atol=1e-10)
