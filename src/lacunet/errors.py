@@ -39,8 +39,8 @@ class OutputError(LacunetError, OSError):
 def numbers_refused(name: str) -> DataError:
     """Say that a column or variable of numbers cannot be where only categories can."""
     return DataError(
-        f"'{name}' holds numbers, and here only categories can be. fit, select, compare, score and "
-        "evidence take numbers; elsewhere put them into a few bins first."
+        f"'{name}' holds numbers, and here only categories can be. fit, select, compare, score, "
+        "evidence, assign and simulate take numbers; elsewhere put them into a few bins first."
     )
 
 

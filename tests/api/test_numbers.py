@@ -15,29 +15,7 @@ from lacunet.learn.fit import Options
 from lacunet.model.formats import read_network, write_network
 from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import NumberPrior, understand_number_prior
-
-KINDS = "height=gaussian,income=lognormal,visits=poisson,agree=ordinal"
-FAST = {"starts": 8, "threads": 1}
-
-
-def people(rows=120, seed=0, holes=0.1):
-    """Two kinds of people, who differ in everything."""
-    rng = np.random.default_rng(seed)
-    z = rng.random(rows) < 0.4
-    columns = {
-        "height": rng.normal(np.where(z, 180.0, 165.0), 6.0).round(1),
-        "income": np.exp(rng.normal(np.where(z, 8.0, 7.0), 0.4)).round(0),
-        "visits": rng.poisson(np.where(z, 2.0, 9.0)),
-        "agree": 1 + rng.binomial(4, np.where(z, 0.2, 0.7)),
-        "sex": np.where(rng.random(rows) < np.where(z, 0.9, 0.2), "m", "f"),
-    }
-    told = {name: rng.random(rows) >= holes for name in columns}
-    return pl.DataFrame(
-        {
-            name: [v if seen else None for v, seen in zip(x.tolist(), told[name], strict=True)]
-            for name, x in columns.items()
-        }
-    )
+from people import FAST, KINDS, people
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +164,7 @@ def test_numbers_cannot_be_parents(frame):
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda table, fit: lacunet.assign(table, fit.model),
-        lambda table, fit: lacunet.simulate(fit.model, 5),
+        lambda table, fit: lacunet.query(fit.model, "class"),
         lacunet.intervals,
         lacunet.fit_statistics,
         lambda table, fit: lacunet.learn_structure(table),

@@ -1,6 +1,7 @@
 """Columns of numbers on the command line: what is printed of them, kept, and refused."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 KINDS = ("--kinds", "height=gaussian,agree=ordinal")
@@ -33,6 +34,37 @@ def test_a_model_is_chosen_kept_and_scored(invoke, people):
     assert scored["log_likelihood"] == pytest.approx(fitted["log_likelihood"], abs=1e-9)
     again = invoke("fit", people, "--network", "m.json", *FAST, "--json").json
     assert again["log_likelihood"] == pytest.approx(fitted["log_likelihood"], abs=1e-6)
+
+
+def test_rows_are_assigned_filled_in_and_drawn(invoke, people, tmp_path):
+    holed = tmp_path / "holed.csv"
+    first, *rows = people.read_text().splitlines()
+    holed.write_text(
+        "\n".join([first, *(r if i % 9 else ",,m" for i, r in enumerate(rows))]) + "\n"
+    )
+    invoke("fit", holed, "--states", 2, *KINDS, *FAST, "--save", "m.json")
+    out = tmp_path / "out.csv"
+    ran = invoke("assign", holed, "--model", "m.json", "--impute", "--output", out, "--json")
+    assert ran.json["numbers"] == {"height": 9, "agree": 9}
+    got = pl.read_csv(out)
+    assert got.columns[3:] == [
+        "class", "p(class=1)", "p(class=2)",
+        "height (imputed)", "mean(height)", "sd(height)",
+        "agree (imputed)", "mean(agree)", "sd(agree)",
+    ]  # fmt: skip
+    assert got.schema["agree (imputed)"] == pl.Int64
+    seen = got.filter(pl.col("height").is_not_null())
+    assert (seen["height"] == seen["height (imputed)"]).all()
+    assert got["agree (imputed)"].is_in([1, 2, 3, 4, 5]).all()
+    drawn = tmp_path / "drawn.csv"
+    invoke("simulate", "--model", "m.json", "--rows", 200, "--output", drawn, "--missing-rate", 0.1)
+    again = invoke("score", drawn, "--model", "m.json", "--scores", "bic", "--json").json
+    assert again["log_likelihood"] < 0
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("height,agree,sex\n170,3,m\n170,9,m\n")
+    ran = invoke("assign", wrong, "--model", "m.json", "--output", out)
+    assert ran.code == 2
+    assert "column 'agree', row 2 (line 3): 9 is not among the answers of the model" in ran.err
 
 
 def test_the_prior_of_numbers_is_an_option(invoke, people):

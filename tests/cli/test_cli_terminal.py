@@ -10,7 +10,6 @@ import time
 import unicodedata
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from lacunet import api, dataset_path
@@ -112,8 +111,7 @@ def test_a_full_disk_is_an_error(tmp_path):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_interrupted_work_leaves_nothing(tmp_path, threads):
     model = api.random_model(6, 40, leaf_states=4, seed=1)
-    codes = api.draw(model, 20_000, 1, 0.1)
-    write_codes(api.observed_columns(model.network), np.asarray(codes), tmp_path / "big.csv")
+    write_codes(*api.draw(model, 20_000, 1, 0.1), tmp_path / "big.csv")
     arguments = ("select", "big.csv", "--states", "8:16", "--save", "out", "--threads", threads)
     process = start(arguments, tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     for line in process.stderr:  # the work begins after this line

@@ -105,7 +105,7 @@ def test_lazy_queries_are_run_in_batches(monkeypatch):
     same(table, expected)
     assert table.distinct_rows == 27
     given = dict.fromkeys("abc", (0, 1, 2))
-    assert np.array_equal(read_rows(lazy, given), big.to_numpy())
+    assert np.array_equal(read_rows(lazy, given).codes, big.to_numpy())
 
 
 def test_files_in_many_pieces(monkeypatch, tmp_path):
@@ -276,7 +276,7 @@ def test_write_codes_round_trip(ending, tmp_path):
     path = tmp_path / f"sim.{ending}"
     write_codes(columns, codes, path)
     given = {c.name: c.states for c in columns}
-    assert np.array_equal(read_rows(path, given), codes)
+    assert np.array_equal(read_rows(path, given).codes, codes)
     same(read_table(path), Table.from_codes(codes, columns))
 
 
@@ -314,7 +314,7 @@ def test_what_is_written_is_read_back(tmp_path, case):
     columns, codes = case
     path = tmp_path / "any.csv"
     write_codes(columns, codes, path)
-    assert np.array_equal(read_rows(path, {c.name: c.states for c in columns}), codes)
+    assert np.array_equal(read_rows(path, {c.name: c.states for c in columns}).codes, codes)
 
 
 @examples(40)

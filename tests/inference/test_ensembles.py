@@ -41,7 +41,7 @@ def test_what_is_missing_is_as_in_the_joint_distribution(ensemble):
 
 
 def test_rows_are_drawn_in_proportion(ensemble):
-    codes = sample_rows(ensemble, 40_000, np.random.default_rng(0))
+    codes = sample_rows(ensemble, 40_000, np.random.default_rng(0)).codes
     share = np.bincount(codes @ [4, 2, 1], minlength=8) / 40_000
     np.testing.assert_allclose(share, joint(ensemble), atol=4 * np.sqrt(0.25 / 40_000))
 

@@ -7,11 +7,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lacunet.data.table import Column
+from lacunet.inference.asking.numbers import expected_numbers, in_units
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.leaves import kind_of, with_values
 from lacunet.learn.fit import Options
 from lacunet.learn.predictive import learn_posterior
+from lacunet.model.ensemble import Ensemble, Member, sample_rows
 from lacunet.model.network import Model, Network
+from lacunet.model.sampling import coded, sample_cells
+from lacunet.model.unit import Unit
 from mixtures import MOST, UNIT, density, mixture
 
 NUMBERS = ("gaussian", "poisson", "binomial")
@@ -118,3 +124,75 @@ def test_the_estimate_is_what_the_twin_says():
     codes[:, 0] = np.arange(len(x))
     expected = [size @ density("poisson", value, theta.T) for value in x]
     np.testing.assert_allclose(np.exp(row_log_lik(fit.model, codes)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_is_expected_are_the_moments_of_the_predictive_density(name):
+    model = fitted(name).model.predictive
+    values = np.linspace(-4000, 4000, 400_001) if name == "gaussian" else WIDE.get(name)
+    values = np.arange(MOST + 1) if values is None else values
+    codes = np.array([[-1, 1, 0], [-1, -1, -1]])
+    (found,) = expected_numbers(model, codes, [1])
+    hyper = model.network.layout.table(model.averaged, 1)
+    densities = np.stack([student_or_its_like(name, values, h) for h in hyper])
+    (classes,) = posterior(model, codes, [(0,)])
+    p = classes @ densities
+    p /= p.sum(axis=1, keepdims=True)
+    mean = p @ values
+    variance = (p * (values - mean[:, None]) ** 2).sum(axis=1)
+    told = in_units(model.network.variables[1], found, np.array([-1, -1]))
+    np.testing.assert_allclose(told.mean, mean, rtol=1e-6)
+    np.testing.assert_allclose(told.spread, np.sqrt(variance), rtol=1e-3)
+    assert told.titles == ("mean", "sd")
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("averaged", [False, True])
+def test_draws_have_the_moments_that_are_told(name, averaged):
+    fit = fitted(name)
+    model = fit.model.predictive if averaged else fit.model
+    cells = sample_cells(model, 20_000, np.random.default_rng(1))
+    v = model.network.variables[1]
+    mean, variance = model.moments(1)
+    for c in range(2):
+        x = np.array((v.unit or Unit()).numbers(cells[cells[:, 0] == c, 1]))
+        if name != "gaussian":
+            assert (x == np.round(x)).all()
+        assert x.mean() == pytest.approx(mean[c], abs=4.5 * math.sqrt(variance[c] / len(x)))
+        assert x.std() == pytest.approx(math.sqrt(variance[c]), rel=0.1)
+
+
+def test_draws_are_coded_by_the_values_that_occur():
+    model = fitted("poisson").model
+    variables = [model.network.variables[i] for i in model.network.observed]
+    cells = np.array([[7.0, 1.0, np.nan], [0.0, np.nan, np.nan], [7.0, 0.0, np.nan]])
+    drawn = coded(variables, cells)
+    assert drawn.codes.tolist() == [[1, 1, -1], [0, -1, -1], [1, 0, -1]]
+    assert drawn.variables[0].states == (0, 7)
+    assert drawn.variables[2].states == variables[2].states  # never seen
+    assert all(isinstance(x, int) for x in drawn.variables[0].states)
+
+
+def test_an_ensemble_mixes_what_its_members_expect():
+    models = [fitted("gaussian", seed=s).model.predictive for s in (0, 1)]
+    columns = [
+        Column(v.name, (1.0, 2.5) if v.name != "colour" else v.states, kind_of(v))
+        for v in models[0].network.variables[1:]
+    ]
+    members = tuple(
+        Member(str(i), w, with_values(m, columns))
+        for i, (m, w) in enumerate(zip(models, (0.3, 0.7), strict=True))
+    )
+    ensemble = Ensemble(members)
+    codes = np.array([[-1, 1, 0], [-1, -1, 1]])
+    log_p = np.stack([row_log_lik(m.model, codes) for m in members]) + np.log([[0.3], [0.7]])
+    share = np.exp(log_p - np.logaddexp(*log_p))
+    each = [expected_numbers(m.model, codes, [1])[0] for m in members]
+    (found,) = expected_numbers(ensemble, codes, [0])
+    mean = sum(s * e.mean for s, e in zip(share, each, strict=True))
+    square = sum(s * (e.variance + e.mean**2) for s, e in zip(share, each, strict=True))
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(found.variance, square - mean**2, rtol=1e-9)
+    rows = sample_rows(ensemble, 50, np.random.default_rng(0), 0.2)
+    assert (rows.codes < 0).any()
+    assert len(rows.variables[0].states) > 10

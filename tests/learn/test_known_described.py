@@ -27,7 +27,7 @@ from lacunet.model.conjugacy import random_theta
 from lacunet.model.known_tables import KnownTables
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import sample_codes, sample_variables
+from lacunet.model.sampling import sample_cells, sample_codes
 from lacunet.model.surgery import with_hidden
 from problems import Case
 
@@ -157,7 +157,7 @@ def test_what_is_impossible_is_never_predicted_or_drawn():
     model = learn(case.problem, Options(starts=4)).model
     (both,) = posterior(model, np.full((1, 4), -1, dtype=np.int32), [[0, 4]])
     assert both[0, 0, 2] == 0.0
-    drawn = sample_variables(model, 2000, np.random.default_rng(0))
+    drawn = sample_cells(model, 2000, np.random.default_rng(0))
     assert not ((drawn[:, 0] == 0) & (drawn[:, 4] == 2)).any()
     never = classes(zeros=[{"child": "d", "state": 2}])
     told = Model(never, random_theta(never.layout, np.random.default_rng(0)), dirichlet(never, 1.0))

@@ -18,7 +18,7 @@ def models():
 
 @pytest.fixture
 def table(models):
-    return Table.from_codes(lacunet.api.draw(models[2], 50, seed=1, missing_rate=0.1))
+    return Table.from_codes(lacunet.api.draw(models[2], 50, seed=1, missing_rate=0.1)[1])
 
 
 def joined(model, table):

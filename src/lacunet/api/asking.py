@@ -15,7 +15,7 @@ from lacunet.api.options import AskOptions, QueryOptions, divide, with_options
 from lacunet.arrays import FloatArray
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.asking.query import posterior
-from lacunet.model.network import Network
+from lacunet.model.network import Model, Network
 from lacunet.model.separation import d_separated as graph_separates
 from lacunet.model.surgery import intervened, without_causes
 from lacunet.settings import DEFAULTS, Settings
@@ -60,14 +60,15 @@ def query(
     [0.558, 0.442]
     """
     settings, reading = divide(settings, options)
-    given = asked_model(model, settings)
+    given = _asked_categories(model, settings)
     network = given.network
     group = _indices(network, variables)
     if evidence is None or isinstance(evidence, Mapping):
         answer = understand(network, evidence or NOTHING, do).of(given).joint(group)[None]
     else:
         given = intervened(given, understand(network, do=do).done) if do else given
-        (answer,) = posterior(given, rows_for(evidence, network, reading), [group])
+        _, codes = rows_for(evidence, given, reading)
+        (answer,) = posterior(given, codes, [group])
     answer[answer.reshape(len(answer), -1).sum(axis=1) == 0] = np.nan
     one = evidence is None or isinstance(evidence, Mapping)
     return np.asarray(answer[0] if one else answer)
@@ -85,7 +86,7 @@ def answer(
 ) -> Answer:
     """Give p(variables | evidence) of one case as a table to print; see `query`."""
     settings, _ = divide(settings, options)
-    given = asked_model(model, settings)
+    given = _asked_categories(model, settings)
     group, known = _indices(given.network, variables), understand(given.network, evidence, do)
     known.check_apart(group)
     case = known.of(given)
@@ -128,7 +129,7 @@ def most_probable(
     ({'class': '1', 'x2': '0', 'x3': '1'}, 0.555)
     """
     settings, _ = divide(settings, options)
-    given = asked_model(model, settings)
+    given = _asked_categories(model, settings)
     network, known = given.network, understand(given.network, evidence, do)
     if variables is None:
         settled = {*known.seen, *known.done}
@@ -196,6 +197,13 @@ def separations(
     pairs = combinations(variables, 2)
     found = {pair: d_separated(graph, *pair, given, do=do) for pair in pairs}
     return Separations(tuple(given), tuple(do), found)
+
+
+def _asked_categories(model: ModelLike, settings: Settings) -> Model:
+    """Give the model that is asked, if it has no numbers."""
+    given = asked_model(model, settings)
+    given.network.refuse_numbers()
+    return given
 
 
 def _indices(network: Network, names: str | Sequence[str]) -> list[int]:

@@ -15,11 +15,12 @@ from lacunet.api.inputs import (
     rows_for,
 )
 from lacunet.api.options import AssignOptions, divide, with_options
-from lacunet.api.results import Assigned, Assignment
-from lacunet.arrays import BoolArray, FloatArray
+from lacunet.api.results import Assigned, AssignedNumber, Assignment
+from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import ModelError
 from lacunet.inference.asking.ensemble import posterior_of
+from lacunet.inference.asking.numbers import Expected, expected_numbers, in_units
 from lacunet.model.network import Variable
 from lacunet.settings import DEFAULTS, Settings
 
@@ -36,8 +37,8 @@ def assign(
 ) -> Assignment:
     """Give every row, in the order of the input, the posterior of what it does not show.
 
-    A fitted model is asked at the posterior means of its parameters; with `plug_in`, or if it was
-    not fitted, at the parameters that it has.
+    A fitted model is asked of the posterior of its parameters; with `plug_in`, or if it was not
+    fitted, at the parameters that it has.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def assign(
         A model, or a stack, or the path of its file.
     **hidden
     impute
-        Not only hidden variables, but also every variable that has a hole somewhere.
+        Not only hidden variables, but also every variable that has a hole somewhere. Numbers get
+        what is expected of them.
     **options
 
     Examples
@@ -60,10 +62,9 @@ def assign(
     [1, 1, 1, 1]
     """
     settings, reading = divide(settings, options)
-    given = asked_speaker(model, settings, hidden)
-    network = given.network
     check_ordered(data)
-    codes = rows_for(data, network, reading)
+    given, codes = rows_for(data, asked_speaker(model, settings, hidden), reading)
+    network = given.network
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
     column = {v: codes[:, j] for j, v in enumerate(network.observed)}
@@ -71,18 +72,33 @@ def assign(
     if impute:
         wanted += [v for v in network.observed if (column[v] < 0).any()]
     if not wanted:
-        raise ModelError(
-            "nothing to assign: the model has no hidden variable. "
-            "Use --impute to fill in missing cells."
-            if not impute
-            else "nothing to assign: the model has no hidden variable, and no cell is missing."
-        )
+        raise _nothing(impute=impute)
     open_ = {v: column[v] < 0 if v in column else np.full(len(codes), True) for v in wanted}
-    found = posterior_of(given, codes, [(v,) for v in wanted])
-    assigned = (
-        _assigned(network.variables[v], p, open_[v]) for v, p in zip(wanted, found, strict=True)
+    names = [v for v in wanted if network.variables[v].family.tabular]
+    numbers = [v for v in wanted if v not in names]
+    found = zip(names, posterior_of(given, codes, [(v,) for v in names]), strict=True)
+    expected = zip(numbers, expected_numbers(given, codes, numbers), strict=True)
+    return Assignment(
+        tuple(_assigned(network.variables[v], p, open_[v]) for v, p in found),
+        tuple(_number(network.variables[v], e, column[v]) for v, e in expected),
     )
-    return Assignment(tuple(assigned))
+
+
+def _nothing(*, impute: bool) -> ModelError:
+    return ModelError(
+        "nothing to assign: the model has no hidden variable, and no cell is missing."
+        if impute
+        else "nothing to assign: the model has no hidden variable. "
+        "Use --impute to fill in missing cells."
+    )
+
+
+def _number(variable: Variable, expected: Expected, codes: CodeArray) -> AssignedNumber:
+    told = in_units(variable, expected, codes)
+    missing, whole = codes < 0, variable.family.whole
+    return AssignedNumber(
+        variable.name, told.best, told.mean, told.spread, missing, told.titles, whole
+    )
 
 
 def _assigned(variable: Variable, p: FloatArray, missing: BoolArray) -> Assigned:

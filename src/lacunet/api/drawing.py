@@ -6,9 +6,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.inputs import Speaker, SpeakerLike, asked_speaker, observed_columns
+from lacunet.api.inputs import Speaker, SpeakerLike, asked_speaker, columns_of
 from lacunet.api.options import DrawOptions, SimulateOptions, divide, with_options
 from lacunet.arrays import CodeArray
+from lacunet.data import Column
 from lacunet.errors import OptionError
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.ensemble import sample_rows
@@ -27,9 +28,10 @@ def simulate(
     settings: Settings = DEFAULTS,
     **options: Unpack[SimulateOptions],
 ) -> Any:
-    """Draw rows from a model, as a Polars dataframe of labels; holes completely at random.
+    """Draw rows from a model, as a Polars dataframe; holes completely at random.
 
-    Of a fitted model, rows are drawn at the posterior means of its parameters, unless `plug_in`.
+    Categories are labels, numbers are numbers. Of a fitted model, every row is drawn from the
+    posterior of its parameters, unless `plug_in`.
 
     Parameters
     ----------
@@ -45,13 +47,15 @@ def simulate(
 
     settings, _ = divide(settings, options)
     given = asked_speaker(model, settings)
-    codes = draw(given, rows, settings.seed, missing_rate)
-    return labelled_frame(observed_columns(given.network), codes)
+    return labelled_frame(*draw(given, rows, settings.seed, missing_rate))
 
 
-def draw(model: Speaker, rows: int, seed: int, missing_rate: float) -> CodeArray:
-    """Draw the codes of rows: (rows, observed variables), -1 = missing."""
-    return sample_rows(model, rows, np.random.default_rng(seed), missing_rate)
+def draw(
+    model: Speaker, rows: int, seed: int, missing_rate: float
+) -> tuple[list[Column], CodeArray]:
+    """Draw rows: their columns, and codes (rows, columns), -1 = missing."""
+    drawn = sample_rows(model, rows, np.random.default_rng(seed), missing_rate)
+    return columns_of(drawn.variables), drawn.codes
 
 
 @with_options

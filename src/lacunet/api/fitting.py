@@ -88,7 +88,7 @@ def score(
     settings, reading = divide(settings, options)
     given = as_model(model, hidden)
     table = table_with_model(data, given.network, settings, reading, numbers=True)
-    given = replace(given, network=with_values(given.network, table))
+    given = with_values(given, table.columns)
     problem = build_problem(table, given.network, given.alpha)
     usable = applicable(settings.chosen_scores, problem)
     with on_threads(settings.threads, listener) as executor:

@@ -20,10 +20,10 @@ from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean, numbers_refused
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import read_knowledge
-from lacunet.inference.leaves import kind_of
+from lacunet.inference.leaves import all_with_values, kind_of, kinds_of
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import read_model_or_stack, read_network
-from lacunet.model.network import Model, Network
+from lacunet.model.network import Model, Network, Variable
 from lacunet.model.surgery import hide, with_hidden
 from lacunet.settings import Settings
 
@@ -51,9 +51,8 @@ def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
 
 
 def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
-    """Give the model that rows are asked of: with posterior means, or as it is for a plug-in."""
+    """Give the model that rows are asked of: over its posterior, or as it is for a plug-in."""
     given = as_model(model, hidden)
-    given.network.refuse_numbers()
     return given if settings.plug_in else given.predictive
 
 
@@ -111,12 +110,11 @@ def table_for(
     """Read the columns that a network asks for, with its states; those of numbers as they are."""
     if isinstance(data, Table):
         return as_table(data, reading, numbers=numbers)
-    own = {v.name: kind_of(v) for v in network.variables if not v.family.tabular}
     if not numbers:
         network.refuse_numbers()
     names = check_columns(data, network)
     asked: dict[str, Any] = {**reading}
-    asked["kinds"] = understand_kinds(asked.get("kinds")).also(own)
+    asked["kinds"] = understand_kinds(asked.get("kinds")).also(kinds_of(network))
     table = read_table(data, **asked, states=observed_states(network))
     return replace(table, notes=(*table.notes, *_unused(network, names, reading.get("weights"))))
 
@@ -146,8 +144,12 @@ def check_ordered(data: object) -> None:
         )
 
 
-def rows_for(data: object, network: Network, reading: RowOptions) -> CodeArray:
-    """Read every row in its order, (rows, observed variables): what no column shows is missing."""
+def rows_for(data: object, speaker: Speaker, reading: RowOptions) -> tuple[Speaker, CodeArray]:
+    """Read every row in its order, (rows, observed variables): what no column shows is missing.
+
+    Who is asked about them knows the numbers that occur there.
+    """
+    network = speaker.network
     states, there = observed_states(network), column_names(data)
     shown = {name: states[name] for name in states if name in there}
     if not shown:
@@ -155,10 +157,11 @@ def rows_for(data: object, network: Network, reading: RowOptions) -> CodeArray:
             f"the table shows no variable of the model. Its columns are {listed(there)}; the model "
             f"has {listed(list(states))}. Rename the columns."
         )
-    codes = read_rows(data, shown, missing=reading.get("missing", ()))
-    filled = np.full((len(codes), len(states)), -1, dtype=codes.dtype)
-    filled[:, [list(states).index(name) for name in shown]] = codes
-    return filled
+    missing = reading.get("missing", ())
+    rows = read_rows(data, shown, missing=missing, kinds=kinds_of(network))
+    filled = np.full((len(rows.codes), len(states)), -1, dtype=rows.codes.dtype)
+    filled[:, [list(states).index(name) for name in shown]] = rows.codes
+    return all_with_values(speaker, rows.columns), filled
 
 
 def not_shown(data: object, network: Network) -> list[str]:
@@ -210,9 +213,12 @@ def _unused(network: Network, names: Sequence[str], weights: str | None) -> list
 
 def observed_columns(network: Network) -> list[Column]:
     """Give the variables that data can show, as columns."""
-    return [
-        Column(network.variables[i].name, network.variables[i].states) for i in network.observed
-    ]
+    return columns_of([network.variables[i] for i in network.observed])
+
+
+def columns_of(variables: Sequence[Variable]) -> list[Column]:
+    """Give variables as columns."""
+    return [Column(v.name, v.states, kind_of(v)) for v in variables]
 
 
 def observed_states(network: Network) -> dict[str, Sequence[Any]]:

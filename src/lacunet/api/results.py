@@ -69,10 +69,30 @@ class Assigned:
 
 
 @dataclass(frozen=True, eq=False)
+class AssignedNumber:
+    """A number in every row: its own, or what is expected where the row does not show it."""
+
+    name: str
+    best: FloatArray  # (rows,) to fill in: the mean, of counts and ordered answers the nearest one
+    mean: FloatArray  # (rows,) what is expected; of a logarithm, the geometric mean
+    spread: FloatArray  # (rows,) standard deviation, or the factor that is one of a logarithm
+    missing: BoolArray  # (rows,) whether the row does not show it
+    titles: tuple[str, str] = ("mean", "sd")  # what `mean` and `spread` are called
+    whole: bool = False  # whether it is a count or an ordered answer
+
+    @property
+    def cells(self) -> list[int | float | None]:
+        """What to write into a column: whole numbers as such, nothing if a row is impossible."""
+        one = int if self.whole else float
+        return [None if np.isnan(x) else one(x) for x in self.best.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
 class Assignment(Printable):
     """Hidden variables and holes of rows, in the order of the input."""
 
-    variables: tuple[Assigned, ...]
+    variables: tuple[Assigned, ...]  # categories
+    numbers: tuple[AssignedNumber, ...] = ()
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -92,15 +112,31 @@ class Assignment(Printable):
     @property
     def impossible(self) -> int:
         """Number of rows with probability 0 under the model: nothing explains them."""
-        return int(np.any([v.best < 0 for v in self.variables], axis=0).sum())
+        never = [v.best < 0 for v in self.variables] + [np.isnan(v.best) for v in self.numbers]
+        return int(np.any(never, axis=0).sum())
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.variables[0].missing if self.variables else self.numbers[0].missing)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         grids = [self._grid(v) for v in self.variables]
+        if self.numbers:
+            grids.append(self._grid_of_numbers())
         if self.impossible:
             note = f"{self.impossible:,} have probability 0 under the model: they get nothing."
             grids.append(Grid("What to know", (), (), notes=(note,)))
         return grids
+
+    def _grid_of_numbers(self) -> Grid:
+        rows = []
+        for v in self.numbers:
+            filled = v.best[v.missing & ~np.isnan(v.best)]
+            ends = [f"{x:.4g}" for x in (filled.min(), filled.max())] if len(filled) else ["", ""]
+            rows.append((v.name, f"{len(filled):,}", *ends))
+        return Grid("Numbers", ("number", "rows", "from", "to"), tuple(rows))
 
     def _grid(self, v: Assigned) -> Grid:
         open_rows = v.missing & (v.best >= 0)

@@ -95,7 +95,7 @@ def log_likelihoods(
     settings, reading = divide(settings, options)
     given = asked_speaker(model, settings)
     check_ordered(data)
-    return log_lik_of(given, rows_for(data, given.network, reading))
+    return log_lik_of(*rows_for(data, given, reading))
 
 
 def rows_in_order(data: object, table: Table, reading: ReadOptions) -> CodeArray | None:
@@ -103,4 +103,4 @@ def rows_in_order(data: object, table: Table, reading: ReadOptions) -> CodeArray
     if isinstance(data, Table) or table.weights is not None:
         return None
     states = {column.name: column.states for column in table.columns}
-    return read_rows(data, states, missing=reading.get("missing", ()))
+    return read_rows(data, states, missing=reading.get("missing", ())).codes

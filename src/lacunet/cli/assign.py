@@ -25,8 +25,9 @@ def assign(
 
     All columns and the order of the rows are kept; the new columns come last. With --impute, also
     the most probable value, and the probabilities, of every column that has missing cells, or that
-    the table lacks: such a column is not observed. A fitted model is asked at the posterior means
-    of its parameters. A stack (`lacunet stack --save`) fills in holes too.
+    the table lacks: such a column is not observed. Numbers get their mean, and its standard
+    deviation; counts and ordered answers the whole number next to it. A fitted model is asked of
+    the posterior of its parameters. A stack (`lacunet stack --save`) fills in holes too.
     """
     check_table_file(output)
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
@@ -40,6 +41,10 @@ def assign(
         labels = (*v.states, None)  # an impossible row, -1, gets the last: an empty cell
         new[v.name if v.name in secret else f"{v.name} (imputed)"] = [labels[k] for k in v.best]
         new |= {f"p({v.name}={s})": v.probabilities[:, k] for k, s in enumerate(v.states)}
+    for number in found.numbers:
+        told = zip(number.titles, (number.mean, number.spread), strict=True)
+        new[f"{number.name} (imputed)"] = number.cells
+        new |= {f"{title}({number.name})": values for title, values in told}
     append_columns(data, api.fresh_names(new, column_names(data)), output)
     show(found, {**assignment_document(found), "output": str(output)}, asked.form)
     say_written(output)

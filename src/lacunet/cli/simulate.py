@@ -25,7 +25,7 @@ def simulate(
     check_table_file(output)
     given = api.asked_speaker(model, asked.settings)
     seed = asked.settings.seed
-    codes = api.draw(given, rows, seed, missing_rate)
-    write_codes(api.observed_columns(given.network), codes, output)
+    columns, codes = api.draw(given, rows, seed, missing_rate)
+    write_codes(columns, codes, output)
     document = {"output": str(output), "rows": rows, "seed": seed, "missing_rate": missing_rate}
     tell(document, f"written: {output}", asked.form)

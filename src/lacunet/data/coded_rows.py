@@ -5,7 +5,6 @@ at all still is.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,29 +13,11 @@ from lacunet.data import column_checks as checks
 from lacunet.data.discover import MISSING, UNKNOWN, Coding, infer, is_missing, match
 from lacunet.data.encode import ColumnEncoder
 from lacunet.data.read import Reading, recoded
+from lacunet.data.rows import Rows, Unseen
 from lacunet.data.source import Source, open_source
 from lacunet.data.table import Column
 from lacunet.errors import DataError
 from lacunet.state import State
-
-
-@dataclass(frozen=True)
-class Unseen:
-    """A value that is none of the states of its column."""
-
-    column: str
-    where: str  # its first row
-    value: State
-    states: tuple[State, ...]  # those of the column
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Coded rows, none merged."""
-
-    columns: tuple[Column, ...]
-    codes: CodeArray  # (rows, n), -1 = missing, or a value that is none of the given states
-    unseen: tuple[Unseen, ...]  # each such value once
 
 
 def code_rows(

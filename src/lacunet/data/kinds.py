@@ -55,15 +55,17 @@ class Kinds:
 
     declared: Mapping[str, ColumnKind] = field(default_factory=dict)  # by column
     auto: bool = False  # whether other columns of numbers may be numbers
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of numbers of a model
 
     @property
     def said(self) -> bool:
         """Whether anything was."""
         return self.auto or bool(self.declared)
 
-    def also(self, kinds: Mapping[str, ColumnKind]) -> Kinds:
+    def also(self, other: Kinds) -> Kinds:
         """Say more, where nothing was said."""
-        return Kinds({**kinds, **self.declared}, self.auto)
+        declared, ends = {**other.declared, **self.declared}, {**other.ends, **self.ends}
+        return Kinds(declared, self.auto, ends)
 
     def may_be_number(self, name: str) -> bool:
         """Whether a column may turn out to hold numbers."""

@@ -30,7 +30,8 @@ from lacunet.data.encode import (
     read_weights,
 )
 from lacunet.data.kinds import CATEGORIES, Kinds, KindsLike, understand_kinds
-from lacunet.data.number_checks import check_numbers
+from lacunet.data.number_checks import check_ends, check_numbers, check_some_numbers
+from lacunet.data.rows import Rows
 from lacunet.data.source import Source, open_source
 from lacunet.data.survey import WeightsAs, as_cases, understand_weights
 from lacunet.data.table import Column, Table
@@ -107,24 +108,28 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
     codings = reading.codings()
     codes, weight, copies = rows.joined()
     checks.check_some_weight(weight, reading.weights)
-    described = [
-        Column(name, c.states, c.kind, c.why)
-        for name, c in zip(reading.names, codings, strict=True)
-    ]
     codes, weight, copies = merge(recoded(codes, codings), weight, copies)
     cases, survey = as_cases(weight, copies, how)
     told = reading.source.name, reading.weights, reading.notes(codings), survey
-    return Table.from_merged(described, codes, cases, copies, *told)
+    return Table.from_merged(described(reading.names, codings), codes, cases, copies, *told)
 
 
 def read_rows(
-    source: object, states: Mapping[str, Sequence[State]], *, missing: Sequence[State] = ()
-) -> CodeArray:
-    """Read the codes of every row in the order of the source, (rows, len(states)); -1 = missing."""
+    source: object,
+    states: Mapping[str, Sequence[State]],
+    *,
+    missing: Sequence[State] = (),
+    kinds: Kinds = CATEGORIES,
+) -> Rows:
+    """Read every row in the order of the source, with the states of a model.
+
+    Columns of numbers have the values that occur, whatever states they are given.
+    """
     opened = open_source(source)
     names = _chosen(opened, None, None, (), states)
-    reading = Reading(opened, names, states, markers(_listed(missing)))
-    return recoded(reading.codes(), reading.codings())
+    reading = Reading(opened, names, states, markers(_listed(missing)), None, kinds, asked=True)
+    codes, codings = reading.codes(), reading.codings()
+    return Rows(described(names, codings), recoded(codes, codings))
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,7 @@ class Reading:
     missing: frozenset[str] = frozenset()
     weights: str | None = None
     kinds: Kinds = CATEGORIES  # what is said of columns of numbers
+    asked: bool = False  # whether rows are asked about, so that nothing need be learned from them
 
     @cached_property
     def encoders(self) -> list[ColumnEncoder]:
@@ -200,7 +206,11 @@ class Reading:
         coding = infer(raw.values, self.missing)
         decided = self.kinds.decide(name, coding.states, mean_of(coding, raw))
         if decided.kind.number:
-            check_numbers(name, decided.kind, raw, coding, self.source)
+            if not self.asked:
+                check_some_numbers(name, coding.states)
+            own = name not in self.kinds.ends
+            check_numbers(name, decided.kind, raw, coding, self.source, own=own)
+            check_ends(name, self.kinds.ends.get(name), raw, coding, self.source)
             if name not in self.kinds.declared and isinstance(coding.states[0], int):
                 measured = f"If it is measured, say so with --kinds {shlex.quote(name)}=gaussian"
                 weighted = self.weights is not None
@@ -226,6 +236,12 @@ def _unused(coding: Coding) -> list[State]:
     """States that no value has."""
     used = set(coding.codes)
     return [state for k, state in enumerate(coding.states) if k not in used]
+
+
+def described(names: Sequence[str], codings: Sequence[Coding]) -> tuple[Column, ...]:
+    """Give the columns that were found."""
+    pairs = zip(names, codings, strict=True)
+    return tuple(Column(name, c.states, c.kind, c.why) for name, c in pairs)
 
 
 def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:

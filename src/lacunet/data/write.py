@@ -64,10 +64,10 @@ def append_columns(
 
 
 def write_codes(columns: Sequence[Column], codes: CodeArray, out: StrPath) -> None:
-    """Write coded rows (m, n) as a file of labels, a missing cell empty."""
+    """Write coded rows (m, n) as a file of labels and numbers, a missing cell empty."""
     check_table_file(out)
     for column in columns:
-        for text in column.labels:
+        for text in () if column.kind.number else column.labels:
             if not text or text != text.strip():
                 raise DataError(
                     f"column {column.name!r}: the state {text!r} could not be read back, because "
@@ -78,11 +78,18 @@ def write_codes(columns: Sequence[Column], codes: CodeArray, out: StrPath) -> No
 
 
 def labelled_frame(columns: Sequence[Column], codes: CodeArray) -> pl.DataFrame:
-    """Turn coded rows (m, n) into a dataframe of labels, a missing cell null."""
-    labels = [pl.Series(column.name, [*column.labels, None], pl.String) for column in columns]
-    # A missing cell picks the entry after the last label, which is null.
-    places = [np.where(codes[:, j] < 0, len(t) - 1, codes[:, j]) for j, t in enumerate(labels)]
-    return pl.DataFrame([t.gather(p) for t, p in zip(labels, places, strict=True)])
+    """Turn coded rows (m, n) into a dataframe of labels and numbers, a missing cell null."""
+    values = [_values(column) for column in columns]
+    # A missing cell picks the entry after the last value, which is null.
+    places = [np.where(codes[:, j] < 0, len(t) - 1, codes[:, j]) for j, t in enumerate(values)]
+    return pl.DataFrame([t.gather(p) for t, p in zip(values, places, strict=True)])
+
+
+def _values(column: Column) -> pl.Series:
+    """What its codes stand for, and null: labels of categories, or numbers."""
+    if column.kind.number:
+        return pl.Series(column.name, [*column.states, None])
+    return pl.Series(column.name, [*column.labels, None], pl.String)
 
 
 def _write(batches: Iterator[pl.DataFrame], out: StrPath) -> None:

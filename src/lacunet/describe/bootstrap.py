@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
-from lacunet.data.distinct import collapse, merge
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data.distinct import collapse, merge, smallest
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.network import Model
-from lacunet.model.sampling import sample_codes
+from lacunet.model.sampling import coded, sample_shown
+from lacunet.model.surgery import with_shown
 
 
 def check_number(replicates: int, fewest: int = 1) -> None:
@@ -34,7 +35,11 @@ def simulate_like(problem: Problem, theta: FloatArray, seed: int, replicate: int
     """
     rng = np.random.default_rng([seed, replicate])
     holes = np.repeat(problem.codes < 0, problem.counts.astype(np.int64), axis=0)
-    drawn = sample_codes(Model(problem.network, theta, problem.alpha), len(holes), rng)
-    codes = np.where(holes, -1, drawn).astype(problem.codes.dtype)
+    network = problem.network
+    cells = sample_shown(Model(network, theta, problem.alpha), len(holes), rng)
+    cells[holes] = np.nan
+    drawn = coded([network.variables[i] for i in network.observed], cells)
+    kind = smallest(max(len(v.states) for v in drawn.variables))
+    codes: CodeArray = drawn.codes.astype(kind)
     rows = merge(codes, np.ones(len(codes)), np.ones(len(codes), dtype=np.int64))
-    return problem_of_codes(*collapse(*rows), problem.network, problem.alpha)
+    return problem_of_codes(*collapse(*rows), with_shown(network, drawn.variables), problem.alpha)

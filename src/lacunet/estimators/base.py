@@ -36,8 +36,9 @@ from lacunet.estimators.parameters import Parameters, described
 from lacunet.estimators.values import as_array, fill
 from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.learn.ascent import Outcome
+from lacunet.model.ensemble import shown
 from lacunet.model.network import Model
-from lacunet.model.sampling import sample_variables
+from lacunet.model.sampling import Drawn, coded, sample_cells
 from lacunet.search.candidates import Candidate
 
 
@@ -197,9 +198,9 @@ class HiddenStateEstimator(
             where nothing is hidden.
         """
         check_is_fitted(self)
-        seen, drawn = self._draw(n_samples, np.random.default_rng(seed_of(self.random_state)))
-        values = as_array(list(self.categories_.values()), seen)
-        return values, drawn[:, 0] if drawn.shape[1] == 1 else drawn
+        seen, hidden = self._draw(n_samples, np.random.default_rng(seed_of(self.random_state)))
+        values = as_array([v.states for v in seen.variables], seen.codes)
+        return values, hidden[:, 0] if hidden.shape[1] == 1 else hidden
 
     def impute(self, X: Any) -> Any:
         """Fill each hole with the value that is most probable given what its row shows.
@@ -335,10 +336,11 @@ class HiddenStateEstimator(
             )
         return posterior_of(self._asked, codes, [(h,) for h in hidden])
 
-    def _draw(self, rows: int, rng: np.random.Generator) -> tuple[CodeArray, IntArray]:
-        """Draw codes of what rows show, and of what they hide."""
-        codes, network = sample_variables(self._asked, rows, rng), self.model_.network
-        return codes[:, list(network.observed)], codes[:, list(network.hidden)].astype(np.int64)
+    def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
+        """Draw what rows show, and the codes of what they hide."""
+        cells, network = sample_cells(self._asked, rows, rng), self.model_.network
+        seen = coded(shown(network), cells[:, list(network.observed)])
+        return seen, cells[:, list(network.hidden)].astype(np.int64)
 
     def _log_lik(self, codes: CodeArray) -> FloatArray:
         return log_lik_of(self._asked, codes)

@@ -13,9 +13,10 @@ from sklearn.utils.validation import validate_data
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Column, Table
-from lacunet.data.coded_rows import Rows, Unseen, code_rows
+from lacunet.data.coded_rows import code_rows
 from lacunet.data.column_checks import looks_continuous, looks_like_identifier
 from lacunet.data.discover import shown
+from lacunet.data.rows import Rows, Unseen
 from lacunet.data.survey import WeightsAs, as_cases
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError

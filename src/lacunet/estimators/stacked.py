@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
-from lacunet.arrays import CodeArray, IntArray
+from lacunet.arrays import IntArray
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import read_codes
 from lacunet.estimators.parameters import described
 from lacunet.model.ensemble import Ensemble, sample_rows
+from lacunet.model.sampling import Drawn
 
 
 @described
@@ -66,7 +67,7 @@ class StackedModel(HiddenStateEstimator):
         self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
         self.categories_ = known
 
-    def _draw(self, rows: int, rng: np.random.Generator) -> tuple[CodeArray, IntArray]:
+    def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
         return sample_rows(self._asked, rows, rng), np.zeros((rows, 0), np.int64)
 
     @property

@@ -1,16 +1,17 @@
 """Variables for the columns of a table: the family, the unit and the prior of each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.data.kinds import ColumnKind
+from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
+from lacunet.model.ensemble import Ensemble
 from lacunet.model.families import GAUSSIAN, POISSON, Binomial
-from lacunet.model.network import Network, Variable
+from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.unit import Unit
 
@@ -86,25 +87,36 @@ def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
     return Network.build(variables, network.parents)
 
 
-def with_values(network: Network, table: Table) -> Network:
-    """Give variables that are numbers the values that occur in a table; parameters stay."""
+def kinds_of(network: Network) -> Kinds:
+    """What columns must be read as for a network: kinds of numbers, and ordered answers."""
+    numbers = [v for v in network.variables if not v.family.tabular]
+    return Kinds({v.name: kind_of(v) for v in numbers}, ends={v.name: v.ends for v in numbers})
+
+
+def with_values(model: Model, columns: Sequence[Column]) -> Model:
+    """Give variables that are numbers the values that columns show; parameters stay."""
+    network, numbers = model.network, {c.name: c for c in columns if c.kind.number and c.states}
     if network.layout.tabular:
-        return network
-    columns = {c.name: c for c in table.columns if c.kind.number}
-    variables = [_shown(v, columns[v.name]) if v.name in columns else v for v in network.variables]
-    return Network.build(variables, network.parents)
+        return model
+    variables = [_shown(v, numbers[v.name]) if v.name in numbers else v for v in network.variables]
+    return replace(model, network=Network.build(variables, network.parents))
+
+
+def all_with_values(speaker: Model | Ensemble, columns: Sequence[Column]) -> Model | Ensemble:
+    """Do the same for all that an ensemble speaks for."""
+    if isinstance(speaker, Model):
+        return with_values(speaker, columns)
+    return Ensemble(tuple(replace(m, model=with_values(m.model, columns)) for m in speaker.members))
 
 
 def _shown(v: Variable, column: Column) -> Variable:
-    if isinstance(v.family, Binomial):
-        seen = zip(column.states, (v.unit or Unit()).numbers(column.states), strict=True)
-        outside = [x for x, z in seen if not 0 <= z <= v.family.most]
-        if outside:
-            low = (v.unit or Unit()).origin
-            raise DataError(
-                f"column '{v.name}': {outside[0]} is not among the answers of the model, which go "
-                f"from {low:g} to {low + v.family.most:g}."
-            )
+    low, high = v.ends
+    outside = [x for x in column.states if not low <= float(x) <= high]
+    if outside:
+        raise DataError(
+            f"column '{v.name}': {outside[0]} is not among the answers of the model, which go "
+            f"from {low:g} to {high:g}."
+        )
     return replace(v, states=column.states)
 
 

@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
+from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.sampling import check_rows, sample_codes
+from lacunet.model.sampling import Drawn, check_rows, coded, sample_shown
 
 SLACK = 1e-9  # of the sum of all weights: what is lost where numbers are written
 
@@ -56,22 +56,22 @@ class Ensemble:
 
 
 def shown(network: Network) -> tuple[Variable, ...]:
-    """Give the variables of a network that data can show, with nothing but name and states."""
+    """Give the variables of a network that data can show, without what is known of tables."""
     found = (network.variables[i] for i in network.observed)
-    return tuple(Variable(v.name, v.states) for v in found)
+    return tuple(Variable(v.name, v.states, family=v.family, unit=v.unit) for v in found)
 
 
 def sample_rows(
     speaker: Model | Ensemble, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
-) -> CodeArray:
-    """Draw rows, (rows, observed variables), -1 = missing; of an ensemble, first who speaks."""
+) -> Drawn:
+    """Draw rows of what can be seen; of an ensemble, first who speaks."""
     if isinstance(speaker, Model):
-        return sample_codes(speaker, rows, rng, missing_rate)
+        return coded(shown(speaker.network), sample_shown(speaker, rows, rng, missing_rate))
     check_rows(rows)
     weights = speaker.weights
     who = rng.choice(len(weights), size=rows, p=weights / weights.sum())
-    codes = np.empty((rows, len(speaker.variables)), dtype=np.int32)
+    cells = np.empty((rows, len(speaker.variables)))
     for k in np.unique(who).tolist():
         own = np.flatnonzero(who == k)
-        codes[own] = sample_codes(speaker.members[k].model, len(own), rng, missing_rate)
-    return codes
+        cells[own] = sample_shown(speaker.members[k].model, len(own), rng, missing_rate)
+    return coded(speaker.variables, cells)

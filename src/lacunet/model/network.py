@@ -64,6 +64,12 @@ class Variable:
         """Standard deviations in the unit of the data, or of its logarithm, (configurations,)."""
         return (self.unit or Unit()).size * self.family.deviations(theta)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest number that it can be."""
+        low, high = (self.unit or Unit()).values(np.array(self.family.ends))
+        return float(low), float(high)
+
     @cached_property
     def smallest_gap(self) -> float:
         """The least difference of two values that occur, in the same unit; 0 of categories."""
@@ -325,6 +331,13 @@ class Model:
         if self.averaged is not None:
             return self.network.averaged_cells(self.theta, self.averaged)
         return self.network.to_cells(conjugacy.natural(self.theta, self.network.layout))
+
+    def moments(self, i: int) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of a number in each configuration of its parents, in its unit."""
+        family, layout = self.network.variables[i].family, self.network.layout
+        if self.averaged is not None:
+            return family.averaged_moments(layout.table(self.averaged, i))
+        return family.moments(layout.table(self.theta, i))
 
     def table(self, name: str) -> FloatArray:
         """Give p(variable | parents): parents in their order, then the variable's states."""

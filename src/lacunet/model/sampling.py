@@ -1,42 +1,100 @@
 """Random data."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 import numpy as np
 
-from lacunet.arrays import CodeArray
+from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.errors import OptionError
-from lacunet.model.network import Model
+from lacunet.model.network import Model, Variable
+from lacunet.model.unit import Unit
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Rows that were drawn; of variables that are numbers, states are the values that occur."""
+
+    variables: tuple[Variable, ...]
+    codes: CodeArray  # (rows, variables), -1 = missing
 
 
 def sample_codes(
     model: Model, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
 ) -> CodeArray:
-    """Draw rows of the observed variables, then make holes completely at random.
+    """Draw rows of what can be seen of categories, then make holes completely at random.
 
     Returns
     -------
     codes : (rows, number of observed variables), -1 = missing
     """
+    model.network.refuse_numbers()
+    return coded([], sample_shown(model, rows, rng, missing_rate)).codes
+
+
+def sample_shown(
+    model: Model, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
+) -> FloatArray:
+    """Draw cells of the observed variables, (rows, observed), NaN = missing; see `sample_cells`."""
     if not 0 <= missing_rate < 1:
         raise OptionError(f"a missing rate of {missing_rate:g} is not allowed: give 0 ≤ p < 1.")
-    seen = sample_variables(model, rows, rng)[:, list(model.network.observed)]
+    seen = sample_cells(model, rows, rng)[:, list(model.network.observed)]
     if missing_rate:
-        seen = np.where(rng.random(seen.shape) < missing_rate, -1, seen)
-    return np.ascontiguousarray(seen, dtype=np.int32)
+        seen[rng.random(seen.shape) < missing_rate] = np.nan
+    return seen
 
 
-def sample_variables(model: Model, rows: int, rng: np.random.Generator) -> CodeArray:
-    """Draw rows of all variables, hidden ones too: (rows, number of variables)."""
+def sample_cells(model: Model, rows: int, rng: np.random.Generator) -> FloatArray:
+    """Draw rows of all variables, hidden ones too: (rows, number of variables).
+
+    A category has the number of its state, from 0; a number is itself.
+    """
     check_rows(rows)
     network = model.network
     codes = np.empty((rows, len(network.variables)), dtype=np.int32)
+    numbers: dict[int, FloatArray] = {}
     for i in network.order:
-        table = network.layout.table(model.theta, i)
-        p = table[tuple(codes[:, list(network.parents[i])].T)]  # (rows, r_i) or (r_i,)
-        cumulative = np.cumsum(p, axis=-1)
-        # Scaling by the last value keeps rounding from ever drawing a state beyond the last one.
-        u = rng.random(rows) * cumulative[..., -1]
-        codes[:, i] = np.sum(u[:, None] >= cumulative, axis=-1)
-    return codes
+        configuration = tuple(codes[:, list(network.parents[i])].T)  # numbers are no parents
+        if network.variables[i].family.tabular:
+            p = network.layout.table(model.theta, i)[configuration]  # (rows, r_i) or (r_i,)
+            codes[:, i] = _draw_states(p, rows, rng)
+        else:
+            numbers[i] = _draw_numbers(model, i, configuration, rows, rng)
+    cells = codes.astype(np.float64)
+    for i, drawn in numbers.items():
+        cells[:, i] = drawn
+    return cells
+
+
+def _draw_states(p: FloatArray, rows: int, rng: np.random.Generator) -> IntArray:
+    cumulative = np.cumsum(p, axis=-1)
+    # Scaling by the last value keeps rounding from ever drawing a state beyond the last one.
+    u = rng.random(rows) * cumulative[..., -1]
+    return np.asarray(np.sum(u[:, None] >= cumulative, axis=-1))
+
+
+def _draw_numbers(
+    model: Model, i: int, configuration: tuple[CodeArray, ...], rows: int, rng: np.random.Generator
+) -> FloatArray:
+    v, averaged = model.network.variables[i], model.averaged
+    table = model.network.layout.table(model.theta if averaged is None else averaged, i)
+    own = np.ascontiguousarray(np.broadcast_to(table[configuration], (rows, table.shape[-1])))
+    draw = v.family.draw_values if averaged is None else v.family.draw_averaged
+    return (v.unit or Unit()).values(draw(own, rng))
+
+
+def coded(variables: Sequence[Variable], cells: FloatArray) -> Drawn:
+    """Code drawn cells (rows, variables), NaN = missing: numbers by the values that occur."""
+    codes = np.where(np.isnan(cells), -1, cells)
+    shown = list(variables)
+    for j, v in enumerate(variables):
+        if not v.family.tabular:
+            told = ~np.isnan(cells[:, j])
+            values, codes[told, j] = np.unique(cells[told, j], return_inverse=True)
+            if len(values):
+                states = values.astype(np.int64) if v.family.whole else values
+                shown[j] = replace(v, states=tuple(states.tolist()))
+    return Drawn(tuple(shown), np.ascontiguousarray(codes, dtype=np.int32))
 
 
 def check_rows(rows: int) -> None:

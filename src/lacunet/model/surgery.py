@@ -97,6 +97,12 @@ def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]
     return Network.build(variables, network.parents)
 
 
+def with_shown(network: Network, variables: Sequence[Variable]) -> Network:
+    """Put others in the place of the observed variables, in their order; the edges stay."""
+    new = dict(zip(network.observed, variables, strict=True))
+    return Network.build([new.get(i, v) for i, v in enumerate(network.variables)], network.parents)
+
+
 def forgotten(variables: Sequence[Variable]) -> tuple[Variable, ...]:
     """The same variables with nothing known of their tables: who only asks learns none."""
     return tuple(replace(v, known=None, tied_to=None) for v in variables)

@@ -276,10 +276,12 @@ def assignment_document(assignment: Assignment) -> dict[str, Any]:
     def sizes(v: Assigned) -> dict[str, int]:
         return {name: int((v.best[v.missing] == k).sum()) for k, name in enumerate(v.states)}
 
+    numbers = {v.name: int(v.missing.sum()) for v in assignment.numbers}  # rows filled in
     return {
-        "rows": len(assignment.best),
-        "classes": sizes(assignment.variables[0]),
+        "rows": assignment.rows,
+        "classes": sizes(assignment.variables[0]) if assignment.variables else {},
         "variables": {v.name: sizes(v) for v in assignment.variables},
+        **({"numbers": numbers} if numbers else {}),
         "impossible": assignment.impossible,
     }
 

@@ -28,6 +28,13 @@ def ensemble_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
     return np.asarray(logsumexp(member_log_lik(ensemble, codes), axis=0))
 
 
+def shares(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
+    """How much each member has to say of each row, (members, rows); zeros if it is impossible."""
+    joint = member_log_lik(ensemble, codes)
+    whole = logsumexp(joint, axis=0)
+    return np.asarray(np.exp(joint - np.where(np.isfinite(whole), whole, 0.0)))
+
+
 def ensemble_posterior(
     ensemble: Ensemble, codes: CodeArray, groups: Sequence[Sequence[int]]
 ) -> list[FloatArray]:
@@ -35,11 +42,8 @@ def ensemble_posterior(
 
     Zeros where every member finds the row impossible.
     """
-    joint = member_log_lik(ensemble, codes)
-    whole = logsumexp(joint, axis=0)
-    share = np.exp(joint - np.where(np.isfinite(whole), whole, 0.0))
     found: list[FloatArray] = []
-    for member, own in zip(ensemble.members, share, strict=True):
+    for member, own in zip(ensemble.members, shares(ensemble, codes), strict=True):
         observed = member.model.network.observed
         asked = [tuple(observed[v] for v in group) for group in groups]
         answers = posterior(member.model, codes, asked)

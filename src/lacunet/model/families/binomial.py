@@ -24,7 +24,12 @@ class Binomial(Categorical):
 
     name: ClassVar[str] = "binomial"
     tabular: ClassVar[bool] = False
+    whole: ClassVar[bool] = True
     most: int = 1  # m, the highest score
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return 0.0, float(self.most)
 
     def width(self, states: Sequence[State]) -> int:
         return 2
@@ -41,6 +46,19 @@ class Binomial(Categorical):
 
     def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         return {"mean": unit.values(self.most * theta[:, 1])}
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        below, above = np.moveaxis(theta, -1, 0)
+        return self.most * above, self.most * above * below
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of a Beta-binomial distribution."""
+        known = hyper.sum(axis=-1)
+        mean, variance = self.moments(hyper / known[..., None])
+        return mean, variance * (known + self.most) / (known + 1.0)
+
+    def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return rng.binomial(self.most, theta[..., 1]).astype(np.float64)
 
     def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
         return self.most * theta

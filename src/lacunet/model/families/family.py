@@ -96,6 +96,12 @@ class Family(ABC):
     name: ClassVar[str]  # as in files
     tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
     bounded: ClassVar[bool] = True  # whether the likelihood of a mixture has a highest value
+    whole: ClassVar[bool] = False  # whether values are whole numbers
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest value that there can be, of numbers."""
+        return -np.inf, np.inf
 
     @abstractmethod
     def width(self, states: Sequence[State]) -> int:
@@ -120,6 +126,26 @@ class Family(ABC):
     def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         """What a person reads of tables of θ, (q, width), by its title, (q,) each."""
         return {f"parameter {k + 1}": x for k, x in enumerate(theta.T)}
+
+    # What values are like that are numbers, of tables of θ, or with θ integrated out: the mean
+    # and the variance of each configuration, (..., width) → (...), and draws
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of a value given θ."""
+        raise NotImplementedError(f"values of a {self.name} family are no numbers")
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of a value given hyperparameters."""
+        raise NotImplementedError(f"values of a {self.name} family are no numbers")
+
+    def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Draw a value for each table of θ."""
+        raise NotImplementedError(f"values of a {self.name} family are no numbers")
+
+    def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Draw a value given hyperparameters, (n, width) → (n,): first θ, then the value."""
+        at = Segment.of_table(self, 1, hyper.shape[-1])
+        return self.draw_values(self.parameters(self.draw(hyper, at, rng), at), rng)
 
     def deviations(self, theta: FloatArray) -> FloatArray:
         """Standard deviations that could become 0, of tables of θ: (q, width) → (q,)."""

@@ -76,6 +76,20 @@ class Gaussian(Family):
             return {"median": middle, "factor": np.exp(spread)}
         return {"mean": middle, "sd": spread}
 
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return theta[..., 0], theta[..., 2]
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of a Student t with 2 a degrees of freedom; up to 2 its variance is infinite."""
+        at = Segment.of_table(self, 1, 4)
+        m, kappa, a, b = (x[..., 0] for x in NormalInverseGamma.of(hyper, at))
+        wide = np.full_like(m, np.inf)
+        np.divide(b * (kappa + 1.0), kappa * (a - 1.0), out=wide, where=a > 1.0)
+        return m, wide
+
+    def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return rng.normal(theta[..., 0], np.sqrt(theta[..., 2]))
+
     def deviations(self, theta: FloatArray) -> FloatArray:
         return np.sqrt(theta[:, 2])
 

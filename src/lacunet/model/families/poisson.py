@@ -21,6 +21,11 @@ class Poisson(Family):
     """Places are (Σ x, n): θ = (λ, λ), η = (log λ, −λ), hyperparameters (shape, rate)."""
 
     name: ClassVar[str] = "poisson"
+    whole: ClassVar[bool] = True
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return 0.0, np.inf
 
     def width(self, states: Sequence[State]) -> int:
         return 2
@@ -39,6 +44,17 @@ class Poisson(Family):
 
     def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         return {"rate": theta[:, 0]}
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return theta[..., 0], theta[..., 0]
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of a negative binomial distribution."""
+        shape, rate = np.moveaxis(hyper, -1, 0)
+        return shape / rate, shape / rate * (1.0 + 1.0 / rate)
+
+    def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return rng.poisson(theta[..., 0]).astype(np.float64)
 
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         rate = at.by_place(theta)[0]

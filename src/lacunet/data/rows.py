@@ -1,0 +1,26 @@
+"""Rows in the order of their source, as codes: none merged."""
+
+from dataclasses import dataclass
+
+from lacunet.arrays import CodeArray
+from lacunet.data.table import Column
+from lacunet.state import State
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A value that is none of the states of its column."""
+
+    column: str
+    where: str  # its first row
+    value: State
+    states: tuple[State, ...]  # those of the column
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Coded rows."""
+
+    columns: tuple[Column, ...]
+    codes: CodeArray  # (rows, n), -1 = missing, or a value that is none of the given states
+    unseen: tuple[Unseen, ...] = ()  # each such value once
