@@ -6,7 +6,8 @@
     ├── DataError (ValueError)      a table that cannot be used as it is
     ├── ModelError (ValueError)     a network, its tables or its file
     ├── OptionError (ValueError)    an argument or option out of its range
-    └── OutputError (OSError)       a result that could not be written
+    ├── OutputError (OSError)       a result that could not be written
+    └── WorkerError (RuntimeError)  a process that ended before its task
 
 Each message says where, what, what is allowed, and the next step. Each class also inherits the
 built-in that it resembles, so that `except ValueError` keeps working for people who write that.
@@ -34,6 +35,10 @@ class OptionError(LacunetError, ValueError):
 
 class OutputError(LacunetError, OSError):
     """A result that could not be written."""
+
+
+class WorkerError(LacunetError, RuntimeError):
+    """A process that ended before its task."""
 
 
 def numbers_refused(name: str) -> DataError:

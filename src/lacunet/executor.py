@@ -17,6 +17,9 @@ from typing import Any, TypeVar
 
 from lacunet.progress import Listener, Progress, ignore
 
+# Kernels that take less do not pay for a thread of their own: whoever comes back from one waits for
+# the interpreter, and two threads of short steps are slower than one.
+SHORT = 3e5  # nanoseconds
 TICK = 0.1  # seconds between looks for Ctrl-C: a thread that waits without end may not notice it
 
 A = TypeVar("A")
@@ -69,6 +72,10 @@ class Executor(ABC):
         """Give one that checks whether to go on, after every task too: an error ends the work."""
         return _Checked(self, check)
 
+    def if_worth(self, nanoseconds: float) -> Executor:
+        """Give one for tasks whose steps take so long; short ones are done one after the other."""
+        return self if nanoseconds >= SHORT else _Alone(self)
+
     def silent(self) -> Executor:
         """Give one whose progress is not shown."""
         return _Part(self, lambda _task, _done: None)
@@ -109,6 +116,16 @@ class _Part(Executor):
 
     def check(self) -> None:
         self._whole.check()
+
+
+class _Alone(_Part):
+    """No workers: one task after the other."""
+
+    def __init__(self, whole: Executor) -> None:
+        super().__init__(whole, whole.say)
+
+    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
+        return SERIAL.results(function, items)
 
 
 class _Checked(Executor):

@@ -123,7 +123,7 @@ class Settings:
     )
     seed: int = _option(0, "Seed; the same seed gives the same numbers.")
     threads: int | None = _option(
-        None, "Threads (default: one per core); the numbers do not depend on it."
+        None, "Threads, or processes (default: one per core); the numbers do not depend on it."
     )
     dimension: str = _option(
         DIMENSIONS[0], "What counts as d: parameters, or the rank of the observable Jacobian."

@@ -115,6 +115,7 @@ def test_the_names_of_the_states_do_not_matter():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["carcinoma", "myocardial"])
+@pytest.mark.usefixtures("short_steps_on_threads")
 def test_the_number_of_threads_does_not_matter(name):
     table = lacunet.load_dataset(name)
     one, two = (lacunet.select(table, **OPTIONS, threads=t) for t in (1, 2))

@@ -14,7 +14,8 @@ from lacunet.data.table import Column, Table
 from lacunet.errors import OptionError
 from lacunet.graphs import exact, learning, moves
 from lacunet.graphs.families import CompleteCounts, FamilyScores
-from lacunet.graphs.searching import ONE_CLIMB, GraphSearch, neighbourhood, search, shaken
+from lacunet.graphs.searching import ONE_CLIMB, GraphSearch, search
+from lacunet.graphs.shaking import neighbourhood, shaken, turn_covered
 from lacunet.inference.problem import build_problem
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
@@ -160,13 +161,13 @@ def test_a_shaken_graph_is_a_graph_and_turning_alone_changes_no_score(seed, n):
     for i, v in enumerate(order):
         parents[v, order[:i]] = rng.random(i) < 0.5
     turned = parents.copy()
-    moves.turn_covered(turned, limits, rng)
+    turn_covered(turned, limits, rng)
     assert not has_cycle(turned)
     same = score_of(table, "bdeu:3", parents)
     assert score_of(table, "bdeu:3", turned) == pytest.approx(same, abs=1e-9)
     near = neighbourhood(parents, 0, rng)
-    assert near[0] == 0
-    assert len(set(near)) == len(near) <= 4
+    assert near[0]
+    assert near.sum() <= 4
     assert not has_cycle(shaken(parents, 0, limits, rng))
 
 

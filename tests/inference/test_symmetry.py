@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from lacunet.inference import symmetry
+from lacunet.inference.features import features_of
 from lacunet.inference.regions import Regions
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.prior import dirichlet
@@ -50,6 +51,28 @@ def test_all_relabellings_are_counted(name, alpha):
     assert math.exp(symmetries_of(problem).log_count) == pytest.approx(count)
     numbers = {"latent": 6, "two": 12, "pair": 8, "three": 48, "families": 32}
     assert count == numbers[name]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_what_tells_states_apart_is_summed_over_what_else_is_hidden(name):
+    layout, hidden = ALL[name].layout, set(ALL[name].hidden)
+    x = np.random.default_rng(1).gamma(2.0, 1.0, layout.size)
+    for h in hidden:
+        found, parts = features_of(layout, h, {}, hidden), []
+        for i in found.families:
+            table, family = layout.table(x, i), list(layout.families[i])
+            away = tuple(family.index(v) for v in family if v in hidden - {h})
+            states = np.moveaxis(table, family.index(h), 0)
+            kept = np.moveaxis(table.sum(axis=away, keepdims=True), family.index(h), 0)
+            assert kept.sum() == pytest.approx(states.sum())
+            parts.append(np.sort(kept.reshape(len(kept), -1), axis=1))
+        assert [i for i in found.families if i != h] == [
+            i for i, family in enumerate(layout.families) if h in family and i != h
+        ]
+        assert found.families[0] == h
+        for table, part in zip(found.by_family(x), parts, strict=True):
+            np.testing.assert_allclose(np.sort(table, axis=1), part)
+        np.testing.assert_allclose(found(x), np.hstack(found.by_family(x)))
 
 
 @pytest.mark.parametrize("name", ALL)

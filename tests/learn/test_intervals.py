@@ -237,6 +237,7 @@ def test_the_bootstrap_of_the_binomial():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_steps_on_threads")
 def test_the_bootstrap_agrees_with_the_hessian_and_keeps_labels_apart():
     """Well separated classes: a refit whose labels had moved would be off by the whole profile."""
     case = make_case([2] * 6, 2, 400, seed=8, alpha=1.1)

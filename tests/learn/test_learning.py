@@ -117,6 +117,7 @@ def test_paper_schedule_by_hand():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("schedule", Schedule)
+@pytest.mark.usefixtures("short_steps_on_threads")
 def test_same_seed_same_numbers_for_any_number_of_threads(schedule):
     case = make_case([2] * 10, 4, 300, missing=0.1, seed=5)
     options = Options(schedule=schedule, seed=11)

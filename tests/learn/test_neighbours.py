@@ -264,6 +264,7 @@ def test_the_papers_schedule_is_left_as_it_is():
     assert learn_from_neighbours(fits) == fits
 
 
+@pytest.mark.usefixtures("short_steps_on_threads")
 def test_the_number_of_threads_changes_nothing():
     codes, _ = groups_of_rows(5, 8, 25, seed=5, missing=0.1)
 

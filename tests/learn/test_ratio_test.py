@@ -60,6 +60,7 @@ def test_statistics_are_those_of_the_fits():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_steps_on_threads")
 def test_seeds_threads_and_the_early_stop():
     problem = problem_for(load_dataset("values"), 2).problem
     wider = with_classes(problem, 3)

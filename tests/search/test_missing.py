@@ -154,6 +154,7 @@ def test_it_finds_the_column_whose_holes_go_with_the_classes():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_steps_on_threads")
 def test_results_do_not_depend_on_threads():
     from lacunet.executor import on_threads
 

@@ -68,6 +68,7 @@ def test_a_prior_over_the_number_of_states():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_steps_on_threads")
 def test_candidates_are_the_same_for_any_number_of_threads(carcinoma):
     with on_threads(3) as executor:
         other = select_states(

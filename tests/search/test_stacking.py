@@ -8,9 +8,9 @@ from scipy.special import logsumexp, softmax
 import lacunet
 from lacunet import DataError, OptionError
 from lacunet.data import Column, Table
-from lacunet.executor import on_threads
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.problem import build_problem
+from lacunet.processes import on_processes
 from lacunet.search.stacking.blocks import cut
 from lacunet.search.stacking.recipes import (
     ClassRecipe,
@@ -178,10 +178,10 @@ def test_it_predicts_the_next_village_better_than_the_best_graph(villages):
     assert stack.together > stack.held_out.max()
 
 
-def test_the_same_seed_gives_the_same_whatever_the_threads(villages):
+def test_the_same_seed_gives_the_same_whatever_the_processes(villages):
     codes = np.where(np.random.default_rng(1).random(villages.shape) < 0.1, -1, villages)[:120]
     one = learn_stack(table_of(codes), codes, folds=2)
-    with on_threads(2) as executor:
+    with on_processes(2) as executor:
         two = learn_stack(table_of(codes), codes, folds=2, executor=executor)
     np.testing.assert_array_equal(one.ensemble.weights, two.ensemble.weights)
     np.testing.assert_array_equal(one.held_out, two.held_out)

@@ -9,10 +9,10 @@ from lacunet.api.options import QueryOptions, ReadOptions, ThreadOptions, divide
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
 from lacunet.data.read import read_rows
-from lacunet.executor import on_threads
 from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.learn.prepare import prepare
 from lacunet.model.latent_class import latent_class
+from lacunet.processes import on_processes
 from lacunet.progress import Listener, ignore
 from lacunet.search.stacking.recipes import Kind
 from lacunet.search.stacking.stack import FOLDS, Stack, learn_stack
@@ -58,7 +58,7 @@ def stack(
     settings, reading = divide(settings, options)
     table, kind = as_table(data, reading), None if only is None else one_of(Kind, "only", only)
     ordered = rows_in_order(data, table, reading) if rows is None else rows
-    with on_threads(settings.threads, listener) as executor:
+    with on_processes(settings.threads, listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
         return learn_stack(
             table, ordered, folds=folds, only=kind, seed=settings.seed, executor=executor

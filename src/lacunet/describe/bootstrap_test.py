@@ -127,6 +127,7 @@ def ratio_test(
     check_replicates(small.counts, replicates)
     if stop_after is not None and stop_after < 1:
         raise OptionError(f"stop after {stop_after} exceedances: there must be at least 1.")
+    executor = executor.if_worth(large.components.nanoseconds)
     fits = _fit_both(small, large, options, executor.silent())
     statistic = _statistic(*fits)
     replicate = partial(_replicate, *fits, executor.silent())

@@ -172,6 +172,7 @@ def bootstrap_intervals(
     objective = Objective.build(problem, options.estimate)
     point = check_maximum(objective, model)
     held = on_boundary(objective, point)
+    executor = executor.if_worth(problem.components.nanoseconds)
     refit = partial(_refit, problem, model, options, executor.silent())
     refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
     thetas = np.array([theta for theta, _ in refits])

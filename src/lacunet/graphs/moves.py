@@ -3,7 +3,7 @@
 `parents[v, u]` says that u is a parent of v, so the row of a variable is its set of parents.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -126,25 +126,6 @@ def every_move(parents: BoolArray, limits: Limits, gains: FloatArray) -> IntArra
                     worth[k] = gains[v, u] + (gains[u, v] if kind == REVERSE else 0.0)
                     k += 1
     return moves[np.argsort(-worth[:k])]
-
-
-@kernel
-def turn_covered(parents: BoolArray, limits: Limits, rng: Any) -> None:
-    """Turn edges u → v round where v has the parents of u and u alone: the same independences.
-
-    As many edges are tried, at random, as there are.
-    """
-    n = parents.shape[0]
-    head, tail = np.nonzero(parents)
-    for _ in range(head.shape[0]):
-        at = int(rng.random() * head.shape[0])
-        u, v = tail[at], head[at]
-        covered = limits.allowed[u, v] and not limits.required[v, u]
-        for w in range(n):
-            covered = covered and (w == u or parents[v, w] == parents[u, w])
-        if covered and parents[v].sum() <= limits.most[u]:
-            parents[v, u], parents[u, v] = False, True
-            head[at], tail[at] = u, v
 
 
 def moved(parents: BoolArray, move: IntArray) -> BoolArray:

@@ -13,18 +13,15 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.climb import Climbed, climb, score_graph
 from lacunet.graphs.families import FamilyScores
 from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
-from lacunet.graphs.moves import EQUAL, Limits, find_ancestors, turn_covered
+from lacunet.graphs.moves import EQUAL, Limits
+from lacunet.graphs.shaking import shaken
 
-# How a graph is shaken; on simulated networks of 4 to 37 variables these met the best graphs most.
-NEIGHBOURS = 4  # variables that lose edges together
-LOST = 0.7  # chance of each of their edges to go
-GAINED = 2  # edges that one of them gets, where there may be one
 FEWEST = 40  # shakes of a sweep, at least about: of few variables, several around each
 
 
@@ -115,33 +112,3 @@ def _search_once(
         state = {"rng": rng.bit_generator.state, "in vain": in_vain, "steps": steps}
         journal.put(piece, edges=edges_of_graph(best.parents), **state)
     return replace(best, steps=steps)
-
-
-def shaken(parents: BoolArray, v: int, limits: Limits, rng: np.random.Generator) -> BoolArray:
-    """Turn edges where that changes no independence, then make and unmake edges around a variable.
-
-    What is required stays, and nothing is made that is not allowed.
-    """
-    graph = parents.copy()
-    turn_covered(graph, limits, rng)
-    near = neighbourhood(graph, v, rng)
-    lost = rng.random(graph.shape) < LOST
-    lost[np.ix_(*[~np.isin(np.arange(len(graph)), near)] * 2)] = False
-    graph &= ~lost | limits.required
-    for _ in range(GAINED):
-        u, w = rng.permutation([v, int(rng.integers(len(graph)))])
-        if limits.allowed[w, u] and graph[w].sum() < limits.most[w]:
-            graph[w, u] |= not find_ancestors(graph)[u, w]
-    return graph
-
-
-def neighbourhood(parents: BoolArray, v: int, rng: np.random.Generator) -> IntArray:
-    """Give a variable and some that hang together with it, at random."""
-    near = [v]
-    while len(near) < NEIGHBOURS:
-        touched = np.logical_or(parents[near].any(axis=0), parents[:, near].any(axis=1))
-        others = [u for u in np.flatnonzero(touched).tolist() if u not in near]
-        if not others:
-            break
-        near.append(others[int(rng.integers(len(others)))])
-    return np.array(near)

@@ -19,15 +19,17 @@ from scipy.optimize import linear_sum_assignment
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.contexts import Context
-from lacunet.inference.symmetry import Block, Symmetries
+from lacunet.inference.features import Features, features_of
+from lacunet.inference.symmetry import Symmetries
 from lacunet.model.families import Segment
 from lacunet.model.relabelling import Chain, Relabelling
 
 JITTER = 0.05  # relative noise of a reference's profiles
+ALONE = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 NO_CASES = 0.01  # what cells count for that neither cases nor a prior have: they are known
 
-Features: TypeAlias = Mapping[int, FloatArray]  # (k, …) of each variable of a block, in a context
-Profiles: TypeAlias = Sequence[Sequence[Features]]  # of each block, in each of its contexts
+Profile: TypeAlias = Mapping[int, FloatArray]  # (k, f) of each variable of a block, in a context
+Profiles: TypeAlias = Sequence[Sequence[Profile]]  # of each block, in each of its contexts
 Placing: TypeAlias = tuple[float, Chain]  # how well a sample fits if relabelled like this
 
 
@@ -49,6 +51,10 @@ class Regions:
             normal = np.random.default_rng(0).standard_normal(symmetries.layout.size)
             noise = np.exp(JITTER * normal)
         self.noise = noise
+        self.features = [
+            [{h: self._features(h, within) for h in block.variables} for within in block.contexts]
+            for block in symmetries.blocks
+        ]
         self.profiles: list[Profiles] = [self._profiles(x) for x in exponents]
 
     def at_home(self, own: int, samples: FloatArray) -> BoolArray:
@@ -78,19 +84,22 @@ class Regions:
         fits = [[self._best(x, profiles)[0] for profiles in self.profiles] for x in samples]
         return np.asarray(np.argmax(fits, axis=1))
 
+    def _features(self, h: int, within: Context) -> Features:
+        return features_of(self.symmetries.layout, h, within, self.symmetries.hidden)
+
     def _profiles(self, x: FloatArray) -> Profiles:
         return [
-            [{h: self._profile(h, x, within) for h in block.variables} for within in block.contexts]
-            for block in self.symmetries.blocks
+            [{h: self._profile(own, x) for h, own in here.items()} for here in block]
+            for block in self.features
         ]
 
-    def _profile(self, h: int, x: FloatArray, within: Context) -> FloatArray:
+    def _profile(self, features: Features, x: FloatArray) -> FloatArray:
         """What the cases of a sample are multiplied by: logs of shares, or natural parameters."""
         layout, parts = self.symmetries.layout, []
         told = np.where(layout.in_tables & (x <= 0.0), NO_CASES, x)
         noisy = np.where(layout.in_tables, told * self.noise, told)
-        tables = zip(self._of(h, noisy, within), self._of(h, self.noise, within), strict=True)
-        for i, (table, noise) in zip(self.symmetries.around(h), tables, strict=True):
+        tables = zip(features.by_family(noisy), features.by_family(self.noise), strict=True)
+        for i, (table, noise) in zip(features.families, tables, strict=True):
             kind, width = layout.kinds[i], layout.widths[i]
             if kind.tabular:
                 parts.append(np.log(table / table.sum()))
@@ -100,9 +109,6 @@ class Regions:
             parts.append(kind.near(table.reshape(-1), moves, at).reshape(table.shape))
         return np.hstack(parts)
 
-    def _of(self, h: int, x: FloatArray, within: Context) -> list[FloatArray]:
-        return self.symmetries.features(h, x, within)
-
     def _best(self, x: FloatArray, profiles: Profiles) -> Placing:
         found = (self._after(exchange, x, profiles) for exchange in self.symmetries.exchanges)
         return max(found, key=lambda placing: placing[0])
@@ -110,8 +116,8 @@ class Regions:
     def _after(self, exchange: Relabelling, x: FloatArray, profiles: Profiles) -> Placing:
         """Place block after block; what is a context must stand right before what depends on it."""
         now, total, steps = exchange.apply(x), 0.0, [exchange]
-        for block, mine in zip(self.symmetries.blocks, profiles, strict=True):
-            placed = [self._placed(block, n, now, profile) for n, profile in enumerate(mine)]
+        for b, block in enumerate(self.symmetries.blocks):
+            placed = [self._placed(b, n, now, profile) for n, profile in enumerate(profiles[b])]
             total += sum(value for value, _ in placed)
             here = Chain(tuple(step for _, step in placed))
             steps += here.steps
@@ -125,30 +131,35 @@ class Regions:
         """All variables that are in a context."""
         return frozenset(v for b in self.symmetries.blocks for c in b.contexts for v in c)
 
-    def _placed(
-        self, block: Block, n: int, x: FloatArray, profiles: Features
-    ) -> tuple[float, Relabelling]:
+    def _placed(self, b: int, n: int, x: FloatArray, profile: Profile) -> tuple[float, Relabelling]:
         """Assign variables of a block to those of the reference, and their states to its states."""
+        block = self.symmetries.blocks[b]
         within, members = block.contexts[n], block.variables
-        features = {h: np.hstack(self._of(h, x, within)) for h in members}
-        found = [
-            [_states(features[other] @ profiles[h].T, block.kinds[n]) for other in members]
-            for h in members
-        ]
+        features = [self.features[b][n][h](x) for h in members]
+        found = [[_states(own @ profile[h].T, block.kinds[n]) for own in features] for h in members]
         values = np.array([[value for value, _ in row] for row in found])
         total, places, orders = 0.0, {}, {}
-        for h, other in zip(*linear_sum_assignment(values, maximize=True), strict=True):
+        for h, other in zip(*_assigned(values), strict=True):
             value, order = found[h][other]
             total += value
             places[members[h]], orders[members[h]] = members[other], order
         return total, Relabelling(self.symmetries.layout, places, orders, within)
 
 
+def _assigned(values: FloatArray) -> tuple[IntArray, IntArray]:
+    """Who goes where, so that the sum is largest; mostly there is nothing to choose."""
+    if len(values) == 1:
+        return ALONE
+    rows, columns = linear_sum_assignment(values, maximize=True)
+    return rows, columns
+
+
 def _states(agreement: FloatArray, kinds: Sequence[int]) -> tuple[float, list[int]]:
     """Assign states, (of the sample, of the reference), kind by kind: which is each of these."""
     states = np.arange(len(agreement))
-    for kind in set(kinds):
-        own = np.flatnonzero(np.equal(kinds, kind))
+    alike = set(kinds)
+    for kind in alike:
+        own = states if len(alike) == 1 else np.flatnonzero(np.equal(kinds, kind))
         if len(own) > 1:
             _, chosen = linear_sum_assignment(agreement[np.ix_(own, own)], maximize=True)
             states[own] = own[chosen]

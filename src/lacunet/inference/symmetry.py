@@ -21,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.contexts import Context, contexts_of, kinds_of_states, more_than_found
 from lacunet.inference.problem import Problem
 from lacunet.model.layout import Layout
@@ -69,31 +68,6 @@ class Symmetries:
     def log_count(self) -> float:
         """Log of the number of equal labellings."""
         return sum(block.log_count for block in self.blocks) + math.log(len(self.exchanges))
-
-    def around(self, h: int) -> list[int]:
-        """The families with h, its own first."""
-        found = [i for i, family in enumerate(self.layout.families) if h in family]
-        return sorted(found, key=lambda i: (i != h, i))
-
-    def features(self, h: int, x: FloatArray, within: Context) -> list[FloatArray]:
-        """What tells the states of h apart in a context, (k, …), family by family: its own first.
-
-        Other hidden variables are summed out, so that relabelling them changes nothing; and the
-        numbers of another variable of its block stand in the same order.
-        """
-        found = []
-        for i in self.around(h):
-            family = self.layout.families[i]
-            where = tuple(within.get(v, slice(None)) for v in family)
-            open_ = [v for v in family if v not in within]
-            away = [v for v in open_ if v in self.hidden and v != h]
-            table = self.layout.table(x, i)[where]
-            summed = table.sum(axis=tuple(open_.index(v) for v in away))
-            left = [v for v in open_ if v not in away]
-            axes = sorted(left, key=lambda v: (v != h, v == i, v))
-            turned = np.transpose(summed, [left.index(v) for v in axes])
-            found.append(turned.reshape(len(turned), -1))
-        return found
 
 
 def symmetries_of(problem: Problem) -> Symmetries:

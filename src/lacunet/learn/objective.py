@@ -82,6 +82,7 @@ class Objective:
     def build(cls, problem: Problem, estimate: Estimate, executor: Executor = SERIAL) -> Self:
         """Give the function that has its maximum at an estimate, or at what stands in for it."""
         layout, alpha = problem.layout, problem.alpha
+        executor = executor.if_worth(problem.components.nanoseconds)
         estimate = attainable(estimate, problem)
         if estimate is Estimate.ML:
             _check_bounded(problem)

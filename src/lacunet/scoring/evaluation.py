@@ -80,6 +80,8 @@ def _add_others(tasks: Tasks, asked: Asked) -> None:
 
 def _do_all(tasks: Tasks, executor: Executor) -> dict[Hashable, Scored]:
     # The largest first: what takes longest must not be what is left over at the end.
+    steps = (task.fitting.problem.components.nanoseconds for task in tasks.values())
+    executor = executor.if_worth(max(steps, default=0.0))
     keys = sorted(tasks, key=lambda key: -tasks[key].fitting.dimension)
     todo = [tasks[key] for key in keys]
     times = [(1.0 + task.fitting.dimension) ** 1.5 for task in todo]

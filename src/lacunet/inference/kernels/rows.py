@@ -227,6 +227,36 @@ def expect_rows(table: FloatArray, index: IndexArray, counts: FloatArray, out: F
 
 
 @kernel
+def sum_table(plan: PatternArrays, x: FloatArray, padding: float) -> FloatArray:
+    """Sum the blocks of a flat vector for each pattern, (P, W)."""
+    blocks = np.empty((plan.positions.shape[0], plan.width))
+    gather_blocks(x, plan.positions, plan.cells, padding, blocks)
+    table = np.empty((plan.starts.shape[0] - 1, plan.width))
+    sum_blocks(plan.starts, plan.entries, blocks, table)
+    return table
+
+
+@kernel
+def spread_table(plan: PatternArrays, table: FloatArray, out: FloatArray) -> None:
+    """Add what was gathered by pattern to the positions of a flat vector."""
+    blocks = np.zeros((plan.positions.shape[0], plan.width))
+    spread_patterns(plan.starts, plan.entries, table, blocks)
+    scatter_blocks(blocks, plan.positions, plan.cells, out)
+
+
+@kernel
+def expect_all(
+    plan: PatternArrays, counts: FloatArray, log_weights: FloatArray, out: FloatArray
+) -> float:
+    """Do a whole E step at once: where rows are few, every call of its own would show."""
+    table = sum_table(plan, log_weights, -np.inf)
+    expected = np.zeros(table.shape)
+    log_lik: float = expect_rows(table, plan.of_row, counts, expected)
+    spread_table(plan, expected, out)
+    return log_lik
+
+
+@kernel
 def tangent_rows(
     table: FloatArray,
     direction: FloatArray,

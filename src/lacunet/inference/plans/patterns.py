@@ -56,7 +56,7 @@ class PatternPlan(Plan):
         """Columns of every table: the cells, padded to whole lanes."""
         return padded(self.cells)
 
-    @property
+    @cached_property
     def arrays(self) -> kernels.PatternArrays:
         """What kernels read."""
         return kernels.PatternArrays(
@@ -73,31 +73,22 @@ class PatternPlan(Plan):
 
     def table(self, x: FloatArray, padding: float) -> FloatArray:
         """Sum the blocks of a flat vector for each pattern, (P, W)."""
-        blocks = np.empty((len(self.positions), self.width))
-        kernels.gather_blocks(x, self.positions, self.cells, padding, blocks)
-        table = np.empty((self.patterns, self.width))
-        kernels.sum_blocks(self.starts, self.entries, blocks, table)
-        return table
+        return kernels.sum_table(self.arrays, x, padding)
 
     def spread(self, table: FloatArray, out: FloatArray) -> None:
         """Add what was gathered by pattern to the positions of a flat vector."""
-        blocks = np.zeros((len(self.positions), self.width))
-        kernels.spread_patterns(self.starts, self.entries, table, blocks)
-        kernels.scatter_blocks(blocks, self.positions, self.cells, out)
+        kernels.spread_table(self.arrays, table, out)
 
     def expect_one(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
-        table = self.table(log_weights, padding=-np.inf)
         if len(self.pieces) == 1:
-            expected = np.zeros(table.shape)
-            log_lik = kernels.expect_rows(table, self.index, self.counts, expected)
-        else:
-            one = partial(_expect_rows, table, self.index, self.counts)
-            parts, values = zip(*executor.map(one, self.pieces), strict=True)
-            expected, log_lik = sum(parts[1:], parts[0]), math.fsum(values)
-        self.spread(expected, out)
-        return log_lik
+            return kernels.expect_all(self.arrays, self.counts, log_weights, out)
+        table = self.table(log_weights, padding=-np.inf)
+        one = partial(_expect_rows, table, self.index, self.counts)
+        parts, values = zip(*executor.map(one, self.pieces), strict=True)
+        self.spread(sum(parts[1:], parts[0]), out)
+        return math.fsum(values)
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         # Posteriors are made anew for each direction: kept, they would be larger than the data.

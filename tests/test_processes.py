@@ -1,0 +1,78 @@
+"""Work on other processes: order, errors, what a task splits, and processes that are killed."""
+
+import os
+import signal
+from functools import partial
+
+import pytest
+from threadpoolctl import threadpool_info
+
+from lacunet.errors import DataError, LacunetError, WorkerError
+from lacunet.executor import SERIAL, Serial
+from lacunet.processes import on_processes
+from test_executor import nested, square
+
+
+def process_of(_):
+    return os.getpid()
+
+
+def blas_threads(_):
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def fail(n):
+    if n == 3:
+        raise DataError("row 3: no.")
+    return n
+
+
+def end(n):
+    if n == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return n
+
+
+@pytest.fixture(scope="module")
+def two():
+    with on_processes(2) as executor:
+        yield executor
+
+
+def test_results_are_in_order_and_made_elsewhere(two):
+    assert two.map(square, range(20)) == [x * x for x in range(20)]
+    assert two.map(square, []) == []
+    assert os.getpid() not in two.map(process_of, range(4))
+
+
+def test_work_within_work_is_done_where_it_is(two):
+    found = two.map(partial(nested, two, 3), range(4))
+    assert found == [nested(SERIAL, 3, n) for n in range(4)]
+
+
+def test_blas_has_one_thread_in_each(two):
+    assert all(set(threads) == {1} for threads in two.map(blas_threads, range(4)))
+
+
+def test_steps_are_never_too_short_for_processes(two):
+    assert two.if_worth(1.0) is two
+
+
+def test_errors_come_out_as_they_are(two):
+    with pytest.raises(DataError, match=r"^row 3: no\.$"):
+        two.map(fail, range(6))
+    assert two.map(square, [2]) == [4]
+
+
+def test_a_killed_process_is_an_error_with_advice():
+    with pytest.raises(WorkerError, match="--threads 1") as raised, on_processes(2) as executor:
+        executor.map(end, range(3))
+    assert isinstance(raised.value, LacunetError)
+
+
+def test_one_process_is_this_one():
+    heard = []
+    with on_processes(1, heard.append) as executor:
+        assert isinstance(executor, Serial)
+        assert executor.count(process_of, [0], "task", 0, 1) == [os.getpid()]
+    assert heard[-1].done == 1.0
