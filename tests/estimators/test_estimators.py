@@ -418,7 +418,7 @@ def test_columns_that_look_odd_are_taken_with_a_warning(holes):
         (np.arange(len(holes)), "an identifier"),
     ):
         with pytest.warns(UserWarning, match=f"'odd' looks like {what}.*bins") as caught:
-            LatentClassModel(2, **QUICK).fit(holes.assign(odd=column))
+            LatentClassModel(2, kinds="categorical", **QUICK).fit(holes.assign(odd=column))
         assert [w.filename for w in caught] == [__file__]
 
 

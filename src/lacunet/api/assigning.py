@@ -20,6 +20,7 @@ from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import ModelError
 from lacunet.inference.asking.ensemble import posterior_of
+from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.asking.numbers import Expected, expected_numbers, in_units
 from lacunet.model.network import Variable
 from lacunet.settings import DEFAULTS, Settings
@@ -104,5 +105,5 @@ def _number(variable: Variable, expected: Expected, codes: CodeArray) -> Assigne
 def _assigned(variable: Variable, p: FloatArray, missing: BoolArray) -> Assigned:
     possible = p.sum(axis=1) > 0
     probabilities = np.where(possible[:, None], p, np.nan)
-    best = np.where(possible, p.argmax(axis=1), -1)
+    best = most_probable_state(p)
     return Assigned(variable.name, variable.labels, probabilities, best, missing)

@@ -4,18 +4,28 @@ Nothing is refused here because it looks odd: that is for the caller to say. Wha
 at all still is.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, CodeArray
 from lacunet.data import column_checks as checks
-from lacunet.data.discover import MISSING, UNKNOWN, Coding, infer, is_missing, match
-from lacunet.data.encode import ColumnEncoder
-from lacunet.data.read import Reading, recoded
+from lacunet.data.discover import (
+    MISSING,
+    UNKNOWN,
+    Coding,
+    RawValues,
+    infer,
+    is_missing,
+    match,
+)
+from lacunet.data.kinds import CATEGORIES, Kinds
+from lacunet.data.number_checks import check_ends, check_numbers, check_some_numbers
+from lacunet.data.read import Reading, described, recoded
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.source import Source, open_source
-from lacunet.data.table import Column
 from lacunet.errors import DataError
 from lacunet.state import State
 
@@ -25,6 +35,9 @@ def code_rows(
     states: Sequence[Sequence[State] | None] | None = None,
     columns: Sequence[int] | None = None,
     keep: BoolArray | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    kinds: Kinds = CATEGORIES,
 ) -> Rows:
     """Code the columns of a source.
 
@@ -38,6 +51,10 @@ def code_rows(
         Places of the columns to read; all of them without it.
     keep
         (rows,) which rows there are; the others are as if they were not in the source.
+    names
+        What the columns are called; as in the source without it.
+    kinds
+        What is said of columns of numbers, by these names.
 
     Examples
     --------
@@ -46,48 +63,75 @@ def code_rows(
     ([[0, 0], [1, -1], [0, 1]], (5, 7))
     """
     opened = open_source(source)
-    names = opened.columns if columns is None else [opened.columns[i] for i in columns]
-    if not names:
+    own = opened.columns if columns is None else [opened.columns[i] for i in columns]
+    if not own:
         raise DataError(f"{opened.name} has no columns. Give a table with at least one.")
-    reading = Reading(opened, names, {})
+    called = own if names is None else names
+    many = Kinds(auto=any(kinds.may_be_number(name) for name in called))
+    reading = Reading(opened, own, {}, kinds=many)
     codes = reading.codes()
     codes = codes if keep is None else codes[keep]
-    given = [None] * len(names) if states is None else states
-    codings = [
-        _coding(encoder, codes[:, j], states_, opened)
-        for j, (encoder, states_) in enumerate(zip(reading.encoders, given, strict=True))
+    given = [None] * len(own) if states is None else states
+    declared = [
+        _declared(opened, name) if mine is None else mine
+        for name, mine in zip(own, given, strict=True)
     ]
-    unseen = [
-        Unseen(
-            encoder.name, opened.where(encoder.raw.rows[i]), encoder.raw.values[i], coding.states
-        )
-        for encoder, coding in zip(reading.encoders, codings, strict=True)
-        for i, code in enumerate(coding.codes)
-        if code == UNKNOWN
-    ]
-    described = tuple(Column(name, c.states) for name, c in zip(names, codings, strict=True))
-    return Rows(described, np.maximum(recoded(codes, codings), -1), tuple(unseen))
+    codings, unseen = [], []
+    for j, (name, encoder) in enumerate(zip(called, reading.encoders, strict=True)):
+        coding = _coding(name, encoder.raw, codes[:, j], declared[j], opened, kinds)
+        codings.append(coding)
+        for i, code in enumerate(coding.codes):
+            if code == UNKNOWN:
+                where = opened.where(encoder.raw.rows[i])
+                unseen.append(Unseen(name, where, encoder.raw.values[i], coding.states))
+    final = np.maximum(recoded(codes, codings), -1)
+    return Rows(described(called, codings), final, tuple(unseen))
+
+
+def _declared(source: Source, name: str) -> list[State] | None:
+    """The categories that a column of a dataframe declares, if it does."""
+    if name not in source.categories:
+        return None
+    return [s for s in source.categories[name] if not is_missing(s, MISSING)]
 
 
 def _coding(
-    encoder: ColumnEncoder, codes: CodeArray, states: Sequence[State] | None, source: Source
+    name: str,
+    raw: RawValues,
+    codes: CodeArray,
+    states: Sequence[State] | None,
+    source: Source,
+    kinds: Kinds,
 ) -> Coding:
     """Code the values that are left in a column; its other values get any code."""
-    name, raw = encoder.name, encoder.raw
     left = [int(code) for code in np.unique(codes) if code >= 0]
-    values = [raw.values[i] for i in left]
-    if states is None and name in source.categories:
-        states = [s for s in source.categories[name] if not is_missing(s, MISSING)]
-    if states is not None:
-        coding = match(values, states, frozenset())
-    else:
-        coding = infer(values, frozenset())
-        if coding.states:
-            checks.check_finite(name, raw, coding.states, source)
-    if not coding.states:
+    rows, values = [raw.rows[i] for i in left], [raw.values[i] for i in left]
+    some = RawValues(values, rows, raw.counts[left])
+    coding = (
+        _inferred(name, some, source, kinds)
+        if states is None or kinds.declares_number(name)
+        else match(values, states, frozenset())
+    )
+    if not coding.states and name not in kinds.ends:
         raise DataError(f"column {name!r} {checks.NOTHING}. Leave it out.")
-    checks.check_number_of_states(name, coding.states)
+    if not coding.kind.number:
+        checks.check_number_of_states(name, coding.states)
     every = [-1] * len(raw.values)
     for i, code in zip(left, coding.codes, strict=True):
         every[i] = code
-    return Coding(coding.states, tuple(every))
+    return replace(coding, codes=tuple(every))
+
+
+def _inferred(name: str, raw: RawValues, source: Source, kinds: Kinds) -> Coding:
+    """Find the states of a column that declares none, and what they are."""
+    coding = infer(raw.values, frozenset())
+    decided = kinds.decide(name, coding.states, math.nan)
+    if decided.kind.number:
+        own = name not in kinds.ends
+        check_numbers(name, decided.kind, raw, coding, source, own=own)
+        check_ends(name, kinds.ends.get(name), raw, coding, source)
+        if own:
+            check_some_numbers(name, coding.states)
+    elif coding.states:
+        checks.check_finite(name, raw, coding.states, source)
+    return replace(coding, kind=decided.kind, why=decided.why)

@@ -7,6 +7,9 @@ The rule of `auto`, from the first that holds:
 3. up to 20 different numbers are categories;
 4. whole numbers from 0 with a mean of at most 10 are counts;
 5. all other numbers have a normal distribution.
+
+Arrays and dataframes know numbers with fractions from whole ones. There (`fractions`) the former
+have a normal distribution, however few they are, and all else are categories.
 """
 
 from __future__ import annotations
@@ -55,6 +58,7 @@ class Kinds:
 
     declared: Mapping[str, ColumnKind] = field(default_factory=dict)  # by column
     auto: bool = False  # whether other columns of numbers may be numbers
+    fractions: bool = False  # whether other columns with fractions are numbers
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of numbers of a model
 
     @property
@@ -65,11 +69,12 @@ class Kinds:
     def also(self, other: Kinds) -> Kinds:
         """Say more, where nothing was said."""
         declared, ends = {**other.declared, **self.declared}, {**other.ends, **self.ends}
-        return Kinds(declared, self.auto, ends)
+        return Kinds(declared, self.auto, self.fractions, ends)
 
     def may_be_number(self, name: str) -> bool:
         """Whether a column may turn out to hold numbers."""
-        return self.declares_number(name) or (self.auto and name not in self.declared)
+        by_rule = self.auto or self.fractions
+        return self.declares_number(name) or (by_rule and name not in self.declared)
 
     def declares_number(self, name: str) -> bool:
         """Whether a column is said to hold numbers."""
@@ -79,6 +84,8 @@ class Kinds:
         """Say what a column is whose states are these, in order, with this mean if numbers."""
         if name in self.declared:
             return Decision(self.declared[name], "as declared")
+        if self.fractions and len(states) > 1 and isinstance(states[0], float):
+            return Decision(ColumnKind.GAUSSIAN, "numbers with fractions")
         if not self.auto:
             return Decision(ColumnKind.CATEGORICAL, "no kind was declared" if self.said else "")
         if not states or isinstance(states[0], str | bool):

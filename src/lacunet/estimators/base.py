@@ -19,12 +19,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
-from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Table
+from lacunet.data.kinds import ColumnKind, KindsLike
+from lacunet.data.rows import Rows
 from lacunet.errors import ModelError
 from lacunet.estimators.inputs import (
     check_input,
     check_weights,
+    column_kinds,
     declared_states,
     names_of,
     read_codes,
@@ -35,6 +38,8 @@ from lacunet.estimators.inputs import (
 from lacunet.estimators.parameters import Parameters, described
 from lacunet.estimators.values import as_array, fill
 from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
+from lacunet.inference.asking.filling import fillings, most_probable_state
+from lacunet.inference.leaves import all_with_values, kinds_of, with_values
 from lacunet.learn.ascent import Outcome
 from lacunet.model.ensemble import shown
 from lacunet.model.network import Model
@@ -79,7 +84,7 @@ class HiddenStateEstimator(
         """
         if not self._hides:
             return np.asarray(self.impute(X))
-        found = [_most_probable(p) for p in self._hidden(self._read(X))]
+        found = [most_probable_state(p) for p in self._hidden(self._read(X))]
         return found[0] if len(found) == 1 else np.column_stack(found)
 
     @available_if(lambda self: self._may_hide)  # type: ignore[untyped-decorator]
@@ -205,6 +210,9 @@ class HiddenStateEstimator(
     def impute(self, X: Any) -> Any:
         """Fill each hole with the value that is most probable given what its row shows.
 
+        A number is filled with its mean; a count, or an ordered answer, with the whole number next
+        to it; a lognormal with its geometric mean.
+
         **rows
 
         Returns
@@ -212,17 +220,9 @@ class HiddenStateEstimator(
         filled : ndarray of shape (n_samples, n_features)
             X as an array, its holes filled. A row to which `predict` gives -1 keeps them.
         """
-        checked, codes = self._read_both(X)
-        asked = self._asked
-        observed = asked.network.observed
-        open_ = [j for j in range(codes.shape[1]) if (codes[:, j] < 0).any()]
-        answers = posterior_of(asked, codes, [(observed[j],) for j in open_])
-        states = list(self.categories_.values())
-        found = {
-            self._places[j]: (states[j], np.where(codes[:, j] < 0, _most_probable(p), -1))
-            for j, p in zip(open_, answers, strict=True)
-        }
-        return fill(np.array(checked), found)
+        checked, rows = self._read_both(X)
+        found = fillings(all_with_values(self._asked, rows.columns), rows.codes)
+        return fill(np.array(checked), {self._places[j]: x for j, x in found.items()})
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns of `predict_proba` and `transform`: class0, class1, and so on.
@@ -289,11 +289,14 @@ class HiddenStateEstimator(
         variables = [network.variables[h] for h in network.hidden]
         return [f"{v.name}{k}" for v in variables for k in range(len(v.states))]
 
-    def _read_all(self, X: Any, sample_weight: Any) -> Table:
+    def _read_all(
+        self, X: Any, sample_weight: Any, kinds: KindsLike = ColumnKind.CATEGORICAL
+    ) -> Table:
         """Make the table to learn from, where every column is a variable."""
         names = names_of(X)
         states = declared_states(self.categories, names)
-        return read_fit(X, sample_weight, names=names, states=states, unseen=self.unseen)
+        how = column_kinds(kinds, names, states)
+        return read_fit(X, sample_weight, names=names, states=states, unseen=self.unseen, kinds=how)
 
     def _keep(self, candidate: Candidate) -> None:
         """Store what was learned."""
@@ -311,22 +314,28 @@ class HiddenStateEstimator(
         """Store a model, and what it says by itself."""
         self.model_, self.network_ = model, model.network
         self.tables_ = {v.name: model.table(v.name) for v in model.network.variables}
-        self.categories_ = {c.name: c.states for c in api.observed_columns(model.network)}
+        self.categories_ = {
+            c.name: () if c.kind.number else c.states for c in api.observed_columns(model.network)
+        }
 
-    def _read(self, X: Any) -> CodeArray:
+    def _read(self, X: Any) -> Rows:
         """Check rows and code them."""
         return self._read_both(X)[1]
 
-    def _read_both(self, X: Any) -> tuple[Any, CodeArray]:
+    def _read_both(self, X: Any) -> tuple[Any, Rows]:
         """Give X as it is after the checks, and its codes."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
-        codes = read_codes(
-            checked, known=self.categories_, columns=self._places, unseen=self.unseen
+        rows = read_codes(
+            checked,
+            known=self.categories_,
+            columns=self._places,
+            unseen=self.unseen,
+            kinds=kinds_of(self._asked.network),
         )
-        return checked, codes
+        return checked, rows
 
-    def _hidden(self, codes: CodeArray) -> list[FloatArray]:
+    def _hidden(self, rows: Rows) -> list[FloatArray]:
         """Posterior of each hidden variable, (rows, its states); zeros where it does not exist."""
         hidden = self.model_.network.hidden
         if not hidden:
@@ -334,7 +343,8 @@ class HiddenStateEstimator(
                 "the network has no hidden variable, so there are no probabilities of its states. "
                 "Declare one with hidden=, or use impute to fill in holes."
             )
-        return posterior_of(self._asked, codes, [(h,) for h in hidden])
+        asked = all_with_values(self._asked, rows.columns)
+        return posterior_of(asked, rows.codes, [(h,) for h in hidden])
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
         """Draw what rows show, and the codes of what they hide."""
@@ -342,18 +352,14 @@ class HiddenStateEstimator(
         seen = coded(shown(network), cells[:, list(network.observed)])
         return seen, cells[:, list(network.hidden)].astype(np.int64)
 
-    def _log_lik(self, codes: CodeArray) -> FloatArray:
-        return log_lik_of(self._asked, codes)
+    def _log_lik(self, rows: Rows) -> FloatArray:
+        return log_lik_of(all_with_values(self._asked, rows.columns), rows.codes)
 
     def _scored(self, X: Any) -> api.Scores:
-        codes = self._read(X)
-        columns = api.observed_columns(self.model_.network)
-        table = Table.from_codes(codes, columns, source="X")
+        rows = self._read(X)
+        columns = api.observed_columns(with_values(self.model_, rows.columns).network)
+        table = Table.from_codes(rows.codes, columns, source="X")
         return api.score(table, self.model_, scores="bic", threads=threads_of(self.n_jobs))
-
-
-def _most_probable(p: FloatArray) -> IntArray:
-    return np.where(p.sum(axis=1) > 0, p.argmax(axis=1), -1)
 
 
 def _or_nan(p: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ from lacunet.data import Column, Table
 from lacunet.data.coded_rows import code_rows
 from lacunet.data.column_checks import looks_continuous, looks_like_identifier
 from lacunet.data.discover import shown
+from lacunet.data.kinds import CATEGORIES, ColumnKind, Kinds, KindsLike, understand_kinds
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.survey import WeightsAs, as_cases
 from lacunet.data.write import column_names
@@ -78,18 +79,18 @@ def read_fit(
     states: States,
     columns: Sequence[int] | None = None,
     unseen: str,
+    kinds: Kinds = CATEGORIES,
 ) -> Table:
     """Make the table to learn from: rows of weight 0 are not there, not even with their states."""
     if unseen not in UNSEEN:
         raise OptionError(f"unseen {unseen!r} is not known. Choose from {', '.join(UNSEEN)}.")
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
-    rows = code_rows(X, states, columns, keep)
-    rows = _renamed(rows, names)
+    rows = code_rows(X, states, columns, keep, names=names, kinds=kinds)
     if unseen == "error" and rows.unseen:
         raise _refusal(rows.unseen, "the states that it was given")
     for j, column in enumerate(rows.columns):
-        if states[j] is None:
+        if states[j] is None and not column.kind.number:
             _doubt(column, rows.codes[:, j], weighted=sample_weight is not None)
     cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), WeightsAs.AUTO)
     return replace(Table.from_codes(rows.codes, rows.columns, cases, source="X"), survey=survey)
@@ -101,12 +102,32 @@ def read_codes(
     known: Mapping[str, Sequence[State]],
     columns: Sequence[int] | None = None,
     unseen: str,
-) -> CodeArray:
+    kinds: Kinds = CATEGORIES,
+) -> Rows:
     """Code rows with the states that a model knows, by the places of the columns."""
-    rows = _renamed(code_rows(X, list(known.values()), columns), list(known))
+    rows = code_rows(X, list(known.values()), columns, names=list(known), kinds=kinds)
     if unseen == "error" and rows.unseen:
         raise _refusal(rows.unseen, "the states that the model knows")
-    return rows.codes
+    return rows
+
+
+def column_kinds(kinds: KindsLike, names: Sequence[str], states: States) -> Kinds:
+    """Give what a person says of the kinds of columns; of the others a rule decides."""
+    free = [name for name, own in zip(names, states, strict=True) if own is None]
+    if isinstance(kinds, str) and kinds in list(ColumnKind):
+        return Kinds(dict.fromkeys(free, ColumnKind(kinds)))
+    declared = understand_kinds(kinds).declared
+    for name in declared:
+        if name not in names:
+            raise OptionError(
+                f"kinds name {name!r}, which is no column of X. It has {shown(names)}."
+            )
+        if name not in free and declared[name].number:
+            raise OptionError(
+                f"column {name!r} has its states in categories=, and is {declared[name]} in "
+                "kinds=. Leave out one of the two."
+            )
+    return Kinds(declared, fractions=True)
 
 
 def declared_states(categories: Categories, names: Sequence[str]) -> States:
@@ -147,16 +168,6 @@ def threads_of(n_jobs: int | None) -> int:
 def _plain(states: Sequence[State]) -> list[State]:
     """Take NumPy's types off."""
     return [state.item() if isinstance(state, np.generic) else state for state in states]
-
-
-def _renamed(rows: Rows, names: Sequence[str]) -> Rows:
-    """Call the columns of an array x0, x1, …, where the reader starts with x1."""
-    new = {column.name: name for column, name in zip(rows.columns, names, strict=True)}
-    return Rows(
-        tuple(Column(new[c.name], c.states) for c in rows.columns),
-        rows.codes,
-        tuple(Unseen(new[u.column], u.where, u.value, u.states) for u in rows.unseen),
-    )
 
 
 def _refusal(unseen: Sequence[Unseen], what: str) -> DataError:

@@ -1,14 +1,16 @@
 """Latent class analysis with a given number of classes, for scikit-learn."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, TypeAlias
 
 from lacunet import api
 from lacunet.arrays import FloatArray
+from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import described
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
+from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 
 
 @described
@@ -23,16 +25,16 @@ class LatentClassModel(HiddenStateEstimator):
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
-    **estimate; alpha; n_init; scores; categories; unseen; plug_in; random_state; n_jobs
+    **estimate; alpha; n_init; scores; kinds; number_prior; categories; unseen; plug_in
+    **random_state; n_jobs
 
     Attributes
     ----------
     class_sizes_ : ndarray of shape (n_classes,)
         Share of each class; the largest comes first.
     profiles_ : dict of str to ndarray of shape (n_classes, states)
-        p(state | class) of each column.
-    categories_ : dict of str to tuple
-        States of each column.
+        p(state | class) of each column of categories.
+    **numbers_; categories_
     model_ : lacunet.Model
         The fitted model, for everything else in `lacunet`.
     fit_ : lacunet.Fit
@@ -54,8 +56,9 @@ class LatentClassModel(HiddenStateEstimator):
     Classes are numbered from 0 here, as scikit-learn does; tables and reports of the package number
     the same classes from 1.
 
-    Every distinct value of a column is a state. A column of numbers that look continuous is taken
-    as it is, with a warning: put such numbers into bins first.
+    A column of numbers with fractions is Gaussian: it has a mean and a variance in each class. Of
+    any other column every distinct value is a state, unless `kinds` says that they are counts or
+    the like.
 
     A fitted estimator holds the distinct rows of its table, in `fit_`: mind that before you share a
     pickle of it.
@@ -77,15 +80,28 @@ class LatentClassModel(HiddenStateEstimator):
     """
 
     n_classes: int = 2
+    _: KW_ONLY
+    kinds: KindsLike = AUTO
+    number_prior: NumberPriorLike = USUAL_NUMBERS
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
-        table = self._read_all(X, sample_weight)
+        table = self._read_all(X, sample_weight, self.kinds)
         self._keep(api.select(table, [self.n_classes], settings=self._settings()).candidates[0])
-        self.class_sizes_, self.profiles_ = profiles(self.model_)
+        self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
 
 
-def profiles(model: Model) -> tuple[FloatArray, dict[str, FloatArray]]:
-    """Sizes of the classes, and p(state | class) of each column."""
+Profiles: TypeAlias = tuple[FloatArray, dict[str, FloatArray], dict[str, dict[str, FloatArray]]]
+
+
+def profiles(model: Model) -> Profiles:
+    """Sizes of the classes, p(state | class) of categories, and what is told of numbers."""
     classes = classes_of(model.network)
-    leaves = [model.network.variables[i].name for i in classes.leaves]
-    return model.table(classes.variable.name), {name: model.table(name) for name in leaves}
+    states: dict[str, FloatArray] = {}
+    numbers: dict[str, dict[str, FloatArray]] = {}
+    for v in (model.network.variables[i] for i in classes.leaves):
+        table = model.table(v.name)
+        if v.family.tabular:
+            states[v.name] = table
+        else:
+            numbers[v.name] = v.told(table)
+    return model.table(classes.variable.name), states, numbers

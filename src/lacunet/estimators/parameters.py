@@ -29,6 +29,18 @@ MEANINGS = {
     Random starts; all race, the best are brought to their maximum.""",
     "scores": """scores : str or sequence of str
     Approximations of the evidence to keep in `evidence_`: names, or 'all'.""",
+    "kinds": """kinds : str, mapping or None
+    What the columns are: 'gaussian', 'lognormal', 'poisson', 'ordinal' or 'categorical' for all
+    of them, or a mapping of some names to these (columns of an array are x0, x1, …). Columns that
+    are not named are Gaussian if they hold numbers with fractions, and categories if not.""",
+    "number_prior": """number_prior : str or mapping
+    Prior of means, variances and rates, such as 'scale=0.25'; see `lacunet.select`.""",
+    "numbers_": """numbers_ : dict of str to dict of str to ndarray
+    What is told of each column of numbers, by its title, a number for each class: 'mean' and 'sd'
+    of a Gaussian, 'median' and 'factor' of a lognormal, 'rate' of counts, 'mean' of ordered
+    answers.""",
+    "categories_": """categories_ : dict of str to tuple
+    States of each column; none, (), of a column of numbers.""",
     "categories": """categories : 'auto', list or mapping
     States of the columns: one list for each column, or a mapping of some names to lists.
     'auto': the categories that a dataframe declares, or else the values that `fit` sees.""",

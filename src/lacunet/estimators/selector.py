@@ -5,11 +5,14 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from lacunet import api
-from lacunet.arrays import CodeArray, FloatArray
+from lacunet.arrays import FloatArray
+from lacunet.data.kinds import AUTO, KindsLike
+from lacunet.data.rows import Rows
 from lacunet.errors import OptionError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.latent_class import profiles
 from lacunet.estimators.parameters import described
+from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.search.candidates import Selection
 from lacunet.search.mixing import Mixture, mix
 
@@ -41,7 +44,7 @@ class LatentClassSelector(HiddenStateEstimator):
         Random starts of each model; all race, the best are brought to their maximum.
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    **categories; unseen; plug_in; random_state; n_jobs
+    **kinds; number_prior; categories; unseen; plug_in; random_state; n_jobs
 
     Attributes
     ----------
@@ -58,9 +61,8 @@ class LatentClassSelector(HiddenStateEstimator):
     class_sizes_ : ndarray of shape (n_classes_,)
         Share of each class; the largest comes first.
     profiles_ : dict of str to ndarray of shape (n_classes_, states)
-        p(state | class) of each column.
-    categories_ : dict of str to tuple
-        States of each column.
+        p(state | class) of each column of categories.
+    **numbers_; categories_
     model_, fit_, evidence_, log_likelihood_, n_iter_, converged_, flags_
         Of the chosen model, as in `LatentClassModel`.
     **columns
@@ -88,10 +90,12 @@ class LatentClassSelector(HiddenStateEstimator):
     criterion: str | None = None
     quick: bool = False
     average: bool = False
+    kinds: KindsLike = AUTO
+    number_prior: NumberPriorLike = USUAL_NUMBERS
     scores: str | Sequence[str] = ("csl-occupied", "vb")
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
-        table = self._read_all(X, sample_weight)
+        table = self._read_all(X, sample_weight, self.kinds)
         settings = self._settings()
         if self.criterion is not None:  # a score decides, so nothing need be measured
             settings = replace(settings, quick=True)
@@ -112,7 +116,7 @@ class LatentClassSelector(HiddenStateEstimator):
         self.n_classes_ = chosen
         self.posterior_ = dict(self.certainty_.probabilities)
         self.scores_ = {s.name: selection.values(s.name) for s in selection.scores}
-        self.class_sizes_, self.profiles_ = profiles(self.model_)
+        self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
         weights = [self.posterior_[c.label] for c in selection.candidates]
         models = [c.fit.model for c in selection.candidates]
         learned = [model.predictive for model in models]
@@ -132,14 +136,11 @@ class LatentClassSelector(HiddenStateEstimator):
             )
         return self.criterion
 
-    def _hidden(self, codes: CodeArray) -> list[FloatArray]:
-        return (
-            [self._mixtures[self.plug_in].classes(codes)]
-            if self.average
-            else super()._hidden(codes)
-        )
+    def _hidden(self, rows: Rows) -> list[FloatArray]:
+        return [self._mixture(rows).classes(rows.codes)] if self.average else super()._hidden(rows)
 
-    def _log_lik(self, codes: CodeArray) -> FloatArray:
-        if self.average:
-            return self._mixtures[self.plug_in].log_lik(codes)
-        return super()._log_lik(codes)
+    def _log_lik(self, rows: Rows) -> FloatArray:
+        return self._mixture(rows).log_lik(rows.codes) if self.average else super()._log_lik(rows)
+
+    def _mixture(self, rows: Rows) -> Mixture:
+        return self._mixtures[self.plug_in].knowing(rows.columns)

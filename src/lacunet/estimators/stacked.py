@@ -62,7 +62,7 @@ class StackedModel(HiddenStateEstimator):
         known = {column.name: column.states for column in table.columns}
         rows = None
         if sample_weight is None:
-            rows = read_codes(X, known=known, unseen="missing")
+            rows = read_codes(X, known=known, unseen="missing").codes
         found = api.stack(table, folds=self.folds, rows=rows, settings=self._settings())
         self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
         self.categories_ = known

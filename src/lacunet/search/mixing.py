@@ -7,13 +7,15 @@ open which of the two a row is in, which is just what it says.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data import Column
 from lacunet.inference.asking.ensemble import ensemble_log_lik
 from lacunet.inference.asking.query import posterior
+from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.latent_class import classes_of
@@ -26,6 +28,11 @@ class Mixture:
 
     ensemble: Ensemble
     matches: tuple[FloatArray, ...]  # (its classes, classes of the chosen one) each; rows sum to 1
+
+    def knowing(self, columns: Sequence[Column]) -> "Mixture":
+        """The same models, of rows with other numbers in their columns."""
+        members = (replace(m, model=with_values(m.model, columns)) for m in self.ensemble.members)
+        return replace(self, ensemble=Ensemble(tuple(members)))
 
     def log_lik(self, codes: CodeArray) -> FloatArray:
         """Log Σ_k p(k) p(row | θ_k) of each row, (rows,)."""

@@ -1,0 +1,168 @@
+"""Plain numeric arrays and mixed dataframes, as users of scikit-learn's mixtures hand them over."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import cross_val_score
+
+import lacunet
+from lacunet import LatentClassModel, LatentClassSelector
+from lacunet.errors import DataError, OptionError
+
+FEW = {"n_init": 4, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """Two clouds, and which of them each row is from."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 2, 200)
+    X = rng.normal(0.0, 1.0, (200, 3)) + 5.0 * z[:, None] * [1.0, 1.0, 0.0]
+    return X * [1.0, 100.0, 0.01], z
+
+
+@pytest.fixture(scope="module")
+def fitted(blobs):
+    return LatentClassModel(2, **FEW).fit(blobs[0])
+
+
+def test_an_array_of_floats_is_gaussian(blobs, fitted):
+    X, z = blobs
+    assert adjusted_rand_score(z, fitted.predict(X)) > 0.95
+    assert fitted.categories_ == {"x0": (), "x1": (), "x2": ()}
+    assert fitted.profiles_ == {}
+    theirs = GaussianMixture(2, covariance_type="diag", random_state=0).fit(X)
+    order = np.argsort(-theirs.weights_)
+    for j in range(3):
+        told = fitted.numbers_[f"x{j}"]
+        scale = X[:, j].std()
+        np.testing.assert_allclose(told["mean"], theirs.means_[order, j], atol=0.05 * scale)
+        np.testing.assert_allclose(told["sd"], theirs.covariances_[order, j] ** 0.5, rtol=0.1)
+    # Densities in the unit of the data; ours are averaged over parameters, so tails are longer.
+    apart = fitted.score_samples(X) - theirs.score_samples(X)
+    assert np.median(np.abs(apart)) < 0.05
+    assert apart[np.argmin(theirs.score_samples(X))] > 0.1
+    assert fitted.score(X) == pytest.approx(theirs.score(X), abs=0.05)
+    assert fitted.bic(X) == pytest.approx(theirs.bic(X), rel=0.01)
+
+
+def test_holes_are_no_reason_to_drop_a_row(blobs):
+    X, z = blobs
+    rng = np.random.default_rng(1)
+    holed = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    model = LatentClassModel(2, **FEW).fit(holed)
+    assert adjusted_rand_score(z, model.predict(holed)) > 0.6
+    np.testing.assert_allclose(model.predict_proba(holed).sum(axis=1), 1.0)
+    filled = model.impute(holed)
+    seen = ~np.isnan(holed)
+    np.testing.assert_array_equal(filled[seen], holed[seen])
+    assert not np.isnan(filled).any()
+    errors = ((filled - X)[:, :2] / X.std(axis=0)[:2])[~seen[:, :2]]
+    assert np.sqrt(np.mean(errors**2)) < 0.75  # of the standard deviation of the column
+    nothing = np.full((1, 3), np.nan)
+    np.testing.assert_allclose(
+        model.predict_proba(nothing)[0], model.model_.predictive.table("class")
+    )
+    np.testing.assert_allclose(model.impute(nothing)[0], np.nanmean(filled, axis=0), rtol=0.5)
+
+
+def test_new_rows_and_drawn_ones(blobs, fitted):
+    X, labels = fitted.sample(500)
+    assert X.shape == (500, 3)
+    assert adjusted_rand_score(labels, fitted.predict(X)) > 0.95
+    off = (X.mean(axis=0) - blobs[0].mean(axis=0)) / blobs[0].std(axis=0)
+    assert (np.abs(off) < 0.25).all()
+    far = fitted.score_samples(blobs[0][:1] + 1e4)
+    assert np.isfinite(far).all()
+
+
+def test_a_dataframe_has_columns_of_every_kind():
+    rng = np.random.default_rng(2)
+    z = rng.integers(0, 2, 150)
+    frame = pd.DataFrame(
+        {
+            "height": rng.normal(165 + 15 * z, 5.0),
+            "visits": rng.poisson(2 + 8 * z),
+            "grade": 1 + rng.binomial(4, 0.2 + 0.6 * z),
+            "sex": np.where(rng.random(150) < 0.2 + 0.6 * z, "m", "f"),
+            "region": pd.Categorical(rng.choice(["n", "s"], 150)),
+        }
+    )
+    frame = frame.mask(rng.random(frame.shape) < 0.1)
+    kinds = {"visits": "poisson", "grade": "ordinal"}
+    model = LatentClassModel(2, kinds=kinds, **FEW).fit(frame)
+    assert list(model.numbers_) == ["height", "visits", "grade"]
+    assert list(model.profiles_) == ["sex", "region"]
+    assert adjusted_rand_score(z, model.predict(frame)) > 0.8
+    filled = pd.DataFrame(model.impute(frame), columns=frame.columns)
+    assert not filled.isna().any().any()
+    assert (filled["visits"].astype(float) % 1 == 0).all()
+    with pytest.raises(DataError, match=r"'grade', row 1: 9.*not among the answers"):
+        model.predict(frame.head(1).assign(grade=9.0))
+    other = LatentClassModel(2, **FEW).fit(frame)  # whole numbers are categories, as ever
+    assert list(other.numbers_) == ["height"]
+
+
+def test_a_selector_averages_over_numbers_of_classes(blobs):
+    X, z = blobs
+    found = LatentClassSelector(range(1, 4), quick=True, average=True, **FEW).fit(X)
+    assert found.n_classes_ == 2
+    assert adjusted_rand_score(z, found.predict(X + 1e-3)) > 0.95
+    p = list(found.posterior_.values())
+    models = [c.fit.model for c in found.selection_.candidates]
+    each = np.stack(
+        [
+            lacunet.log_likelihoods(pd.DataFrame(X + 1e-3, columns=["x0", "x1", "x2"]), m)
+            for m in models
+        ]
+    )
+    np.testing.assert_allclose(
+        found.score_samples(X + 1e-3), np.log(np.array(p) @ np.exp(each)), rtol=1e-9
+    )
+    assert clone(found).get_params() == found.get_params()
+
+
+def test_held_out_rows_choose_a_prior(blobs):
+    narrow, usual = (
+        cross_val_score(LatentClassModel(2, number_prior=p, **FEW), blobs[0], cv=2).mean()
+        for p in ("scale=0.0001,degrees=300", "scale=1")
+    )
+    assert usual > narrow
+
+
+@pytest.mark.filterwarnings("ignore:column .* looks like:UserWarning")
+def test_kinds_can_be_said(blobs):
+    X = np.array([[0.5, 1.0], [1.5, 2.0], [0.5, 3.0], [1.5, 1.0]])
+    assert list(LatentClassModel(1, **FEW).fit(X).numbers_) == ["x0"]
+    assert list(LatentClassModel(1, kinds="categorical", **FEW).fit(X).numbers_) == []
+    assert list(LatentClassModel(1, kinds="gaussian", **FEW).fit(X).numbers_) == ["x0", "x1"]
+    named = LatentClassModel(1, kinds={"x0": "categorical", "x1": "poisson"}, **FEW).fit(X)
+    assert named.numbers_["x1"].keys() == {"rate"}
+    given = LatentClassModel(1, categories=[[0.5, 1.5], [1, 2, 3]], **FEW).fit(X)
+    assert given.numbers_ == {}
+    constant = LatentClassModel(1, **FEW).fit(np.full((3, 1), 0.25))  # one state, as ever
+    assert constant.numbers_ == {}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "words"),
+    [
+        ({"kinds": {"x9": "gaussian"}}, OptionError, "kinds name 'x9', which is no column"),
+        ({"kinds": "normal"}, OptionError, "is not understood"),
+        ({"kinds": {"x0": "normal"}}, OptionError, "'normal' of column 'x0' is not known"),
+        ({"kinds": {"x0": "poisson"}}, DataError, "'x0', row 1.*is no count"),
+        (
+            {"kinds": {"x0": "gaussian"}, "categories": {"x0": [1]}},
+            OptionError,
+            "has its states in categories=",
+        ),
+        ({"number_prior": "scale=0"}, OptionError, "must be above 0"),
+        ({"estimate": "ml"}, OptionError, "no maximum"),
+    ],
+)
+def test_what_cannot_be_is_refused(blobs, parameters, error, words):
+    with pytest.raises(error, match=words):
+        LatentClassModel(2, **parameters).fit(blobs[0])
