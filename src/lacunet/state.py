@@ -1,8 +1,12 @@
 """What a state of a variable may be, and its one text."""
 
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 State: TypeAlias = str | int | float | bool
 
@@ -23,3 +27,50 @@ def label(state: State) -> str:
         return str(int(state))
     number = float(state)
     return str(int(number)) if number.is_integer() and abs(number) < WHOLE else repr(number)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Numbers(Sequence[State]):
+    """Different numbers, as states: like a tuple of them, in an eighth of its memory.
+
+    >>> Numbers(np.array([1.0, 2.0, 5.0])) == (1, 2, 5), Numbers(np.array([0.5, 2.0]))[0]
+    (True, 0.5)
+    """
+
+    array: NDArray[np.float64]  # (values,) of a variable: rising
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether they are integers, all of them."""
+        return bool((np.isfinite(self.array) & (self.array == np.floor(self.array))).all())
+
+    @overload
+    def __getitem__(self, at: int) -> State: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[State, ...]: ...
+    def __getitem__(self, at: int | slice) -> State | tuple[State, ...]:
+        """Give Python's own numbers: integers, if all of them are."""
+        kind = int if self.whole else float
+        if isinstance(at, slice):
+            return tuple(map(kind, self.array[at].tolist()))
+        return kind(self.array[at])
+
+    def __iter__(self) -> Iterator[State]:
+        return iter(self[:])
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.array, dtype=dtype) if copy else np.asarray(self.array, dtype=dtype)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Numbers):
+            return self is other or np.array_equal(self.array, other.array)
+        return isinstance(other, Sequence) and self[:] == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self[:2]) ^ len(self)  # equal to no tuple of the same: nothing mixes the two
+
+    def __repr__(self) -> str:
+        return repr(self[:])

@@ -23,11 +23,12 @@ from lacunet.data.discover import (
 )
 from lacunet.data.kinds import CATEGORIES, Kinds
 from lacunet.data.number_checks import check_ends, check_numbers, check_some_numbers
-from lacunet.data.read import Reading, described, recoded
+from lacunet.data.number_columns import code_numbers
+from lacunet.data.read import Reading, described, recoded, until_read
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.source import Source, open_source
 from lacunet.errors import DataError
-from lacunet.state import State
+from lacunet.state import Numbers, State
 
 
 def code_rows(
@@ -68,8 +69,9 @@ def code_rows(
         raise DataError(f"{opened.name} has no columns. Give a table with at least one.")
     called = own if names is None else names
     many = Kinds(auto=any(kinds.may_be_number(name) for name in called))
-    reading = Reading(opened, own, {}, kinds=many)
-    codes = reading.codes()
+    reading, codes = until_read(
+        Reading(opened, own, {}, kinds=many), lambda reading: (reading, reading.codes())
+    )
     codes = codes if keep is None else codes[keep]
     given = [None] * len(own) if states is None else states
     declared = [
@@ -80,10 +82,9 @@ def code_rows(
     for j, (name, encoder) in enumerate(zip(called, reading.encoders, strict=True)):
         coding = _coding(name, encoder.raw, codes[:, j], declared[j], opened, kinds)
         codings.append(coding)
-        for i, code in enumerate(coding.codes):
-            if code == UNKNOWN:
-                where = opened.where(encoder.raw.rows[i])
-                unseen.append(Unseen(name, where, encoder.raw.values[i], coding.states))
+        for i in np.flatnonzero(coding.codes == UNKNOWN).tolist():
+            where = opened.where(encoder.raw.rows[i])
+            unseen.append(Unseen(name, where, encoder.raw.values[i], coding.states))
     final = np.maximum(recoded(codes, codings), -1)
     return Rows(described(called, codings), final, tuple(unseen))
 
@@ -104,27 +105,27 @@ def _coding(
     kinds: Kinds,
 ) -> Coding:
     """Code the values that are left in a column; its other values get any code."""
-    left = [int(code) for code in np.unique(codes) if code >= 0]
-    rows, values = [raw.rows[i] for i in left], [raw.values[i] for i in left]
-    some = RawValues(values, rows, raw.counts[left])
+    left = np.unique(codes)
+    left = left[left >= 0]
+    some = raw.only(left)
     coding = (
         _inferred(name, some, source, kinds)
         if states is None or kinds.declares_number(name)
-        else match(values, states, frozenset())
+        else match(some.values, states, frozenset())
     )
     if not coding.states and name not in kinds.ends:
         raise DataError(f"column {name!r} {checks.NOTHING}. Leave it out.")
     if not coding.kind.number:
         checks.check_number_of_states(name, coding.states)
-    every = [-1] * len(raw.values)
-    for i, code in zip(left, coding.codes, strict=True):
-        every[i] = code
-    return replace(coding, codes=tuple(every))
+    every = np.full(len(raw.values), -1, dtype=np.int64)
+    every[left] = coding.codes
+    return replace(coding, codes=every)
 
 
 def _inferred(name: str, raw: RawValues, source: Source, kinds: Kinds) -> Coding:
     """Find the states of a column that declares none, and what they are."""
-    coding = infer(raw.values, frozenset())
+    numbers = isinstance(raw.values, Numbers)
+    coding = code_numbers(raw) if numbers else infer(raw.values, frozenset())
     decided = kinds.decide(name, coding.states, math.nan)
     if decided.kind.number:
         own = name not in kinds.ends
@@ -134,4 +135,5 @@ def _inferred(name: str, raw: RawValues, source: Source, kinds: Kinds) -> Coding
             check_some_numbers(name, coding.states)
     elif coding.states:
         checks.check_finite(name, raw, coding.states, source)
-    return replace(coding, kind=decided.kind, why=decided.why)
+    states = coding.states if decided.kind.number else tuple(coding.states)
+    return replace(coding, states=states, kind=decided.kind, why=decided.why)

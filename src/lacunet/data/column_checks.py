@@ -4,6 +4,8 @@ import math
 import shlex
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from lacunet.arrays import FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
@@ -48,8 +50,7 @@ def check_not_identifier(
     name: str, raw: RawValues, coding: Coding, *, weighted: bool, instead: str = ""
 ) -> None:
     """Refuse values of which every row has its own."""
-    seen = [i for i, code in enumerate(coding.codes) if code >= 0]
-    observed = int(raw.counts[seen].sum())
+    observed = int(raw.counts[coding.codes >= 0].sum())
     if looks_like_identifier(coding.states, observed, weighted=weighted):
         values = f"has {observed:,} different values in {observed:,} observed rows"
         raise unusable(name, f"{values}, so it looks like an identifier", instead)
@@ -78,7 +79,7 @@ def looks_like_identifier(states: Sequence[State], observed: int, *, weighted: b
 
 def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:
     """Refuse a categorical column that declares too little or too much."""
-    if all(code < 0 for code in coding.codes):
+    if (coding.codes < 0).all():
         raise unusable(name, NOTHING)
     if len(states) == 1:
         one = f"declares only one category, {shown(states)}"
@@ -88,9 +89,10 @@ def check_categories(name: str, states: Sequence[State], coding: Coding) -> None
 
 def check_known(name: str, raw: RawValues, coding: Coding, source: Source) -> None:
     """Refuse a value that is not among the declared states."""
-    if UNKNOWN not in coding.codes:
+    unknown = np.flatnonzero(coding.codes == UNKNOWN)
+    if not len(unknown):
         return
-    at = coding.codes.index(UNKNOWN)
+    at = int(unknown[0])
     value = raw.values[at]
     value = value.strip() if isinstance(value, str) else value
     raise DataError(

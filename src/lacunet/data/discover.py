@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lacunet.arrays import IntArray
 from lacunet.data.audit import shorten
 from lacunet.data.kinds import ColumnKind
-from lacunet.state import State, label
+from lacunet.state import Numbers, State, label
 
 MISSING = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
 
@@ -23,6 +25,7 @@ _INTEGER = re.compile(r"([+-]?(?:0|[1-9][0-9]{0,17}))(?:\.0+)?")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]{0,17})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 )
+NUMBER = f"^(?:{_NUMBER.pattern})$"  # for those who look at many texts at once
 _TRUTH = {"false": False, "true": True}
 _SHOWN = 8  # states that a message lists
 
@@ -32,16 +35,24 @@ class RawValues:
     """The different values of a column as they stand in the source."""
 
     values: Sequence[State]  # in order of their first appearance
-    rows: Sequence[int]  # row of the first appearance of each, from 1
+    rows: Sequence[int] | IntArray  # row of the first appearance of each, from 1
     counts: IntArray  # how many rows hold each
+
+    def only(self, which: IntArray) -> "RawValues":
+        """Some of them."""
+        if isinstance(self.values, Numbers):
+            values: Sequence[State] = Numbers(self.values.array[which])
+        else:
+            values = [self.values[i] for i in which.tolist()]
+        return RawValues(values, np.asarray(self.rows)[which], self.counts[which])
 
 
 @dataclass(frozen=True)
 class Coding:
     """What the values of a column are coded as."""
 
-    states: tuple[State, ...]
-    codes: tuple[int, ...]  # per found value: its code, -1 = missing, UNKNOWN = not a state
+    states: Sequence[State]
+    codes: IntArray  # per found value: its code, -1 = missing, UNKNOWN = not a state
     kind: ColumnKind = ColumnKind.CATEGORICAL
     why: str = ""  # it has this kind, where that was decided
 
@@ -75,7 +86,7 @@ def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
     meant = [None if hole else next(typed) for hole in holes]
     states = tuple(sorted({state for state in meant if state is not None}, key=_order))
     code = {state: k for k, state in enumerate(states)}
-    return Coding(states, tuple(-1 if state is None else code[state] for state in meant))
+    return Coding(states, _array(-1 if state is None else code[state] for state in meant))
 
 
 def match(values: Sequence[State], states: Sequence[State], missing: frozenset[str]) -> Coding:
@@ -93,7 +104,11 @@ def match(values: Sequence[State], states: Sequence[State], missing: frozenset[s
         text = label(value).strip()
         return exact.get(text, loose.get(canonical(text), UNKNOWN))
 
-    return Coding(tuple(states), tuple(code(value) for value in values))
+    return Coding(tuple(states), _array(code(value) for value in values))
+
+
+def _array(codes: Iterable[int]) -> IntArray:
+    return np.fromiter(codes, dtype=np.int64)
 
 
 def is_missing(value: State, missing: frozenset[str]) -> bool:
@@ -147,9 +162,9 @@ def mean_of(coding: Coding, raw: RawValues) -> float:
     """Mean of the values of a column, if they are numbers."""
     if not coding.states or isinstance(coding.states[0], str):
         return math.nan
-    seen = [i for i, code in enumerate(coding.codes) if code >= 0]
-    total = sum(float(coding.states[coding.codes[i]]) * int(raw.counts[i]) for i in seen)
-    return total / int(raw.counts[seen].sum())
+    seen = coding.codes >= 0
+    values = np.asarray(coding.states, dtype=np.float64)[coding.codes[seen]]
+    return float(values @ raw.counts[seen] / raw.counts[seen].sum())
 
 
 def number_of(value: State) -> float | None:

@@ -3,13 +3,16 @@
 import shlex
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.column_checks import NOTHING, check_finite, unusable
 from lacunet.data.discover import Coding, RawValues, number_of, shown
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.source import Source
 from lacunet.errors import DataError
-from lacunet.state import State, label
+from lacunet.state import Numbers, State, label
 
 INFINITE = ("inf", "infinity")
 
@@ -30,16 +33,23 @@ def check_ends(
     source: Source,
 ) -> None:
     """Refuse a number beyond the lowest or highest that a model knows, and name the row."""
-    if known is None:
+    if known is None or not coding.states:
         return
-    for i, code in enumerate(coding.codes):
-        value = number_of(raw.values[i]) if code >= 0 else None
-        if value is not None and not known[0] <= value <= known[1]:
-            raise DataError(
-                f"column {name!r}, {source.where(raw.rows[i])}: {label(raw.values[i]).strip()} is "
-                f"not among the answers of the model, which go from {known[0]:g} to {known[1]:g}. "
-                f"Correct it, or declare it with --missing={label(raw.values[i]).strip()}."
-            )
+    x = np.asarray(coding.states, dtype=np.float64)
+    at = _first((x < known[0]) | (x > known[1]), coding)
+    if at is not None:
+        text = label(raw.values[at]).strip()
+        raise DataError(
+            f"column {name!r}, {source.where(raw.rows[at])}: {text} is not among the answers of "
+            f"the model, which go from {known[0]:g} to {known[1]:g}. Correct it, or declare it "
+            f"with --missing={text}."
+        )
+
+
+def _first(wrong: BoolArray, coding: Coding) -> int | None:
+    """Which value is the first to have one of the states that are wrong, if any."""
+    values = np.flatnonzero(wrong[coding.codes] & (coding.codes >= 0))
+    return int(values[0]) if len(values) else None
 
 
 def check_numbers(
@@ -49,21 +59,21 @@ def check_numbers(
 
     `own`: whether a person said the kind, and may say another; it is not that of a model.
     """
-    seen = [i for i, code in enumerate(coding.codes) if code >= 0]
-    for i in seen:
-        _check_number(name, kind, raw.values[i], source.where(raw.rows[i]), own=own)
-    if coding.states:
-        check_finite(name, raw, coding.states, source)
+    if not isinstance(raw.values, Numbers):
+        for i in np.flatnonzero(coding.codes >= 0).tolist():
+            _check_number(name, kind, raw.values[i], source.where(raw.rows[i]), own=own)
+    if not coding.states:
+        return
+    check_finite(name, raw, coding.states, source)
     wrong, words = WRONG[kind]
-    for i in seen:
-        value = number_of(raw.values[i])
-        if value is not None and wrong(value):
-            text = label(raw.values[i]).strip()
-            other = f"give the column another kind: --kinds {shlex.quote(name)}=gaussian"
-            raise DataError(
-                f"column {name!r}, {source.where(raw.rows[i])}: {text} {words}. Correct it, or "
-                f"{other if own else f'declare it with --missing={text}'}."
-            )
+    at = _first(wrong(np.asarray(coding.states, dtype=np.float64)), coding)
+    if at is not None:
+        text = label(raw.values[at]).strip()
+        other = f"give the column another kind: --kinds {shlex.quote(name)}=gaussian"
+        raise DataError(
+            f"column {name!r}, {source.where(raw.rows[at])}: {text} {words}. Correct it, or "
+            f"{other if own else f'declare it with --missing={text}'}."
+        )
 
 
 def _check_number(name: str, kind: ColumnKind, value: State, where: str, *, own: bool) -> None:
@@ -82,24 +92,24 @@ def _check_number(name: str, kind: ColumnKind, value: State, where: str, *, own:
     )
 
 
-def _never(_: float) -> bool:
-    return False
+def _never(x: FloatArray) -> BoolArray:
+    return np.zeros(len(x), dtype=np.bool_)
 
 
-def _not_whole(x: float) -> bool:
-    return not float(x).is_integer()
+def _not_whole(x: FloatArray) -> BoolArray:
+    return np.asarray(x != np.floor(x))
 
 
-def _no_count(x: float) -> bool:
-    return x < 0 or _not_whole(x)
+def _no_count(x: FloatArray) -> BoolArray:
+    return (x < 0) | _not_whole(x)
 
 
-def _not_positive(x: float) -> bool:
+def _not_positive(x: FloatArray) -> BoolArray:
     return x <= 0
 
 
 # By kind: which numbers it does not have, and what to say of them.
-WRONG: dict[ColumnKind, tuple[Callable[[float], bool], str]] = {
+WRONG: dict[ColumnKind, tuple[Callable[[FloatArray], BoolArray], str]] = {
     ColumnKind.GAUSSIAN: (_never, ""),
     ColumnKind.LOGNORMAL: (_not_positive, "is not above 0, so it has no logarithm"),
     ColumnKind.POISSON: (_no_count, "is no count: counts are whole numbers from 0 up"),

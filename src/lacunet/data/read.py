@@ -1,7 +1,7 @@
 """Read data with holes from files and dataframes."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -31,14 +31,16 @@ from lacunet.data.encode import (
 )
 from lacunet.data.kinds import CATEGORIES, Kinds, KindsLike, understand_kinds
 from lacunet.data.number_checks import check_ends, check_numbers, check_some_numbers
+from lacunet.data.number_columns import NotNumbersError, NumberEncoder, code_numbers
 from lacunet.data.rows import Rows
 from lacunet.data.source import Source, open_source
 from lacunet.data.survey import WeightsAs, as_cases, understand_weights
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
-from lacunet.state import State
+from lacunet.state import Numbers, State
 
 T = TypeVar("T", str, State)
+R = TypeVar("R")
 
 
 def read_table(
@@ -97,7 +99,17 @@ def read_table(
     said = understand_kinds(kinds)
     checks.check_names(said.declared, "--kinds", opened)
     checks.check_used(said.declared, "--kinds", names)
-    return _table(Reading(opened, names, states, markers(_listed(missing)), weights, said), how)
+    reading = Reading(opened, names, states, markers(_listed(missing)), weights, said)
+    return until_read(reading, lambda reading: _table(reading, how))
+
+
+def until_read(reading: "Reading", read: Callable[["Reading"], R]) -> R:
+    """Read; where a column turns out to hold more than numbers, begin again and take its texts."""
+    while True:
+        try:
+            return read(reading)
+        except NotNumbersError as error:
+            reading = replace(reading, texts=reading.texts | {error.name})
 
 
 def _table(reading: "Reading", how: WeightsAs) -> Table:
@@ -128,8 +140,13 @@ def read_rows(
     opened = open_source(source)
     names = _chosen(opened, None, None, (), states)
     reading = Reading(opened, names, states, markers(_listed(missing)), None, kinds, asked=True)
+    return until_read(reading, _rows)
+
+
+def _rows(reading: "Reading") -> Rows:
+    """Read all rows, as they are."""
     codes, codings = reading.codes(), reading.codings()
-    return Rows(described(names, codings), recoded(codes, codings))
+    return Rows(described(reading.names, codings), recoded(codes, codings))
 
 
 @dataclass(frozen=True)
@@ -143,15 +160,21 @@ class Reading:
     weights: str | None = None
     kinds: Kinds = CATEGORIES  # what is said of columns of numbers
     asked: bool = False  # whether rows are asked about, so that nothing need be learned from them
+    texts: frozenset[str] = frozenset()  # columns that may be numbers, but hold something else
 
     @cached_property
-    def encoders(self) -> list[ColumnEncoder]:
+    def encoders(self) -> list[ColumnEncoder | NumberEncoder]:
         """One per used column."""
-        return [ColumnEncoder(name, self._most(name)) for name in self.names]
+        return [self._encoder(name) for name in self.names]
 
-    def _most(self, name: str) -> int:
-        """How many different values a column may show."""
-        return MOST_DIFFERENT if self.kinds.may_be_number(name) else MOST_VALUES
+    def _encoder(self, name: str) -> ColumnEncoder | NumberEncoder:
+        """Read a column as numbers, if it may be that; else a value is anything."""
+        if not self.kinds.may_be_number(name):
+            return ColumnEncoder(name, MOST_VALUES)
+        declared = name in self.source.categories and not self.kinds.declares_number(name)
+        if name in self.texts or declared:
+            return ColumnEncoder(name, MOST_DIFFERENT)
+        return NumberEncoder(name, self.missing)
 
     def codes(self) -> CodeArray:
         """Give provisional codes of all rows, (rows, n)."""
@@ -187,7 +210,7 @@ class Reading:
         """Find the states of each column, and refuse those that cannot be used."""
         return [self._coding(encoder) for encoder in self.encoders]
 
-    def _coding(self, encoder: ColumnEncoder) -> Coding:
+    def _coding(self, encoder: ColumnEncoder | NumberEncoder) -> Coding:
         name, raw = encoder.name, encoder.raw
         declared = self.source.categories if self.states is None else self.states
         if name not in declared or self.kinds.declares_number(name):
@@ -203,7 +226,8 @@ class Reading:
 
     def _inferred(self, name: str, raw: RawValues) -> Coding:
         """Find the states of a column that declares none, and what they are."""
-        coding = infer(raw.values, self.missing)
+        numbers = isinstance(raw.values, Numbers)
+        coding = code_numbers(raw) if numbers else infer(raw.values, self.missing)
         decided = self.kinds.decide(name, coding.states, mean_of(coding, raw))
         if decided.kind.number:
             if not self.asked:
@@ -219,7 +243,8 @@ class Reading:
             checks.check_inferred(name, raw, coding, self.source, weighted=self.weights is not None)
         else:
             checks.check_categories(name, coding.states, coding)
-        return replace(coding, kind=decided.kind, why=decided.why)
+        states = coding.states if decided.kind.number else tuple(coding.states)
+        return replace(coding, states=states, kind=decided.kind, why=decided.why)
 
     def notes(self, codings: Sequence[Coding]) -> list[str]:
         """Say which declared categories do not occur."""
@@ -234,8 +259,9 @@ class Reading:
 
 def _unused(coding: Coding) -> list[State]:
     """States that no value has."""
-    used = set(coding.codes)
-    return [state for k, state in enumerate(coding.states) if k not in used]
+    used = np.zeros(len(coding.states), dtype=bool)
+    used[coding.codes[coding.codes >= 0]] = True
+    return [coding.states[int(k)] for k in np.flatnonzero(~used)]
 
 
 def described(names: Sequence[str], codings: Sequence[Coding]) -> tuple[Column, ...]:
@@ -250,7 +276,7 @@ def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:
     final = codes if codes.dtype == kind else np.empty(codes.shape, kind)
     for j, coding in enumerate(codings):
         # A missing cell, -1, picks the last entry.
-        final[:, j] = np.array([*coding.codes, -1], kind)[codes[:, j]]
+        final[:, j] = np.append(coding.codes, -1).astype(kind)[codes[:, j]]
     return final
 
 

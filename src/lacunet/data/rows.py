@@ -1,5 +1,6 @@
 """Rows in the order of their source, as codes: none merged."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lacunet.arrays import CodeArray
@@ -14,7 +15,7 @@ class Unseen:
     column: str
     where: str  # its first row
     value: State
-    states: tuple[State, ...]  # those of the column
+    states: Sequence[State]  # those of the column
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from lacunet.data.distinct import collapse, merge, smallest
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
-from lacunet.state import State, label
+from lacunet.state import Numbers, State, label
 from lacunet.tabular import Grid, Printable
 
 AS_COUNTS = "--weights-as frequency counts them as they are."
@@ -27,11 +27,13 @@ class Column:
     """A variable of the table: its name and what its codes stand for."""
 
     name: str
-    states: tuple[State, ...]  # code k stands for states[k]; in the order a person expects
+    states: Sequence[State]  # code k stands for states[k]; in the order a person expects
     kind: ColumnKind = ColumnKind.CATEGORICAL  # of numbers the states are the values that occur
     why: str = ""  # it has this kind, where that was decided
 
     def __post_init__(self) -> None:
+        if isinstance(self.states, Numbers):  # all different
+            return
         labels = self.labels
         if len(set(labels)) < len(labels):
             twice = min(text for text, n in Counter(labels).items() if n > 1)

@@ -1,5 +1,6 @@
 """A table and a network joined, checked once: what learning and scoring work on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from lacunet.inference.possible import check_possible
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
+from lacunet.state import Numbers, State, label
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +123,13 @@ def problem_of_codes(
     return Problem(network, alpha, codes, counts, builder.build())
 
 
+def _same(one: Sequence[State], other: Sequence[State]) -> bool:
+    """Whether states have the same texts; of numbers: whether they are the same."""
+    if isinstance(one, Numbers) or isinstance(other, Numbers):
+        return one == other
+    return [label(s) for s in one] == [label(s) for s in other]
+
+
 def _align(table: Table, network: Network) -> CodeArray:
     """Give the table's codes with its columns in the order of the network's observed variables."""
     names = [c.name for c in table.columns]
@@ -139,7 +148,7 @@ def _align(table: Table, network: Network) -> CodeArray:
                 + ". Add it (empty cells are fine)."
             )
         column = table.columns[names.index(v.name)]
-        if column.labels != v.labels:
+        if not _same(column.states, v.states):
             raise DataError(
                 f"column '{v.name}' has the states {list(column.labels)}, "
                 f"the model has {list(v.labels)}. Read the table with the model's states."

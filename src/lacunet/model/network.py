@@ -27,7 +27,7 @@ class Variable:
     """One node."""
 
     name: str
-    states: tuple[State, ...]  # or the values that occur, of a family that is not categorical
+    states: Sequence[State]  # or the values that occur, of a family that is not categorical
     hidden: bool = False  # never seen in any data
     family: Family = CATEGORICAL  # what its values say about its parameters
     known: KnownTable | None = None  # numbers of its table that nobody learns
@@ -35,7 +35,7 @@ class Variable:
     unit: Unit | None = None  # what its values are measured in; None: its family takes its states
     prior: tuple[float, ...] = ()  # hyperparameters of a configuration; (): exponents that are told
 
-    @cached_property
+    @property
     def values(self) -> Sequence[State]:
         """What its family sees of its states."""
         return self.states if self.unit is None else self.unit.numbers(self.states)
@@ -117,7 +117,7 @@ class Network:
         for v in self.variables:
             if not v.states:
                 raise ModelError(f"variable '{v.name}' has no states. It needs at least one.")
-            if len(set(v.labels)) < len(v.labels):
+            if v.family.tabular and len(set(v.labels)) < len(v.labels):
                 raise ModelError(f"variable '{v.name}' has a state twice. States must differ.")
         self._check_cycles(names)
         self._check_numbers()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.state import State
+from lacunet.state import Numbers, State
 
 
 @dataclass(frozen=True)
@@ -18,16 +18,16 @@ class Unit:
     """z = (x − origin)/size, or the same of log x.
 
     >>> Unit(origin=10.0, size=2.0).numbers((10, 14))
-    (0.0, 2.0)
+    (0, 2)
     """
 
     origin: float = 0.0
     size: float = 1.0
     log: bool = False  # whether it is the logarithm of a value that is measured
 
-    def numbers(self, values: Sequence[State]) -> tuple[float, ...]:
+    def numbers(self, values: Sequence[State]) -> Numbers:
         """What a family sees of values."""
-        return tuple(((self._taken(values) - self.origin) / self.size).tolist())
+        return Numbers((self._taken(values) - self.origin) / self.size)
 
     def values(self, numbers: FloatArray) -> FloatArray:
         """The values that a family sees as these numbers."""
