@@ -37,9 +37,9 @@ from lacunet.scoring.occupancy import log_factors
 
 CHAINS = 2  # of the walk, for each start
 BURNED = 100  # sweeps that are forgotten
-APART = 5  # sweeps from one sample to the next
+APART = 10  # sweeps from one sample to the next
 SAMPLES = 8  # of each chain, in the first round
-STEPS, GROUPS = 64, 4  # of forward chains, in the first round
+STEPS, GROUPS = 32, 4  # of forward chains, in the first round
 WIDE = 1.5  # nats: where forward chains differ by more, longer ones help better than more of them
 STREAM = 13  # of random numbers
 
@@ -61,7 +61,7 @@ class AnchoredWalk:
         self.starts = len(fits)
         self.walk = PosteriorWalk(problem, fits, CHAINS * len(fits), seed)
         self.seconds = {"walk": 0.0, "chains": 0.0}
-        self.walk.go_on(BURNED, means, keep=False)
+        self.walk.go_on(BURNED, means, samples=0)
         self._walk_on(SAMPLES)
         self.m = int(np.argmax(self.walk.shares()))
         self.fewer = with_classes(problem, self.m)
@@ -82,8 +82,7 @@ class AnchoredWalk:
 
     def _walk_on(self, samples: int) -> None:
         began = time.perf_counter()
-        for _ in range(samples):
-            self.walk.go_on(APART, self.means)
+        self.walk.go_on(APART, self.means, samples=samples)
         self.seconds["walk"] = time.perf_counter() - began
 
     def _set_anchor(self) -> None:

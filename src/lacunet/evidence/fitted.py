@@ -1,6 +1,7 @@
 """Fits to start from, in a part of the time that there is."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Means, OutOfTimeError
@@ -14,14 +15,21 @@ PART = 0.5  # of the time left that fits may take
 def fitted(problem: Problem, seeds: Sequence[int], means: Means) -> list[FloatArray]:
     """Parameters that EM finds with each seed, while there is time; something, if there is none."""
     check = means.clock.part(PART).check
-    found = list[FloatArray]()
-    for seed in seeds:
-        try:
-            found.append(_fit(problem, Options(seed=seed), means, check))
-            check()
-        except OutOfTimeError:
-            break
-    return found or [_hurried(problem, seeds[0], means)]
+    fit = partial(_in_time, problem, means, check)
+    # One by itself, on all workers: of many side by side none might come to its end.
+    fits = [fit(seeds[0]), *means.executor.map(fit, seeds[1:])]
+    return [theta for theta in fits if theta is not None] or [_hurried(problem, seeds[0], means)]
+
+
+def _in_time(
+    problem: Problem, means: Means, check: Callable[[], None], seed: int
+) -> FloatArray | None:
+    """One fit; none if the time does not suffice."""
+    try:
+        check()
+        return _fit(problem, Options(seed=seed), means, check)
+    except OutOfTimeError:
+        return None
 
 
 def _hurried(problem: Problem, seed: int, means: Means) -> FloatArray:

@@ -195,7 +195,7 @@ class _Measuring:
         except LacunetError:
             pass
         walk = walkable([self.problem]) and self._walk_is_short()
-        particles = self._first_particles(SHORT_PART if walk else LARGE_PART)
+        particles = self._first_particles(SHORT_PART if walk else LARGE_PART, hopeful=not walk)
         if walk and particles is not None and not particles.wide:
             particles.until_done()
         if particles is not None and self._enough(particles):
@@ -205,6 +205,8 @@ class _Measuring:
         walked = self._walk()
         if walked.verdict is Verdict.RELIABLE or not self.means.clock.allows():
             return walked
+        if particles is not None:
+            particles.first_round()
         annealed = self._by_annealing(particles or self._first_particles())
         surer = annealed.verdict is Verdict.RELIABLE or annealed.value > walked.value
         return annealed if surer else walked  # of two lower bounds the higher
@@ -275,7 +277,9 @@ class _Measuring:
         bound = replace(walk.estimate, value=walk.bound)  # forward chains alone: surely too low
         return self._judged(told, bound, against=(Flag(Kind.STARTS_DISAGREE),))
 
-    def _first_particles(self, part: float = FIRST_PART) -> ParticleRounds | None:
+    def _first_particles(
+        self, part: float = FIRST_PART, *, hopeful: bool = True
+    ) -> ParticleRounds | None:
         """Run the first particles, unless they would take more than a part of the budget."""
         self._say("particles")
         tied = bool(self.problem.layout.leaders)
@@ -288,7 +292,7 @@ class _Measuring:
         likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep + cases)
         if likely > part * self.means.clock.goal.budget:
             return None
-        rounds = ParticleRounds(self.problem, self.seed, self.means)
+        rounds = ParticleRounds(self.problem, self.seed, self.means, hopeful=hopeful)
         return rounds if rounds.runs else None
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:

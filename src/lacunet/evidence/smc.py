@@ -15,7 +15,7 @@ from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
 
 RUNS = 16  # of the first round: enough to judge their spread
-WAVE = 4  # runs between two looks at the clock
+WAVE = 4  # runs between two looks at the clock, and at whether they are of any use
 PARTICLES = 64  # of each run of the first round
 WIDE = 0.7  # nats: where runs differ by more, larger ones help better than more of them
 STREAM = 1  # of random numbers
@@ -24,10 +24,17 @@ STREAM = 1  # of random numbers
 class ParticleRounds:
     """Independent runs of one size; a round doubles their number, or their size."""
 
-    def __init__(self, problem: Problem, seed: int, means: Means) -> None:
+    def __init__(self, problem: Problem, seed: int, means: Means, *, hopeful: bool = True) -> None:
+        """Run the first round; with little hope, only as much as shows that there is none."""
         self.problem, self.seed, self.means = problem, seed, means
         self.particles, self.runs, self.seconds = PARTICLES, list[Run](), 0.0
-        self._add(RUNS)
+        self._add(WAVE)
+        if hopeful or not self.wide:
+            self.first_round()
+
+    def first_round(self) -> None:
+        """Complete the first round, if it was broken off."""
+        self._add(max(0, RUNS - len(self.runs)))
 
     @property
     def _logs(self) -> FloatArray:
@@ -93,7 +100,7 @@ class ParticleRounds:
         began, first = time.perf_counter(), len(self.runs)
         run = partial(_run, self.problem, self.particles, self.means.clock)
         for wave in range(first, first + runs, WAVE):
-            numbers = range(wave, wave + WAVE)
+            numbers = range(wave, min(wave + WAVE, first + runs))
             seeds = [(self.seed, STREAM, self.particles, number) for number in numbers]
             done = self.means.executor.map(run, seeds)
             self.runs += [one for one in done if one]

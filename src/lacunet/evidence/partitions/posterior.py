@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.evidence.clock import Means
+from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights
 from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk_on
 from lacunet.inference.classes import with_classes
@@ -53,22 +53,43 @@ class PosteriorWalk:
         rise = np.maximum(self.most - np.arange(self.most + 2.0), 0.0)
         return Levels(rise, np.ones(len(rise)))
 
-    def go_on(self, sweeps: int, means: Means, *, keep: bool = True) -> None:
-        """Walk on with every chain, and keep a sample of each at the end."""
-        means.clock.check()
-        walked = means.executor.map(partial(walk_on, Stretch(self._levels, sweeps)), self.chains)
+    def go_on(self, sweeps: int, means: Means, *, samples: int) -> None:
+        """Walk on with every chain, so many sweeps to each sample; without samples, just walk."""
+        piece = _Piece(self.problem, Stretch(self._levels, sweeps), samples, means.clock)
+        walked = means.executor.map(partial(_sampled, piece), list(enumerate(self.chains)))
         self.chains = [chain for chain, _ in walked]
-        if keep:
-            self.kept += [self._seen(n, chain) for n, chain in enumerate(self.chains)]
-
-    def _seen(self, number: int, chain: Chain) -> Snapshot:
-        used = int(chain.at.used[0])
-        return Snapshot(used, counts_of(self.problem, self.leaves, chain), number)
+        # Samples that were drawn at the same time stand together.
+        self.kept += [
+            s for at_once in zip(*(kept for _, kept in walked), strict=True) for s in at_once
+        ]
 
     def shares(self, without: int = -1, starts: int = 1) -> FloatArray:
         """How often each number of classes was in use, (k + 1,), maybe without one start's."""
         used = [s.used for s in self.kept if s.chain % starts != without]
         return np.bincount(used, minlength=self.most + 1) / max(1, len(used))
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """What a chain is to do."""
+
+    problem: Problem
+    stretch: Stretch  # to each sample
+    samples: int  # to be kept
+    clock: Clock
+
+
+def _sampled(piece: _Piece, numbered: tuple[int, Chain]) -> tuple[Chain, list[Snapshot]]:
+    """Walk on with one chain."""
+    number, chain = numbered
+    kept = list[Snapshot]()
+    for _ in range(max(1, piece.samples)):
+        piece.clock.check()
+        chain, _ = walk_on(piece.stretch, chain)
+        if piece.samples:
+            used = int(chain.at.used[0])
+            kept.append(Snapshot(used, counts_of(piece.problem, chain.leaves, chain), number))
+    return chain, kept
 
 
 def counts_of(problem: Problem, leaves: Leaves, chain: Chain) -> FloatArray:
