@@ -81,7 +81,7 @@ def test_the_prior_of_numbers_is_an_option(invoke, people):
         (("fit", "--states", 2), "holds continuous numbers"),
         (("fit", "--states", 2, *KINDS, "--estimate", "ml"), "the likelihood has no maximum"),
         (("fit", "--states", 2, *KINDS, "--intervals"), "here only categories can be"),
-        (("fit", "--states", 2, *KINDS, "--report", "page.html"), "here only categories can be"),
+        (("fit", "--states", 2, *KINDS, "--save", "m.bif"), "BIF is a format for categories"),
         (("fit", "--states", 2, *KINDS, "--missing-as-state"), "answer of categories only"),
         (("select", *KINDS, "--number-prior", "scale=-1"), "must be above 0"),
         (("select", "--kinds", "heigth=gaussian"), "Did you mean 'height'"),

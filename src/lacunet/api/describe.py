@@ -15,6 +15,7 @@ from lacunet.describe.matching import matched, matched_fit
 from lacunet.describe.statistics import FitStatistics
 from lacunet.describe.statistics import fit_statistics as statistics_of
 from lacunet.executor import Serial, on_threads
+from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit
 from lacunet.learn.prepare import prepare
@@ -57,8 +58,8 @@ def intervals(
     known = fit.estimate if isinstance(fit, Fit) else settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
     settings, reading = divide(settings, options)
-    model = _model(fit)
-    problem = _problem(data, model, settings, reading)
+    model, problem = _problem(data, _model(fit), settings, reading)
+    model.network.refuse_numbers()
     level = settings.level
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, model.network)
@@ -88,8 +89,7 @@ def fit_statistics(
         The data that it was fitted to: a table, or anything that `read_table` reads.
     **fit; options
     """
-    model = _model(fit)
-    problem = _problem(data, model, *divide(settings, options))
+    model, problem = _problem(data, _model(fit), *divide(settings, options))
     return statistics_of(problem, model, fit.estimate if isinstance(fit, Fit) else None)
 
 
@@ -123,7 +123,7 @@ def em_traces(
     >>> bool(abs(em_traces(table, fit).best.end - fit.log_posterior) < 1e-8)
     True
     """
-    problem = _problem(data, fit.model, *divide(settings, options))
+    _, problem = _problem(data, fit.model, *divide(settings, options))
     search = fit.options if starts is None else replace(fit.options, starts=starts)
     prepare(Serial(listener), fit.model.network)
     return traces_of(problem, search, listener=listener)
@@ -161,6 +161,10 @@ def _model(fit: Fit | ModelLike) -> Model:
     return fit.model if isinstance(fit, Fit) else as_model(fit)
 
 
-def _problem(data: object, model: Model, settings: Settings, reading: ReadOptions) -> Problem:
-    table = table_with_model(data, model.network, settings, reading)
-    return build_problem(table, model.network, model.alpha)
+def _problem(
+    data: object, model: Model, settings: Settings, reading: ReadOptions
+) -> tuple[Model, Problem]:
+    """Join a model with data, whose numbers it then knows."""
+    table = table_with_model(data, model.network, settings, reading, numbers=True)
+    known = with_values(model, table.columns)
+    return known, build_problem(table, known.network, known.alpha)

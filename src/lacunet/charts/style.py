@@ -133,6 +133,24 @@ def ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]:
     return [i * step for i in range(first, last + 1)]
 
 
+def factor_ticks(low: float, high: float, most: int = MOST_TICKS) -> list[float]:
+    """Give round numbers above 0 for an axis of logarithms; few of them are few decades apart.
+
+    >>> factor_ticks(300.0, 9000.0, 4)
+    [500.0, 1000.0, 2000.0, 5000.0]
+    >>> factor_ticks(0.5, 5e6, 4)
+    [1.0, 100.0, 10000.0, 1000000.0]
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    found: list[float] = []
+    for steps in (STEPS[:-1], STEPS[:1]):
+        every = [m * 10.0**power for power in range(first, last + 1) for m in steps]
+        found = [x for x in every if low <= x <= high]
+        if len(found) <= most:
+            return found if len(found) > 1 else ticks(low, high, most)
+    return found[:: math.ceil(len(found) / most)]
+
+
 def tick_labels(values: Sequence[float]) -> list[str]:
     """Write the numbers of an axis, all with as many digits as they need.
 

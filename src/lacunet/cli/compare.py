@@ -8,7 +8,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command
 from lacunet.cli.outcome import check_outputs, finish
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import read, refuse_numbers
+from lacunet.cli.table_words import read
 
 
 @command
@@ -41,7 +41,6 @@ def compare(
     check_outputs(save, report)
     structures = api.structures(networks, parse_hidden(hidden))
     table = read(data, structures[0].network, asked)
-    refuse_numbers(table, report)
     by_name = {str(p.label): p.network for p in structures}
     distances = None if reference is None else api.graph_distances(by_name, reference)
     with asked.work() as how:

@@ -6,9 +6,14 @@ from typing import Annotated, Any
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
-from lacunet.cli.outcome import check_network_outputs, report_network, save_network
+from lacunet.cli.outcome import (
+    check_network_outputs,
+    check_number_outputs,
+    report_network,
+    save_network,
+)
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import check_one_model, network_of, read, refuse_numbers
+from lacunet.cli.table_words import check_one_model, network_of, read
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
 from lacunet.describe.intervals import FEWEST
@@ -66,7 +71,7 @@ def fit(
     check_network_outputs(save, report)
     structure = network_of(network, parse_hidden(hidden))
     table = read(data, structure, asked, states)
-    refuse_numbers(table, report, intervals, statistics, settings.bootstrap)
+    check_number_outputs(table, save)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_replicates(table.counts, settings.bootstrap, FEWEST)
     with asked.work() as how:

@@ -9,9 +9,10 @@ from typing import Any
 from lacunet import api
 from lacunet.cli.console import Format, say, say_written, show
 from lacunet.cli.options import Asked
+from lacunet.data import Table
 from lacunet.files import check_folder
 from lacunet.graphs.distances import GraphDistances
-from lacunet.model.formats import check_network_file, write_network
+from lacunet.model.formats import check_holds_numbers, check_network_file, write_network
 from lacunet.model.network import Model
 from lacunet.report.descriptions import criteria_document
 from lacunet.report.documents import selection_document, table_document, taken
@@ -45,6 +46,12 @@ def check_network_outputs(save: Path | None, report: Path | None) -> None:
         check_network_file(save)
     if report is not None:
         check_report(report)
+
+
+def check_number_outputs(table: Table, save: Path | None) -> None:
+    """Refuse, before the work, a network file that could not hold the numbers of a table."""
+    if save is not None:
+        check_holds_numbers(save, [c.name for c in table.columns if c.kind.number])
 
 
 def save_network(model: Model, save: Path | None) -> None:

@@ -10,7 +10,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say
 from lacunet.cli.outcome import check_outputs, finish
 from lacunet.cli.parsing import parse_hidden, parse_states
-from lacunet.cli.table_words import doubt, network_of, read, refuse_numbers
+from lacunet.cli.table_words import doubt, network_of, read
 from lacunet.errors import OptionError
 from lacunet.search.average import Label
 
@@ -54,7 +54,6 @@ def select(
     varied = api.to_vary(structure, sizes) if structure else ["class"]
     chances = _prior(prior, numbers, len(varied))
     table = read(data, structure, asked)
-    refuse_numbers(table, report)
     if len(varied) > 1:
         say(
             f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "

@@ -58,12 +58,6 @@ def read(data: Path, network: Network | None, asked: Asked, states: int | None =
     return table
 
 
-def refuse_numbers(table: Table, *asked: object) -> None:
-    """Refuse, before the work, columns of numbers where something is asked for that has none."""
-    if any(asked):
-        api.as_table(table)
-
-
 def doubt(states: Sequence[int], table: Table) -> None:
     """Warn of numbers of states that the table can hardly have."""
     for warning in check_states(states, table):

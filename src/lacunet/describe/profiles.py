@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from lacunet.arrays import FloatArray
+from lacunet.describe.number_profiles import NumberProfile, number_profile
 from lacunet.inference.asking.query import marginal
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model, Network
@@ -31,7 +32,8 @@ class Profiles:
     name: str
     states: tuple[str, ...]  # K labels
     sizes: FloatArray  # (K,) their probabilities
-    answers: tuple[Answers, ...]  # what tells the states apart most comes first
+    answers: tuple[Answers, ...]  # categories: what tells the states apart most comes first
+    numbers: tuple[NumberProfile, ...]  # the same of numbers
     left_out: int  # variables that were not asked, because they are so many
 
 
@@ -47,13 +49,18 @@ def profile(model: Model, h: int) -> Profiles:
     >>> [round(a.information, 3) for a in profile(random_model(2, 3, seed=1), 0).answers]
     [0.322, 0.141, 0.007]
     """
-    model.network.refuse_numbers()
     network, asked = model.network, _asked(model.network, h)
     root = not network.parents[h]
     sizes = network.layout.table(model.theta, h) if root else marginal(model, (h,))
-    answers = sorted((_answers(model, h, i) for i in asked), key=lambda a: -a.information)
+    names = [i for i in asked if network.variables[i].family.tabular]
+    answers = sorted((_answers(model, h, i) for i in names), key=lambda a: -a.information)
+    numbers = sorted(
+        (number_profile(model, h, i, sizes) for i in asked if i not in names),
+        key=lambda n: -n.information,
+    )
     hidden, left_out = network.variables[h], len(network.observed) - len(asked)
-    return Profiles(hidden.name, hidden.labels, sizes, tuple(answers), left_out)
+    told = tuple(answers), tuple(numbers)
+    return Profiles(hidden.name, hidden.labels, sizes, *told, left_out)
 
 
 def _asked(network: Network, h: int) -> list[int]:

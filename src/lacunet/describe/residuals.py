@@ -51,12 +51,14 @@ class GoodnessOfFit:
 
 
 def goodness_of_fit(model: Model, codes: CodeArray, counts: FloatArray) -> GoodnessOfFit | None:
-    """Compare distinct rows with what the model expects; None if the table is too large.
+    """Compare distinct rows with what the model expects; None if the table is too large, or none.
 
     Rows with the same pattern of holes are compared with each other: G² = 2 Σ n log(n/m), with m
     the cases of the pattern times p(row). Cells that nobody is in need not be listed: Σ (n − m)²/m
     over all cells is Σ n²/m over those that occur, less the cases.
     """
+    if not model.network.layout.tabular:  # numbers have no cells to count in
+        return None
     cards = np.array([len(model.network.variables[i].states) for i in model.network.observed])
     holes, which = hole_patterns(codes)
     cells = [math.prod(cards[~hole].tolist()) for hole in holes]
@@ -105,11 +107,14 @@ class PairResidual:
 def bivariate_residuals(model: Model, codes: CodeArray, counts: FloatArray) -> list[PairResidual]:
     """Compare every two-way table with its expectation, over the rows that show both; worst first.
 
+    Columns of numbers have no such table.
     Where cells are missing, the expected table is that of as many rows drawn from the model: holes
     are taken to be spread over the rows without regard to the two columns.
     """
     variables, pairs = model.network.variables, []
-    for (a, i), (b, j) in itertools.combinations(enumerate(model.network.observed), 2):
+    columns = enumerate(model.network.observed)
+    tabular = [(a, i) for a, i in columns if variables[i].family.tabular]
+    for (a, i), (b, j) in itertools.combinations(tabular, 2):
         both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
         cases = counts[both].sum()
         expected = cases * pair_table(model, i, j)

@@ -34,7 +34,7 @@ class FitStatistics(Printable):
     cases: float  # N
     criteria: Mapping[str, float]  # AIC, AIC3, BIC, CAIC, SABIC: lower is better
     classification: tuple[Classification, ...]  # one for each hidden variable
-    goodness: GoodnessOfFit | None  # None where the table is too large
+    goodness: GoodnessOfFit | None  # None where the table is too large, or numbers have none
     residuals: tuple[PairResidual, ...] | None  # worst first; None where there are too many pairs
 
     @property
@@ -57,7 +57,8 @@ class FitStatistics(Printable):
             f"log L = {self.log_lik:.4f}, d = {self.dimension}, N = {self.cases:g}.",
             "The scores of select and score are log p(D|S): there, higher is better.",
         ]
-        if self.estimate not in (None, Estimate.ML):
+        bounded = all(kind.bounded for kind in self.model.network.layout.kinds)
+        if self.estimate not in (None, Estimate.ML) and bounded:
             notes.append(
                 f"log L is taken at the {self.estimate.words} parameters, so it is a little below "
                 "its maximum. Other programs take the maximum: --estimate ml."
@@ -83,6 +84,9 @@ class FitStatistics(Printable):
 
     def _goodness_grid(self, fit: GoodnessOfFit | None) -> Grid:
         title = "Observed against expected rows"
+        if not self.model.network.layout.tabular:
+            note = "G² and X² are left out: columns of numbers have no table to count in."
+            return Grid(title, notes=(note,))
         if fit is None:
             note = f"G² and X² are left out: the table has more than {LARGEST_TABLE:,} cells."
             return Grid(title, notes=(note,))
@@ -124,7 +128,7 @@ def fit_statistics(
     """Work out all fit statistics of a model at its parameters."""
     network, codes, counts = problem.network, problem.codes, problem.counts
     log_lik = float(counts[counts > 0] @ row_log_lik(model, codes[counts > 0]))
-    columns = len(network.observed)
+    columns = sum(network.variables[i].family.tabular for i in network.observed)
     each = len(codes) + (0 if is_latent_class(network) else INFERENCE)
     few = columns * (columns - 1) // 2 * each <= MOST_WORK
     return FitStatistics(

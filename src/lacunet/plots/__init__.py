@@ -6,13 +6,14 @@ or SVG. `with lacunet.plots.paper_style():` also sets the fonts of what matplotl
 
 from lacunet.plots.door import paper_style
 from lacunet.plots.network_picture import network
-from lacunet.plots.profile_charts import plot_profiles
+from lacunet.plots.profile_charts import plot_densities, plot_profiles
 from lacunet.plots.score_curves import plot_evidence, plot_posterior
 from lacunet.plots.trace_lines import plot_trace
 
 __all__ = [
     "network",
     "paper_style",
+    "plot_densities",
     "plot_evidence",
     "plot_posterior",
     "plot_profiles",

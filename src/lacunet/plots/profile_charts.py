@@ -1,18 +1,20 @@
-"""Class profiles as a heat map."""
+"""Class profiles as a heat map, and the densities of numbers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lacunet.charts.style import PRINT
+from lacunet.charts.shading import shading
+from lacunet.charts.style import PRINT, Look
 from lacunet.data.audit import shorten
+from lacunet.describe.number_profiles import NumberProfile
 from lacunet.describe.profiles import Answers, Profiles, profile
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
-from lacunet.plots.door import SMALLER, axes, load
+from lacunet.plots.door import SMALL, SMALLER, axes, curve, load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +33,8 @@ def plot_profiles(
 ) -> Axes:
     """Draw p(answer | class) as a heat map, the variables that separate the classes most first.
 
-    Of a variable with two states only the second is drawn; the first has the rest.
+    Of a variable with two states only the second is drawn; the first has the rest. Of a number it
+    is the mean, the darker the higher above that of everybody.
 
     Parameters
     ----------
@@ -44,19 +47,22 @@ def plot_profiles(
     most
         How many variables to draw.
     numbers
-        Whether to write the probabilities on the cells.
+        Whether to write the probabilities and means on the cells.
     """
     profiles = _profiles(fit.model if isinstance(fit, Fit) else fit, hidden)
-    rows = [row for a in profiles.answers[:most] for row in _rows(a)]
-    names, cells = [name for name, _ in rows], np.array([p for _, p in rows])
+    told: list[Answers | NumberProfile] = [*profiles.answers, *profiles.numbers]
+    told.sort(key=lambda one: -one.information)
+    rows = [row for one in told[:most] for row in _rows(one)]
+    names, cells = [row.name for row in rows], np.array([row.shades for row in rows])
     ax = axes(ax, (WIDE, EDGES + ROW * len(rows)))
     blend = load("colors").LinearSegmentedColormap.from_list
     heat = blend("heat", [PRINT.page["faint"], PRINT.page["heat"]])
     ax.pcolormesh(cells, cmap=heat, vmin=0.0, vmax=1.0, edgecolors="white", linewidth=1.2)
     if numbers:
-        for (y, x), p in np.ndenumerate(cells):
+        for y, row in enumerate(rows):
             middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": SMALLER - 1.0}
-            ax.text(x + 0.5, y + 0.5, f"{p:.2f}", color=PRINT.page["low"], **middle)
+            for x, text in enumerate(row.texts):
+                ax.text(x + 0.5, y + 0.5, text, color=PRINT.page["low"], **middle)
     classes = zip(profiles.states, profiles.sizes, strict=True)
     sizes = [f"{profiles.name} {state}\n{p:.0%}" for state, p in classes]
     ax.set_xticks(np.arange(len(sizes)) + 0.5, sizes, fontsize=SMALLER)
@@ -77,8 +83,58 @@ def _profiles(model: Model, hidden: str | None) -> Profiles:
     return profile(model, names[hidden] if hidden else model.network.hidden[0])
 
 
-def _rows(a: Answers) -> list[tuple[str, list[float]]]:
-    shown = list(zip(a.states, a.given.T.tolist(), strict=True))
+class _Row(NamedTuple):
+    """A row of the heat map: what it is of, how dark its cells are, what stands on them."""
+
+    name: str
+    shades: list[float]
+    texts: list[str]
+
+
+def _rows(told: Answers | NumberProfile) -> list[_Row]:
+    if isinstance(told, NumberProfile):
+        name = shorten(f"{told.name}: {told.titles[0]}", NAME)
+        means = [f"{x:.4g}" for x in told.mean[:-1].tolist()]
+        return [_Row(name, shading(told)[:-1].tolist(), means)]
+    shown = list(zip(told.states, told.given.T.tolist(), strict=True))
     if len(shown) == 2:
         del shown[0]
-    return [(shorten(f"{a.name} = {state}", NAME), given) for state, given in shown]
+    return [
+        _Row(shorten(f"{told.name} = {state}", NAME), given, [f"{p:.2f}" for p in given])
+        for state, given in shown
+    ]
+
+
+def plot_densities(
+    fit: Fit | Model, number: str, ax: Axes | None = None, *, hidden: str | None = None
+) -> Axes:
+    """Draw the density of a number in each class; of counts and ordered answers, probabilities.
+
+    Parameters
+    ----------
+    fit
+        A fit, or a model.
+    number
+        A column of numbers.
+    ax
+        Where to draw (default: a new figure, one column wide).
+    hidden
+        The hidden variable (default: the first one).
+    """
+    profiles = _profiles(fit.model if isinstance(fit, Fit) else fit, hidden)
+    names = [n.name for n in profiles.numbers]
+    if number not in names:
+        raise OptionError(f"'{number}' is no column of numbers of the model: it has {names}.")
+    told = profiles.numbers[names.index(number)]
+    ax = axes(ax)
+    slope = 1.0 if told.whole else np.gradient(told.values, told.places)
+    for k, state in enumerate(profiles.states):
+        look = curve(Look(k)) if told.whole else {**curve(Look(k)), "marker": ""}
+        ax.plot(told.values, told.density[k] / slope, label=f"{profiles.name} {state}", **look)
+    if told.of_logarithm:
+        ax.set_xscale("log")
+    ax.set_ylim(bottom=0.0)
+    ax.set_xlabel(told.name, fontsize=SMALL)
+    ax.set_ylabel("probability" if told.whole else "density", fontsize=SMALL)
+    ax.legend(frameon=False)
+    return ax

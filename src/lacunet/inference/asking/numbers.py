@@ -16,6 +16,8 @@ from lacunet.model.ensemble import Ensemble
 from lacunet.model.network import Model, Variable
 from lacunet.model.unit import Unit
 
+OF_LOGARITHM = ("geometric mean", "factor")  # what mean and spread of one are called
+
 
 class Expected(NamedTuple):
     """A number in each row, in the unit of its family, (rows,) each; NaN if a row is impossible."""
@@ -41,7 +43,7 @@ def in_units(variable: Variable, expected: Expected, codes: CodeArray) -> InUnit
     spread = np.where(seen, 0.0, unit.size * np.sqrt(expected.variance))
     best = np.rint(mean) if variable.family.whole else mean
     if unit.log:
-        return InUnits(best, mean, np.exp(spread), ("geometric mean", "factor"))
+        return InUnits(best, mean, np.exp(spread), OF_LOGARITHM)
     return InUnits(best, mean, spread, ("mean", "sd"))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lacunet.errors import ModelError
+from lacunet.errors import DataError, ModelError
 from lacunet.files import StrPath, check_file, write_text
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import bif, dot, json_model, json_stack, xdsl, xmlbif
@@ -68,8 +68,8 @@ def write_network(model: Model, path: StrPath, say: Callable[[str], None] = warn
     `say` is told what the format cannot hold: by default that is a warning.
     """
     chosen = _allowed(path)[0]
-    if chosen.read is not None and not chosen.prior:
-        model.network.refuse_numbers()
+    numbers = [v.name for v in model.network.variables if not v.family.tabular]
+    check_holds_numbers(path, numbers)
     if chosen.read is not None and not chosen.prior and not model.network.plain:
         say(
             f"{os.fspath(path)}: {chosen.name} holds the probabilities, but not that tables are "
@@ -121,6 +121,16 @@ def check_network_file(path: StrPath) -> None:
     """Refuse, before any work is done, a file that could not be written."""
     check_file(path)
     _allowed(path)
+
+
+def check_holds_numbers(path: StrPath, names: Sequence[str]) -> None:
+    """Refuse a file that could not hold variables that are numbers, if there are any."""
+    chosen = _allowed(path)[0]
+    if names and chosen.read is not None and not chosen.prior:
+        raise DataError(
+            f"{os.fspath(path)}: {chosen.name} is a format for categories, and '{names[0]}' holds "
+            "numbers. Give a name that ends in .json."
+        )
 
 
 def _allowed(path: StrPath, formats: Sequence[Format] = FORMATS) -> list[Format]:

@@ -14,6 +14,7 @@ from lacunet.model.display import table_grids
 from lacunet.model.network import Model
 from lacunet.report.page import network_view, render
 from lacunet.report.page.holes_view import audit
+from lacunet.report.page.profile_view import Hidden, hidden_views
 from lacunet.report.page.repeat import version
 from lacunet.report.page.summary_view import Tile, data_tiles
 from lacunet.tabular import Grid
@@ -42,6 +43,11 @@ def write_network_report(
     return render.write_page("network.html.j2", _content(found), target, command)
 
 
+def _hidden(model: Model) -> list[Hidden]:
+    """What to show of hidden variables that have numbers below them; tables say all else."""
+    return [] if model.network.layout.tabular else hidden_views(model)[0]
+
+
 def _content(found: NetworkAnswer) -> dict[str, Any]:
     network, table = found.model.network, found.table
     tables, left_out = table_grids(found.model)
@@ -62,6 +68,7 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
             *data_tiles(table),
         ],
         "picture": network_view.picture(found.model, found.certainty, found.compelled),
+        "numbers": [h for h in _hidden(found.model) if h.numbers],
         "parts": found.parts,
         "tables": tables,
         "left_out": left_out,

@@ -10,7 +10,9 @@ from lacunet.describe.profiles import Answers, Profiles, profile
 from lacunet.errors import LacunetError
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model
+from lacunet.report.page import number_view
 from lacunet.report.page.cells import Cell, chance_cell, share_cell
+from lacunet.report.page.number_view import Number
 from lacunet.report.page.words import count, hundredths, percent
 from lacunet.tabular import probability
 
@@ -58,6 +60,8 @@ class Hidden:
     classes: tuple[str, ...]
     sizes: tuple[Cell, ...]
     variables: tuple[Variable, ...]
+    numbers: tuple[Number, ...]
+    legend: list[tuple[str, str]]  # of the charts of numbers: name and line of each class
     left_out: str  # what is not shown
     latent_class: bool
 
@@ -76,22 +80,27 @@ def hidden_views(model: Model) -> tuple[list[Hidden], list[str]]:
 def _view(model: Model, profiles: Profiles) -> Hidden:
     simple = is_latent_class(model.network)
     alone = len(profiles.states) == 1 and not simple
-    variables = [] if alone else _variables(profiles, CELLS // len(model.network.hidden))
-    hidden = len(profiles.answers) + profiles.left_out - len(variables)
+    entropy = -float(sum(p * math.log(p) for p in profiles.sizes if p > 0))
+    budget = CELLS // len(model.network.hidden)
+    variables = [] if alone else _variables(profiles, budget, entropy)
+    numbers = () if alone else number_view.numbers(profiles, entropy)
+    every = len(profiles.answers) + len(profiles.numbers) + profiles.left_out
+    hidden = every - len(variables) - len(numbers)
     left_out = f"{count(hidden, 'more variable')} that separate less are not shown."
     return Hidden(
         profiles.name,
         tuple(f"{profiles.name} {state}" for state in profiles.states),
         tuple(share_cell(p) for p in ((1.0,) if alone else profiles.sizes)),
         tuple(variables),
+        numbers,
+        number_view.legend(profiles),
         "One state: there is nothing to compare." if alone else left_out if hidden else "",
         simple,
     )
 
 
-def _variables(profiles: Profiles, budget: int) -> list[Variable]:
-    """Give as many variables as there may be numbers, one at least."""
-    entropy = -float(sum(p * math.log(p) for p in profiles.sizes if p > 0))
+def _variables(profiles: Profiles, budget: int, entropy: float) -> list[Variable]:
+    """Give as many variables as there may be cells, one at least."""
     variables: list[Variable] = []
     for a in profiles.answers:
         budget -= (len(profiles.states) + 1) * min(len(a.states), STATES)

@@ -1,0 +1,110 @@
+"""How the states of a hidden variable differ in a number that can be seen: means and densities."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import rel_entr
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.asking.numbers import OF_LOGARITHM, in_units, mixture
+from lacunet.inference.asking.query import marginal
+from lacunet.model import conjugacy
+from lacunet.model.families import Family
+from lacunet.model.network import Model
+from lacunet.model.unit import Unit
+
+REACH = 4.0  # standard deviations around a mean that a curve shows
+POINTS = 41  # of a curve, for each configuration of the parents
+MOST = 400  # whole numbers that a curve shows one by one
+MANY = 24  # configurations that say where a curve is looked at; of more, the most probable
+
+
+@dataclass(frozen=True, eq=False)
+class NumberProfile:
+    """One number that can be seen, in each of K states of a hidden variable, and in all."""
+
+    name: str
+    titles: tuple[str, str]  # what mean and spread are called
+    mean: FloatArray  # (K + 1,) in the unit of the data; everybody last
+    spread: FloatArray  # (K + 1,) standard deviation, or the factor that is one of a logarithm
+    places: FloatArray  # (m,) where the curves are known, in order, as the family sees numbers
+    values: FloatArray  # (m,) the same in the unit of the data
+    density: FloatArray  # (K + 1, m) of the number at these places; of whole ones, probability
+    whole: bool  # whether it is a count or an ordered answer
+    information: float  # mutual information with the hidden variable, nats
+
+    @property
+    def of_logarithm(self) -> bool:
+        """Whether mean and spread are those of a logarithm, brought back."""
+        return self.titles == OF_LOGARITHM
+
+    @property
+    def standing(self) -> FloatArray:
+        """(K + 1,) how far each mean is above that of everybody, in their standard deviations."""
+        logs = self.of_logarithm
+        mean, spread = (np.log(x) if logs else x for x in (self.mean, self.spread))
+        return np.asarray((mean - mean[-1]) / (spread[-1] if spread[-1] > 0 else 1.0))
+
+
+def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberProfile:
+    """Give the profile of number `i`, where the states of hidden variable `h` have these sizes."""
+    v, layout = model.network.variables[i], model.network.layout
+    given = _configurations(model, h, i, sizes)
+    weights = np.vstack([given, sizes @ given])  # (K + 1, q)
+    mean, variance = (x.reshape(-1) for x in model.moments(i))
+    told = in_units(v, mixture(weights, mean, variance), np.full(len(weights), -1))
+    places = _places(v.family, mean, variance, weights[-1])
+    natural = layout.table(conjugacy.natural(model.theta, layout), i).reshape(-1, layout.widths[i])
+    seen = places.tolist()
+    log_p = natural @ v.family.statistics(seen).T + v.family.log_base(seen)
+    density = weights @ np.exp(log_p)
+    return NumberProfile(
+        v.name,
+        told.titles,
+        told.mean,
+        told.spread,
+        places,
+        (v.unit or Unit()).values(places),
+        density,
+        v.family.whole,
+        _information(places, density, sizes, whole=v.family.whole),
+    )
+
+
+def _configurations(model: Model, h: int, i: int, sizes: FloatArray) -> FloatArray:
+    """p(configuration of the parents | state of the hidden variable), (K, q)."""
+    parents, states = model.network.parents[i], len(sizes)
+    others = tuple(p for p in parents if p != h)
+    joint = marginal(model, (h, *others)) if others else sizes
+    members = np.where(sizes > 0, sizes, 1.0).reshape(-1, *[1] * len(others))
+    # A state that nobody is in tells nothing: it is as everybody is.
+    given = np.where(sizes.reshape(members.shape) > 0, joint / members, joint.sum(axis=0))
+    if h not in parents:
+        return given.reshape(states, -1)
+    own = np.zeros((states, *given.shape))
+    own[np.arange(states), np.arange(states)] = given
+    return np.moveaxis(own, 1, 1 + parents.index(h)).reshape(states, -1)
+
+
+def _places(
+    family: Family, mean: FloatArray, variance: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Where to look at densities: close enough together for the narrowest of them."""
+    used = np.argsort(-weight, kind="stable")[: min(MANY, int(np.sum(weight > 0)))]
+    reach = REACH * np.sqrt(variance[used])
+    low = max(float(np.min(mean[used] - reach)), family.ends[0])
+    high = min(float(np.max(mean[used] + reach)), family.ends[1])
+    if family.whole:
+        step = max(1, int((high - low) / MOST))
+        return np.arange(np.floor(low), np.ceil(high) + 1.0, step)
+    around = mean[used, None] + reach[:, None] * np.linspace(-1.0, 1.0, POINTS)
+    return np.unique(around)
+
+
+def _information(
+    places: FloatArray, density: FloatArray, sizes: FloatArray, *, whole: bool
+) -> float:
+    """Mutual information of a number and the hidden state, by a sum over its places."""
+    gains = sizes @ rel_entr(density[:-1], density[-1])
+    total = gains.sum() if whole else np.trapezoid(gains, places)
+    return max(float(total), 0.0)

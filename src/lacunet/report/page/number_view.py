@@ -1,0 +1,102 @@
+"""Numbers by class: means shaded by how far they are from that of everybody, and densities."""
+
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.charts.shading import shading
+from lacunet.charts.style import Look, factor_ticks, ticks
+from lacunet.describe.number_profiles import NumberProfile
+from lacunet.describe.profiles import Profiles
+from lacunet.report.page.cells import Cell
+from lacunet.report.page.chart import dash
+from lacunet.report.page.svg import label, tag
+from lacunet.report.page.words import hundredths, percent
+from lacunet.tabular import measured
+
+MOST = 60  # numbers that are shown
+WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a chart, in pixels
+FEW = 4  # numbers on its axis
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number."""
+
+    name: str
+    power: str  # share of what could be known of the class, 0 to 1
+    told: str  # the same in words
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]  # title, and a cell for each class and everybody
+    chart: str  # its densities, as SVG
+
+
+def numbers(profiles: Profiles, entropy: float) -> tuple[Number, ...]:
+    """Give the numbers that tell the classes apart most."""
+    return tuple(_number(n, profiles, entropy) for n in profiles.numbers[:MOST])
+
+
+def legend(profiles: Profiles) -> list[tuple[str, str]]:
+    """Give the line of each class, and its name."""
+    line = {"x1": 0, "y1": 7, "x2": 26, "y2": 7, "class_": "curve"}
+    box = {"viewBox": "0 0 26 14", "width": 26, "height": 14, "aria_hidden": "true"}
+    return [
+        (
+            f"{profiles.name} {state}",
+            tag(
+                "svg",
+                tag("line", **line, stroke_dasharray=dash(Look(k))),
+                class_=f"key s{Look(k).colour}",
+                **box,
+            ),
+        )
+        for k, state in enumerate(profiles.states)
+    ]
+
+
+def _number(n: NumberProfile, profiles: Profiles, entropy: float) -> Number:
+    power = min(n.information / entropy, 1.0) if entropy > 0 else 0.0
+    means = tuple(
+        Cell(measured(x), share=hundredths(share))
+        for x, share in zip(n.mean.tolist(), shading(n).tolist(), strict=True)
+    )
+    spreads = tuple(Cell(measured(x)) for x in n.spread.tolist())
+    rows = ((n.titles[0], means), (n.titles[1], spreads))
+    return Number(n.name, hundredths(power), percent(power), rows, _chart(n, profiles))
+
+
+def _chart(n: NumberProfile, profiles: Profiles) -> str:
+    low, high = float(n.places[0]), float(n.places[-1])
+    top = float(n.density[:-1].max())
+
+    def x(places: FloatArray) -> FloatArray:
+        return EDGE + (places - low) / (high - low or 1.0) * (WIDTH - 2 * EDGE)
+
+    parts = [tag("line", x1=EDGE, x2=WIDTH - EDGE, y1=HEIGHT, y2=HEIGHT, class_="level")]
+    for words, at in _ticks(n):
+        place = float(x(np.array([at]))[0])
+        parts.append(tag("line", x1=place, x2=place, y1=HEIGHT, y2=HEIGHT + 4, class_="level"))
+        parts.append(label(words, place, HEIGHT + 18))
+    for k, state in enumerate(profiles.states):
+        heights = HEIGHT - n.density[k] / top * (HEIGHT - EDGE)
+        points = zip(x(n.places).tolist(), heights.tolist(), strict=True)
+        line = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
+        said = f"{profiles.name} {state}: {n.titles[0]} {measured(float(n.mean[k]))}"
+        curve = tag("polyline", points=line, class_="curve", stroke_dasharray=dash(Look(k)))
+        parts.append(tag("g", tag("title", escape(said)), curve, class_=f"s{Look(k).colour}"))
+    box = f"0 0 {WIDTH:.0f} {HEIGHT + BELOW:.0f}"
+    about = f"{n.name} in each state of {profiles.name}"
+    return tag("svg", *parts, class_="chart", viewBox=box, role="img", aria_label=about)
+
+
+def _ticks(n: NumberProfile) -> list[tuple[str, float]]:
+    """Words on the axis, and where they stand, as the family sees numbers."""
+    low, high = float(n.values[0]), float(n.values[-1])
+    if n.of_logarithm:  # and so is the axis
+        shown = factor_ticks(low, high, FEW)
+        at = np.interp(np.log(shown), np.log(n.values), n.places)
+    else:
+        shown = ticks(low, high, FEW) if high > low else [low]
+        at = np.interp(shown, n.values, n.places)
+    return [(f"{x:.6g}", place) for x, place in zip(shown, at.tolist(), strict=True)]

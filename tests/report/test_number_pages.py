@@ -1,0 +1,115 @@
+"""Numbers by class: their profiles against SciPy, on the page, and in figures."""
+
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from scipy import stats
+
+import lacunet
+from lacunet import OptionError, plots
+from lacunet.describe.profiles import profile
+from lacunet.inference.leaves import leaves_of
+from lacunet.model.network import Network, Variable
+from lacunet.model.number_prior import NumberPrior
+from lacunet.report.page.answers import fitted_answer
+from lacunet.report.page.network_page import write_network_report
+from people import FAST, KINDS, people
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+
+@pytest.fixture(scope="module")
+def table():
+    return lacunet.read_table(people(), kinds=KINDS)
+
+
+@pytest.fixture(scope="module")
+def found(table):
+    return lacunet.select(table, [1, 2], quick=True, **FAST)
+
+
+def test_means_densities_and_information_are_those_of_the_classes(found):
+    model = found.best.fit.model
+    told = {n.name: n for n in profile(model, 0).numbers}
+    assert [n.information for n in told.values()] == sorted(
+        (n.information for n in told.values()), reverse=True
+    )
+    sizes = model.table("class")
+    numbers = {name: v.told(model.table(name)) for name, v in _variables(model).items()}
+    height = told["height"]
+    mean, sd = numbers["height"]["mean"], numbers["height"]["sd"]
+    np.testing.assert_allclose(height.mean[:2], mean, rtol=1e-12)
+    np.testing.assert_allclose(height.spread[:2], sd, rtol=1e-12)
+    assert height.mean[2] == pytest.approx(sizes @ mean, rel=1e-12)
+    between = sizes @ (mean - sizes @ mean) ** 2
+    assert height.spread[2] == pytest.approx(np.sqrt(sizes @ sd**2 + between), rel=1e-12)
+    unit = _variables(model)["height"].unit
+    for k in range(2):
+        wanted = stats.norm.pdf(height.values, mean[k], sd[k]) * unit.size
+        np.testing.assert_allclose(height.density[k], wanted, rtol=1e-9)
+    # Mutual information, by a fine grid.
+    x = np.linspace(100, 250, 20_001)
+    f = stats.norm.pdf(x[:, None], mean, sd)
+    gains = sizes @ (f * (np.log(f) - np.log(f @ sizes)[:, None])).T
+    assert height.information == pytest.approx(np.trapezoid(gains, x), rel=2e-3)
+    visits = told["visits"]
+    rate = numbers["visits"]["rate"]
+    np.testing.assert_allclose(visits.density[:2], stats.poisson.pmf(visits.values, rate[:, None]))
+    assert told["income"].titles == ("geometric mean", "factor")
+    np.testing.assert_allclose(told["income"].mean[:2], numbers["income"]["median"], rtol=1e-12)
+    assert np.sign(told["income"].standing[:2]).tolist() == [-1, 1]
+
+
+def _variables(model):
+    return {v.name: v for v in model.network.variables if not v.family.tabular}
+
+
+def test_a_number_with_several_parents_is_a_mixture_in_each_state(table):
+    root = Variable("class", (1, 2), hidden=True)
+    parents = [(), (5, 0), (5,), (0,), (0,), (0,)]
+    network = Network.build([root, *leaves_of(table, NumberPrior())], parents)
+    model = lacunet.fit(table, network=network, **FAST).model
+    told = {n.name: n for n in profile(model, 0).numbers}
+    sex = model.table("sex")  # given the class
+    mean = _variables(model)["height"].told(model.table("height").reshape(4, -1))["mean"]
+    np.testing.assert_allclose(
+        told["height"].mean[:2], (sex * mean.reshape(2, 2).T).sum(axis=1), rtol=1e-9
+    )
+    income = _variables(model)["income"].told(model.table("income"))["median"]
+    np.testing.assert_allclose(np.log(told["income"].mean[:2]), sex @ np.log(income), rtol=1e-9)
+
+
+def test_pages_show_numbers(found, table, tmp_path):
+    page = lacunet.write_report(found, tmp_path / "page.html").read_text("utf-8")
+    assert len(re.findall(r'aria-label="\w+ in each state of class"', page)) == 4
+    assert "geometric mean" in page
+    assert "columns of numbers have no table" in page
+    fit = found.best.fit
+    answer = fitted_answer(fit, table, lacunet.Settings(), {})
+    other = write_network_report(answer, tmp_path / "fit.html").read_text("utf-8")
+    assert "Numbers by class" in other
+    assert other.count("<polyline") == 8
+
+
+def test_figures(found):
+    fit = found.best.fit
+    ax = plots.plot_densities(fit, "height")
+    assert [line.get_label() for line in ax.lines] == ["class 1", "class 2"]
+    for line in ax.lines:
+        assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(1.0, abs=0.01)
+    ax = plots.plot_densities(fit, "income")
+    assert ax.get_xscale() == "log"
+    np.testing.assert_allclose(
+        [np.trapezoid(x.get_ydata(), x.get_xdata()) for x in ax.lines], 1.0, atol=0.01
+    )
+    assert plots.plot_densities(fit.model, "visits").lines[0].get_ydata().sum() > 0.99
+    rows = [text.get_text() for text in plots.plot_profiles(fit).get_yticklabels()]
+    assert set(rows) == {
+        "visits: mean", "income: geometric mean", "height: mean", "agree: mean", "sex = m",
+    }  # fmt: skip
+    with pytest.raises(OptionError, match="'sex' is no column of numbers"):
+        plots.plot_densities(fit, "sex")
+    plt.close("all")
