@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Each part with the modules that measure it: if one breaks, the others go on.
 PARTS = {
     "em": ("em",),
+    "numbers": ("mixtures",),
     "search": ("search",),
     "starts": ("starts",),
     "evidence": ("evidence",),

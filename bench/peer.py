@@ -59,6 +59,10 @@ class Peers:
         """Let run_pgmpy.py climb on its input."""
         return self._call("pgmpy", [str(path)], limit, "run_pgmpy.py")
 
+    def numbers(self, path: Path, limit: float) -> dict[str, Any]:
+        """Let StepMix run EM iterations on numbers."""
+        return self._call("stepmix", [str(path)], limit, "run_numbers.py")
+
     def _input(self, case: Case, mode: str, number: int) -> Path:
         path = self.folder / f"{case.name}-{case.rows}-{mode}-{number}.npz"
         if not path.exists():

@@ -16,7 +16,7 @@ from lacunet.inference.kernels.drawing import draw_cells
 from lacunet.inference.kernels.rows import exp_rows, spread_rows, sum_patterns
 from lacunet.jit import kernel
 
-NUMBERS_AT_ONCE = 1 << 13  # of a block of rows: 64 KiB, and as much again for their squares
+NUMBERS_AT_ONCE = 1 << 14  # of a block of rows: 128 KiB, and as much again for their squares
 FEWEST_ROWS = 16
 
 
