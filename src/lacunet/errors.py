@@ -45,7 +45,7 @@ def numbers_refused(name: str) -> DataError:
     """Say that a column or variable of numbers cannot be where only categories can."""
     return DataError(
         f"'{name}' holds numbers, and here only categories can be. fit, select, compare, score, "
-        "evidence, assign and simulate take numbers; elsewhere put them into a few bins first."
+        "evidence, assign, simulate and lrt take numbers; elsewhere put them into a few bins first."
     )
 
 

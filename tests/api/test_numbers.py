@@ -165,7 +165,6 @@ def test_numbers_cannot_be_parents(frame):
     "asked",
     [
         lambda table, fit: lacunet.query(fit.model, "class"),
-        lacunet.intervals,
         lambda table, fit: lacunet.learn_structure(table),
         lambda table, fit: lacunet.missing_as_state(table),
         lambda table, fit: lacunet.compare_missing(table, 2),

@@ -67,6 +67,18 @@ def test_rows_are_assigned_filled_in_and_drawn(invoke, people, tmp_path):
     assert "column 'agree', row 2 (line 3): 9 is not among the answers of the model" in ran.err
 
 
+def test_a_fit_is_described(invoke, people):
+    fit = ("fit", people, "--states", 2, *KINDS, *FAST, "--intervals", "--statistics")
+    ran = invoke(*fit, "--report", "page.html", "--json").json
+    height = ran["intervals"]["variables"]["height"]
+    assert height["sd"]["low"][0] < height["sd"]["estimate"][0] < height["sd"]["high"][0]
+    assert ran["fit_statistics"]["goodness_of_fit"] is None
+    assert ran["fit_statistics"]["classification"]["class"]["entropy_r2"] > 0.5
+    told = invoke(*fit, "--bootstrap", 5).out
+    assert "height: mean" in told
+    assert "columns of numbers have no table" in told
+
+
 def test_the_prior_of_numbers_is_an_option(invoke, people):
     run = ("select", people, "--states", 2, "--quick", "--scores", "vb", *KINDS, *FAST, "--json")
     usual, narrow = (invoke(*run, *more).json for more in ((), ("--number-prior", "scale=0.1")))
@@ -80,9 +92,9 @@ def test_the_prior_of_numbers_is_an_option(invoke, people):
     [
         (("fit", "--states", 2), "holds continuous numbers"),
         (("fit", "--states", 2, *KINDS, "--estimate", "ml"), "the likelihood has no maximum"),
-        (("fit", "--states", 2, *KINDS, "--intervals"), "here only categories can be"),
         (("fit", "--states", 2, *KINDS, "--save", "m.bif"), "BIF is a format for categories"),
         (("fit", "--states", 2, *KINDS, "--missing-as-state"), "answer of categories only"),
+        (("lrt", "--states", 1, *KINDS), "by their evidence"),
         (("select", *KINDS, "--number-prior", "scale=-1"), "must be above 0"),
         (("select", "--kinds", "heigth=gaussian"), "Did you mean 'height'"),
         (("evidence", "--states", 2, "--kinds", "auto,sex=gaussian"), "is not a number"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, kstest
 
+import lacunet
 from lacunet.data.datasets import load_dataset
 from lacunet.describe.bootstrap_test import ratio_test
 from lacunet.errors import OptionError
@@ -11,6 +12,7 @@ from lacunet.executor import Serial, on_threads
 from lacunet.inference.classes import with_classes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
+from people import KINDS, people
 from problems import make_case, problem_for
 
 
@@ -107,3 +109,14 @@ def test_numbers_out_of_range(how, text):
     problem = problem_for(load_dataset("values"), 1).problem
     with pytest.raises(OptionError, match=text):
         ratio_test(problem, with_classes(problem, 2), 0, options(), **how)
+
+
+def test_counts_and_ordered_answers_are_tested_too():
+    frame = people(100).select("visits", "agree", "sex")
+    few = {"kinds": "visits=poisson,agree=ordinal", "replicates": 9, "starts": 4}
+    one, two = (lacunet.likelihood_ratio_test(frame, k, **few) for k in (1, 2))
+    assert one.exceeding == 0
+    assert one.statistic > 50
+    assert two.p_value > 0.2
+    with pytest.raises(OptionError, match=r"'height' is continuous.*lacunet select"):
+        lacunet.likelihood_ratio_test(people(50), 1, kinds=KINDS)

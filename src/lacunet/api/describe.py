@@ -36,7 +36,7 @@ def intervals(
     listener: Listener = ignore,
     **options: Unpack[IntervalOptions],
 ) -> Intervals:
-    """Give every probability of a fit its standard error and its confidence interval.
+    """Give every parameter of a fit its standard error and its confidence interval.
 
     Parameters
     ----------
@@ -59,7 +59,6 @@ def intervals(
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
     settings, reading = divide(settings, options)
     model, problem = _problem(data, _model(fit), settings, reading)
-    model.network.refuse_numbers()
     level = settings.level
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, model.network)

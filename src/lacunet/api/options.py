@@ -130,7 +130,7 @@ class HiddenOptions(TreeOptions, total=False):  # of `find_hidden`
     exact: bool
 
 
-class RatioOptions(ThreadOptions, total=False):  # of `likelihood_ratio_test`
+class RatioOptions(ThreadOptions, KindOptions, total=False):  # of `likelihood_ratio_test`
     starts: int
 
 

@@ -11,6 +11,7 @@ from lacunet.api.structure import whole_numbers
 from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
+from lacunet.inference.leaves import with_numbers
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Network
@@ -41,7 +42,8 @@ def likelihood_ratio_test(
     Parameters
     ----------
     data
-        A table, or anything that `read_table` reads. Weights must be whole numbers.
+        A table, or anything that `read_table` reads. Weights must be whole numbers. Of columns of
+        numbers, counts and ordered answers can be; continuous ones have no greatest likelihood.
     states
         The number k that is tested; the alternative is k + 1.
     network, hidden
@@ -65,13 +67,15 @@ def likelihood_ratio_test(
         raise OptionError(f"{k} hidden states: there must be at least 1.")
     settings, reading = divide(replace(settings, estimate="ml"), options)
     if network is None:
-        table = as_table(data, reading)
+        table = as_table(data, reading, numbers=True)
         small, large = (p.network for p in latent_classes(table, [k, k + 1]))
     else:
         structure = as_network(network, hidden)
         name = the_one(structure, hidden)
-        table = table_for(data, structure, reading)
+        table = table_for(data, structure, reading, numbers=True)
+        structure = with_numbers(structure, table, settings.numbers)
         small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
+    _check_bounded(small)
     variable = next(i for i in small.hidden if small.variables[i] != large.variables[i])
     # The prior has no part in ML fits.
     null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
@@ -81,6 +85,17 @@ def likelihood_ratio_test(
         return ratio_test(
             null, wider, variable, search, replicates, stop_after=stop_after, executor=executor
         )
+
+
+def _check_bounded(network: Network) -> None:
+    """Refuse a test of likelihoods that have no maximum."""
+    for v in network.variables:
+        if not v.family.bounded:
+            raise OptionError(
+                f"'{v.name}' is continuous: the likelihood of several classes has no maximum, so "
+                "that two of them cannot be compared. lacunet select compares numbers of classes "
+                "by their evidence."
+            )
 
 
 def the_one(structure: Network, hidden: Hidden) -> str:

@@ -47,7 +47,7 @@ def fit(
     report: o.Report = None,
     intervals: Annotated[
         bool,
-        o.switch("--intervals", "Standard errors and confidence intervals of all probabilities."),
+        o.switch("--intervals", "Standard errors and confidence intervals of all parameters."),
     ] = False,
     statistics: Annotated[
         bool,

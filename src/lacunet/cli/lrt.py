@@ -17,7 +17,8 @@ from lacunet.report.documents import table_document
 
 @command
 @o.options_after(
-    api.likelihood_ratio_test, stop_after=("starts", "seed", "threads", *o.READING, *o.PRINTING)
+    api.likelihood_ratio_test,
+    stop_after=("starts", "seed", "threads", *o.READING, "kinds", *o.PRINTING),
 )
 def lrt(
     asked: o.Asked,
@@ -37,7 +38,8 @@ def lrt(
     """Test a number of hidden states against one more: bootstrap likelihood-ratio test.
 
     Data sets are drawn from the ML fit with the smaller number, with the holes of the real data,
-    and go through the same two fits. The p-value says how many of them gain as much.
+    and go through the same two fits. The p-value says how many of them gain as much. Continuous
+    numbers have no ML fit, so they are refused; counts and ordered answers are not.
     """
     if states < 1:
         raise OptionError(f"--states {states}: there must be at least 1 hidden state.")

@@ -19,6 +19,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Fit, Options, learn
+from lacunet.model.surgery import with_shown
 from lacunet.tabular import Grid, Printable, number
 
 REPLICATES = 200
@@ -148,8 +149,9 @@ def ratio_test(
 def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:
     """Give the statistic of data drawn from the smaller model."""
     drawn = simulate_like(small.problem, small.model.theta, small.options.seed, replicate)
-    wide = large.problem
-    wider = problem_of_codes(drawn.codes, drawn.counts, wide.network, wide.alpha)
+    wide, shown = large.problem, [drawn.network.variables[i] for i in drawn.network.observed]
+    network = with_shown(wide.network, shown)  # the numbers that were drawn
+    wider = problem_of_codes(drawn.codes, drawn.counts, network, wide.alpha)
     return _statistic(*_fit_both(drawn, wider, small.options, executor))
 
 

@@ -1,4 +1,4 @@
-"""Standard errors and confidence intervals of every probability of a fit."""
+"""Standard errors and confidence intervals of every parameter of a fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import ndtri
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.describe.bootstrap import check_replicates, simulate_like
@@ -27,7 +27,7 @@ from lacunet.model.display import shown_families
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
 from lacunet.model.network import Model, Variable
-from lacunet.tabular import Grid, Printable, number, probability
+from lacunet.tabular import Grid, Printable, measured, number, probability
 
 LEVEL = 0.95
 NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
@@ -35,11 +35,12 @@ NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
 # logit would be above 3, and its interval would say "anywhere".
 HELD = 0.1
 LARGEST = 0.5  # standard deviation of anything between 0 and 1; more than that says nothing
+STEP = 1e-4  # of a standard error: how far a derivative looks
 FEWEST = 2  # replicates that have a standard deviation
 
 
 class Interval(NamedTuple):
-    """The table of one variable: parents in their order, then its states."""
+    """The table of one variable: parents in their order, then its states; or what is told of it."""
 
     estimate: FloatArray
     stderr: FloatArray
@@ -62,11 +63,33 @@ class Intervals(Printable):
     replicates: int = 0  # of the bootstrap; 0 without it
 
     def table(self, name: str) -> Interval:
-        """Give p(variable | parents) with its standard errors and intervals, by name."""
-        estimate = self.model.table(name)  # refuses a name that is not there
-        i = [v.name for v in self.model.network.variables].index(name)
-        layout = self.model.network.layout
-        return Interval(estimate, *(layout.table(x, i) for x in (self.stderr, self.low, self.high)))
+        """Give p(variable | parents) with its standard errors and intervals, by name.
+
+        Of a number they are parameters in the unit of its family: see `told`.
+        """
+        i, layout = self.model.network.index(name), self.model.network.layout
+        every = (self.model.theta, self.stderr, self.low, self.high)
+        return Interval(*(layout.table(x, i) for x in every))
+
+    def told(self, name: str) -> dict[str, Interval]:
+        """Give what is told of a number by its title, as mean and sd, in the unit of the data.
+
+        One for each configuration of its parents, an axis each.
+        """
+        v = self.model.network.variables[self.model.network.index(name)]
+        theta, stderr, low, high = self.table(name)
+        shape, width = theta.shape[:-1], theta.shape[-1]
+
+        def read(x: FloatArray) -> dict[str, FloatArray]:
+            return {t: y.reshape(shape) for t, y in v.told(x.reshape(-1, width)).items()}
+
+        # What is told changes with its own parameter alone: the delta method, by a small step.
+        up, down = (read(theta + sign * STEP * stderr) for sign in (1, -1))
+        estimate, first, last = read(theta), read(low), read(high)
+        return {
+            t: Interval(x, (up[t] - down[t]) / (2 * STEP), first[t], last[t])
+            for t, x in estimate.items()
+        }
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show: a line for each probability."""
@@ -78,8 +101,10 @@ class Intervals(Printable):
             rows = [row for i in shown for row in self._family_rows(i)]
         if left:
             notes.append(f"{left}: --json gives all.")
-        title = f"Probabilities with standard errors and {100 * self.level:g} % intervals"
-        header = ("given", "probability of", "estimate", "s.e.", "low", "high")
+        every = self.model.network.layout.tabular
+        title = f"with standard errors and {100 * self.level:g} % intervals"
+        title = f"{'Probabilities' if every else 'Probabilities and numbers'} {title}"
+        header = ("given", "probability of" if every else "of", "estimate", "s.e.", "low", "high")
         return [Grid(title, header, tuple(rows), frozenset({0, 1}), tuple(notes))]
 
     def _profile_rows(self, classes: LatentClasses) -> Iterator[tuple[str, ...]]:
@@ -88,6 +113,9 @@ class Intervals(Printable):
             yield (name, "size", *self._cells(classes.root, (c,)))
         for i in classes.leaves:
             v = self.model.network.variables[i]
+            if not v.family.tabular:
+                yield from self._number_rows(v, given)
+                continue
             for k in _shown_states(v):
                 for c, name in enumerate(given):
                     yield (name, f"{v.name} = {v.labels[k]}", *self._cells(i, (c, k)))
@@ -95,15 +123,32 @@ class Intervals(Printable):
     def _family_rows(self, i: int) -> Iterator[tuple[str, ...]]:
         network = self.model.network
         child, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
-        for j in itertools.product(*(range(len(p.states)) for p in parents)):
-            given = ", ".join(f"{p.name} = {p.labels[s]}" for p, s in zip(parents, j, strict=True))
+        every = list(itertools.product(*(range(len(p.states)) for p in parents)))
+        given = [
+            ", ".join(f"{p.name} = {p.labels[s]}" for p, s in zip(parents, j, strict=True))
+            for j in every
+        ]
+        if not child.family.tabular:
+            yield from self._number_rows(child, given)
+            return
+        for j, words in zip(every, given, strict=True):
             for k in _shown_states(child):
-                yield (given, f"{child.name} = {child.labels[k]}", *self._cells(i, (*j, k)))
+                yield (words, f"{child.name} = {child.labels[k]}", *self._cells(i, (*j, k)))
+
+    def _number_rows(self, v: Variable, given: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        for title, interval in self.told(v.name).items():
+            columns = (x.reshape(-1).tolist() for x in interval)
+            for words, row in zip(given, zip(*columns, strict=True), strict=True):
+                yield (words, f"{v.name}: {title}", *(_measured(x) for x in row))
 
     def _cells(self, i: int, at: tuple[int, ...]) -> tuple[str, ...]:
         interval = self.table(self.model.network.variables[i].name)
         estimate, stderr, low, high = (x[at] for x in interval)
         return probability(estimate), number(stderr, 4), probability(low), probability(high)
+
+
+def _measured(x: float) -> str:
+    return "–" if np.isnan(x) else measured(x)
 
 
 def _shown_states(v: Variable) -> range:
@@ -123,21 +168,20 @@ def check_level(level: float) -> float:
 def hessian_intervals(
     problem: Problem, model: Model, estimate: Estimate, level: float = LEVEL
 ) -> Intervals:
-    """Give intervals from the observed information, on the logit scale: they stay inside 0 and 1.
+    """Give intervals from the observed information, on a scale without ends.
 
+    That is the logit of a probability, the logarithm of a variance or a rate, a mean itself.
     `model` must be a maximum of what `estimate` maximises.
     """
     objective = Objective.build(problem, estimate)
     point = check_maximum(objective, model)
     held = on_boundary(objective, point)
     sure = precision(problem, point.theta, point.N + objective.pseudo, held)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        middle = logit(point.theta)
-        reach = ndtri((1.0 + level) / 2.0) * sure.logit
-        ends = expit(middle - reach), expit(middle + reach)
-    vague = sure.theta > LARGEST
+    layout, reach = problem.layout, ndtri((1.0 + level) / 2.0) * sure.scaled
+    ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
+    vague = layout.in_simplex & (sure.theta > LARGEST)
     # No parameter: the probability is known, and 1 where there is one state only.
-    certain = (_states(problem.layout) == 1) | ~problem.layout.learned
+    certain = (layout.in_tables & (_states(layout) == 1)) | ~layout.learned
     flags = [
         *_counted(Kind.HELD_AT_BOUNDARY, held),
         *(() if sure.maximum else (Flag(Kind.SADDLE),)),
@@ -151,6 +195,8 @@ def hessian_intervals(
     )
     at = objective.estimate.words
     how = f"From the observed information at the {at} parameters, on the logit scale."
+    if not layout.tabular:
+        how = f"{how[:-1]}; numbers on that of their mean, log variance or log rate."
     return Intervals(model, objective.estimate, level, how, stderr, low, high, tuple(flags))
 
 
@@ -219,10 +265,11 @@ def on_boundary(objective: Objective, point: Point) -> BoolArray:
     """Find probabilities that neither the data nor a prior worth half a case hold off 0 or 1."""
     layout = objective.problem.layout
     held = (layout.pooled(point.N) < HELD) & (layout.pooled(objective.pseudo) < EMPTY)
-    held &= layout.learned
+    held &= layout.learned & layout.in_tables
     # What is left over is 1 where all other states are held at 0.
     alive = conjugacy.cases(np.where(held, 0.0, 1.0 * layout.learned), layout)
-    return np.asarray((held | (alive == 1)) & layout.learned & (_states(layout) > 1))
+    found = (held | (alive == 1)) & layout.learned & (_states(layout) > 1)
+    return np.asarray(found & layout.in_tables)
 
 
 def _states(layout: Layout) -> FloatArray:

@@ -212,6 +212,24 @@ def free(theta: FloatArray, layout: Layout) -> tuple[IntArray, IntArray]:
     return own, reference
 
 
+def on_scale(phi: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """Carry changes of φ, (size, m), to the scale that intervals are symmetric on."""
+    changes = np.empty_like(phi)
+    for s in layout.segments:
+        changes[s.where] = s.family.on_scale(phi[s.where], theta[s.where], s)
+    return changes
+
+
+def off_scale(theta: FloatArray, move: FloatArray, layout: Layout) -> FloatArray:
+    """Move every parameter on that scale; of categories, that of logits."""
+    return _joined(layout, Family.off_scale, theta, move)
+
+
+def scale_slope(theta: FloatArray, layout: Layout) -> FloatArray:
+    """By how much θ changes for a small step on that scale."""
+    return _joined(layout, Family.scale_slope, theta)
+
+
 def log_jacobian(theta: FloatArray, layout: Layout) -> float:
     """Log |dθ/dφ| over the free coordinates."""
     return float(_total(layout, Family.log_jacobian, theta))

@@ -101,6 +101,11 @@ class Layout:
         return np.array([kind.tabular for kind in self.kinds])[self.owner]
 
     @cached_property
+    def in_simplex(self) -> BoolArray:
+        """(size,) whether a position has one of several probabilities that sum to 1."""
+        return np.array([kind.simplex for kind in self.kinds])[self.owner]
+
+    @cached_property
     def learned(self) -> BoolArray:
         """(size,) whether data tell a position's parameter; if not, it is known."""
         return np.isnan(self.given) if self.given is not None else np.ones(self.size, dtype=bool)

@@ -100,6 +100,8 @@ def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]
 def with_shown(network: Network, variables: Sequence[Variable]) -> Network:
     """Put others in the place of the observed variables, in their order; the edges stay."""
     new = dict(zip(network.observed, variables, strict=True))
+    if all(v is network.variables[i] for i, v in new.items()):
+        return network
     return Network.build([new.get(i, v) for i, v in enumerate(network.variables)], network.parents)
 
 

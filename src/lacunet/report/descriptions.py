@@ -5,8 +5,9 @@ from typing import Any
 from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.describe.classification import Classification
 from lacunet.describe.information_criteria import LOWER
-from lacunet.describe.intervals import Intervals
+from lacunet.describe.intervals import Interval, Intervals
 from lacunet.describe.statistics import FitStatistics
+from lacunet.model.network import Variable
 from lacunet.report.documents import evidence_document, fit_document, table_document, taken
 from lacunet.search.candidate_criteria import Criteria
 from lacunet.search.hole_readings import MissingComparison
@@ -24,12 +25,22 @@ def intervals_document(intervals: Intervals) -> dict[str, Any]:
         "variables": {
             v.name: {
                 "parents": [network.variables[p].name for p in network.parents[i]],
-                "states": list(v.labels),
-                **{name: x.tolist() for name, x in intervals.table(v.name)._asdict().items()},
+                **_intervals_of(intervals, v),
             }
             for i, v in enumerate(network.variables)
         },
     }
+
+
+def _intervals_of(intervals: Intervals, v: Variable) -> dict[str, Any]:
+    """Intervals of the states of a variable, or of what is told of a number, by its title."""
+    if v.family.tabular:
+        return {"states": list(v.labels), **_lists(intervals.table(v.name))}
+    return {title: _lists(told) for title, told in intervals.told(v.name).items()}
+
+
+def _lists(interval: Interval) -> dict[str, Any]:
+    return {name: x.tolist() for name, x in interval._asdict().items()}
 
 
 def classification_document(classification: Classification) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """How precisely the data tell the parameters: the inverse of the observed information.
 
-The information is A, the negative Hessian of what was maximised, in softmax coordinates φ (so no
-term with the gradient is left out, and steps in φ never leave the range 0 to 1). The delta method
-carries its inverse, the covariance of φ, to every probability and to its logit.
+The information is A, the negative Hessian of what was maximised, in the coordinates φ of each
+family (so no term with the gradient is left out, and steps in φ never leave the range of θ). The
+delta method carries its inverse, the covariance of φ, to every parameter, and to the scale that its
+intervals are symmetric on: of probabilities that of logits.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.problem import Problem
+from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 
 NOTHING = 1e-7  # share of complete data's information below which a direction is not identified
@@ -22,11 +24,11 @@ TOUCHED = 1e-3  # part of such a direction that makes a probability not identifi
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """Standard errors of probabilities, and of their logits; NaN where there is none."""
+    """Standard errors of parameters, and on the scale of intervals; NaN where there is none."""
 
     theta: FloatArray  # (size,) standard error of θ_ijk
-    logit: FloatArray  # (size,) standard error of log θ_ijk/(1 − θ_ijk)
-    unidentified: BoolArray  # (size,) probabilities that the data do not determine
+    scaled: FloatArray  # (size,) that on the scale; of probabilities, of log θ_ijk/(1 − θ_ijk)
+    unidentified: BoolArray  # (size,) parameters that the data do not determine
     maximum: bool  # whether A has no negative curvature; if not, nothing else means anything
 
 
@@ -51,19 +53,27 @@ def precision(
     unknown = np.full(layout.size, np.nan)
     # softmax_hessian adds α to the counts, for the density of φ; here what was maximised counts.
     A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
-    # The information of complete data about each logit, to measure everything in.
-    cases = layout.spread(layout.sum_k(layout.pooled(counts)))
-    complete = np.sqrt(cases * theta * (1.0 - theta))
+    complete = np.sqrt(_complete(counts, theta, layout))
     scale = complete[coordinates.free]
     factor, flat, maximum = _root_of_inverse(A / np.outer(scale, scale))
     if not maximum:
         return Precision(unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False)
-    logit = _logits(factor / scale[:, None], coordinates.free, theta, layout)
-    along = _logits(flat / scale[:, None], coordinates.free, theta, layout)
+    changes = _changes(factor / scale[:, None], coordinates.free, theta, layout)
+    along = _changes(flat / scale[:, None], coordinates.free, theta, layout)
     unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
-    error = np.sqrt(np.sum(logit**2, axis=1))
+    error = np.sqrt(np.sum(changes**2, axis=1))
     error[unidentified | held] = np.nan
-    return Precision(theta * (1.0 - theta) * error, error, unidentified & ~held, maximum=True)
+    slope = conjugacy.scale_slope(theta, layout)
+    return Precision(slope * error, error, unidentified & ~held, maximum=True)
+
+
+def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """The information of complete data about each φ by itself, to measure everything in."""
+    cases = layout.spread(layout.sum_k(layout.pooled(counts)))
+    if layout.in_simplex.all():
+        return cases * theta * (1.0 - theta)
+    other = conjugacy.sharpness(theta, counts, layout)
+    return np.where(layout.in_simplex, cases * theta * (1.0 - theta), other)
 
 
 def _without(coordinates: FreeCoordinates, held: BoolArray) -> FreeCoordinates:
@@ -90,17 +100,8 @@ def _root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
     return vectors[:, alive] / np.sqrt(values[alive]), vectors[:, flat], bool((alive | flat).all())
 
 
-def _logits(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:
-    """Carry changes of free φ, (d, m), to the logits of all probabilities, (size, m).
-
-    d log θ_k = dφ_k − Σ_l θ_l dφ_l, and d logit θ = d log θ / (1 − θ).
-    """
+def _changes(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """Carry changes of free φ, (d, m), to the scale of all parameters, (size, m)."""
     change = np.zeros((layout.size, phi.shape[1]))
     change[free] = phi
-    mean = np.zeros((layout.configurations, phi.shape[1]))
-    np.add.at(mean, layout.ij[free], theta[free, None] * phi)
-    change -= mean[layout.ij]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logits: FloatArray = change / (1.0 - theta)[:, None]
-    logits = np.nan_to_num(logits, nan=0.0, posinf=0.0, neginf=0.0)
-    return logits[layout.slots]  # tables that are one change together
+    return conjugacy.on_scale(change, theta, layout)

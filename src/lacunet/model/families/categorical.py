@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln, xlogy
+from scipy.special import digamma, expit, gammaln, logit, xlogy
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.family import Family, Segment, slope_of_root
@@ -43,6 +43,7 @@ class Categorical(Family):
 
     name: ClassVar[str] = "categorical"
     tabular: ClassVar[bool] = True
+    simplex: ClassVar[bool] = True
 
     def width(self, states: Sequence[State]) -> int:
         return len(states)
@@ -175,6 +176,22 @@ class Categorical(Family):
         opens[1:] = ij[1:] != ij[:-1]
         free = order[~opens]
         return free, order[opens][at.ij[free]]
+
+    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+        """That of logits: d log θ_k = dφ_k − Σ_l θ_l dφ_l, and d logit θ = d log θ / (1 − θ)."""
+        mean = np.zeros((at.configurations, phi.shape[1]))
+        np.add.at(mean, at.ij, theta[:, None] * phi)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logits = (phi - mean[at.ij]) / (1.0 - theta)[:, None]
+        return np.nan_to_num(logits, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved: FloatArray = expit(logit(theta) + move)
+        return moved
+
+    def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
+        return theta * (1.0 - theta)
 
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
         """Π θ_k of every configuration with more than one state."""

@@ -95,6 +95,7 @@ class Family(ABC):
 
     name: ClassVar[str]  # as in files
     tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
+    simplex: ClassVar[bool] = False  # whether θ of a configuration are probabilities that sum to 1
     bounded: ClassVar[bool] = True  # whether the likelihood of a mixture has a highest value
     whole: ClassVar[bool] = False  # whether values are whole numbers
 
@@ -312,6 +313,20 @@ class Family(ABC):
 
         Ordered by configuration.
         """
+
+    # Intervals are symmetric on a scale that has no ends, of each place by itself
+
+    @abstractmethod
+    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+        """Carry changes of φ to that scale, (s, m) → (s, m)."""
+
+    @abstractmethod
+    def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
+        """Move every place on that scale, and give the θ that it is then."""
+
+    @abstractmethod
+    def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
+        """By how much θ changes for a small step on that scale."""
 
     @abstractmethod
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:

@@ -257,6 +257,17 @@ class Gaussian(Family):
         free = at.positions(0, 2)
         return free, free
 
+    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+        """That of μ and of log σ², which stand at two places each."""
+        along, _, log_variance, _ = at.by_place(phi.T)
+        return at.at_places(along, along, log_variance, log_variance).T
+
+    def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
+        return np.where(at.k < 2, theta + move, theta * np.exp(np.where(at.k < 2, 0.0, move)))
+
+    def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
+        return np.where(at.k < 2, 1.0, theta)
+
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
         return float(np.log(at.by_place(theta)[2]).sum())
 

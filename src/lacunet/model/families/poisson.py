@@ -175,6 +175,18 @@ class Poisson(Family):
         free = at.positions(0)
         return free, free
 
+    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+        """That of log λ, which stands at two places."""
+        along = at.by_place(phi.T)[0]
+        return at.at_places(along, along).T
+
+    def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
+        moved: FloatArray = theta * np.exp(move)
+        return moved
+
+    def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
+        return theta
+
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
         return float(np.sum(np.log(at.by_place(theta)[0])))
 

@@ -47,6 +47,11 @@ class Tied(Categorical):
         whole[self.lead] = x
         return whole
 
+    def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
+        """Tables that are one change together."""
+        own = CATEGORICAL.on_scale(phi[self.lead], theta[self.lead], self.inner)
+        return own[self.slot]
+
     def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
         return CATEGORICAL.has_mode(self._pooled(hyper), self.inner)
 
