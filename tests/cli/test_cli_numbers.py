@@ -56,6 +56,10 @@ def test_rows_are_assigned_filled_in_and_drawn(invoke, people, tmp_path):
     seen = got.filter(pl.col("height").is_not_null())
     assert (seen["height"] == seen["height (imputed)"]).all()
     assert got["agree (imputed)"].is_in([1, 2, 3, 4, 5]).all()
+    asked = invoke("query", "m.json", "--of", "class", "--given", "height=186.5", "--json").json
+    assert max(asked["probabilities"]) > 0.9
+    asked = invoke("query", "m.json", "--of", "height", "--given", "agree=1").out
+    assert asked.startswith("height | agree = 1")
     drawn = tmp_path / "drawn.csv"
     invoke("simulate", "--model", "m.json", "--rows", 200, "--output", drawn, "--missing-rate", 0.1)
     again = invoke("score", drawn, "--model", "m.json", "--scores", "bic", "--json").json

@@ -12,7 +12,7 @@ import numpy as np
 from lacunet.api.known import Known
 from lacunet.arrays import FloatArray
 from lacunet.model.network import Variable
-from lacunet.tabular import Grid, Printable, Shown, number, probability
+from lacunet.tabular import Grid, Printable, Shown, measured, number, probability
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,25 @@ class Answer(Printable):
         title = f"p({', '.join(names)}{self.known})"
         words = frozenset(range(len(names)))
         return [Grid(title, (*names, "p"), rows, words, _about(self.known, self.log_known))]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberAnswer(Printable):
+    """What is expected of a number, given what is known of a case."""
+
+    name: str
+    mean: float  # of a logarithm, the geometric mean
+    spread: float  # standard deviation, or the factor that is one of a logarithm
+    titles: tuple[str, str]  # what these two are called
+    known: Known
+    log_known: float  # log p(what is known)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        row = (self.name, measured(self.mean), measured(self.spread))
+        notes = _about(self.known, self.log_known)
+        title = f"{self.name}{self.known}"
+        return [Grid(title, ("number", *self.titles), (row,), notes=notes)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +98,8 @@ def _about(known: Known, log_known: float) -> tuple[str, ...]:
     if not (known.seen or known.heard):
         return ()
     what = "what is given" if not known.heard else "what is given, likelihoods taken as they are"
-    return (f"p({what}) = {small(log_known)}",)
+    continuous = any(not known.network.variables[i].family.tabular for i in known.seen)
+    return (f"{'density' if continuous else 'p'}({what}) = {small(log_known)}",)
 
 
 def small(log_p: float) -> Shown:

@@ -8,12 +8,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.answers import Answer, MostProbable, Separations
+from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.api.inputs import ModelLike, NetworkLike, as_network, asked_model, rows_for
-from lacunet.api.known import NOTHING, Known, understand
-from lacunet.api.options import AskOptions, QueryOptions, divide, with_options
-from lacunet.arrays import FloatArray
+from lacunet.api.known import NOTHING, Known, understand, with_numbers_of
+from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, with_options
+from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import DataError, OptionError
+from lacunet.inference.asking.numbers import expected_numbers, in_units
 from lacunet.inference.asking.query import posterior
 from lacunet.model.network import Model, Network
 from lacunet.model.separation import d_separated as graph_separates
@@ -33,8 +34,10 @@ def query(
 ) -> FloatArray:
     """Give p(variables | evidence): their joint distribution, one axis each in the order given.
 
-    A fitted model is asked at the posterior means of its parameters; with `plug_in`, or if it was
-    not fitted, at the parameters that it has. Where the evidence is impossible, the answer is NaN.
+    A fitted model is asked of the posterior of its parameters; with `plug_in`, or if it was not
+    fitted, at the parameters that it has. Where the evidence is impossible, the answer is NaN. A
+    number is asked for by itself: the answer is its mean and its standard deviation (of a
+    lognormal, geometric mean and factor).
 
     Parameters
     ----------
@@ -60,17 +63,21 @@ def query(
     [0.558, 0.442]
     """
     settings, reading = divide(settings, options)
-    given = _asked_categories(model, settings)
-    network = given.network
-    group = _indices(network, variables)
-    if evidence is None or isinstance(evidence, Mapping):
-        answer = understand(network, evidence or NOTHING, do).of(given).joint(group)[None]
-    else:
-        given = intervened(given, understand(network, do=do).done) if do else given
-        _, codes = rows_for(evidence, given, reading)
-        (answer,) = posterior(given, codes, [group])
-    answer[answer.reshape(len(answer), -1).sum(axis=1) == 0] = np.nan
     one = evidence is None or isinstance(evidence, Mapping)
+    case = evidence if isinstance(evidence, Mapping) else NOTHING
+    given, case = with_numbers_of(asked_model(model, settings), case, do)
+    group = _indices(given.network, variables)
+    number = _number_asked(given.network, group)
+    if one:
+        situation = understand(given.network, case, do).of(given)
+        given, codes = situation.model, situation.codes
+    else:
+        given = intervened(given, understand(given.network, do=do).done) if do else given
+        given, codes = _rows(evidence, given, reading)
+    if number is not None:
+        return _expected(given, codes, number, one=one)
+    (answer,) = posterior(given, codes, [group])
+    answer[answer.reshape(len(answer), -1).sum(axis=1) == 0] = np.nan
     return np.asarray(answer[0] if one else answer)
 
 
@@ -83,15 +90,19 @@ def answer(
     do: Mapping[str, Any] = NOTHING,
     settings: Settings = DEFAULTS,
     **options: Unpack[AskOptions],
-) -> Answer:
+) -> Answer | NumberAnswer:
     """Give p(variables | evidence) of one case as a table to print; see `query`."""
     settings, _ = divide(settings, options)
-    given = _asked_categories(model, settings)
+    given, evidence = with_numbers_of(asked_model(model, settings), evidence, do)
     group, known = _indices(given.network, variables), understand(given.network, evidence, do)
     known.check_apart(group)
     case = known.of(given)
-    joint = case.joint(group)
     _check_possible(known, case.log_probability)
+    if (number := _number_asked(given.network, group)) is not None:
+        told, name = case.number(number), given.network.variables[number].name
+        mean, spread = float(told.mean[0]), float(told.spread[0])
+        return NumberAnswer(name, mean, spread, told.titles, known, case.log_probability)
+    joint = case.joint(group)
     asked = tuple(given.network.variables[v] for v in group)
     return Answer(asked, joint, known, case.log_probability)
 
@@ -110,6 +121,7 @@ def most_probable(
 
     Of all variables that are not known (the most probable explanation, MPE), or of some of them,
     summed over the others (MAP). The states that are most probable one by one may be others.
+    Numbers have no states: they may be given, but not asked for.
 
     Parameters
     ----------
@@ -129,16 +141,19 @@ def most_probable(
     ({'class': '1', 'x2': '0', 'x3': '1'}, 0.555)
     """
     settings, _ = divide(settings, options)
-    given = _asked_categories(model, settings)
+    given, evidence = with_numbers_of(asked_model(model, settings), evidence, do)
     network, known = given.network, understand(given.network, evidence, do)
     if variables is None:
-        settled = {*known.seen, *known.done}
+        numbers = [i for i, v in enumerate(network.variables) if not v.family.tabular]
+        settled = {*known.seen, *known.done, *numbers}
         group = [v for v in range(len(network.variables)) if v not in settled]
         if not group:
             raise OptionError("every variable is given: nothing is left to ask for. Leave one out.")
     else:
         group = _indices(network, variables)
         known.check_apart(group)
+        if any(not network.variables[v].family.tabular for v in group):
+            raise OptionError("numbers have no states, of which one is most probable. Ask --of.")
     case = known.of(given)
     _check_possible(known, case.log_probability)
     codes, log_p = case.most_probable(group)
@@ -199,11 +214,29 @@ def separations(
     return Separations(tuple(given), tuple(do), found)
 
 
-def _asked_categories(model: ModelLike, settings: Settings) -> Model:
-    """Give the model that is asked, if it has no numbers."""
-    given = asked_model(model, settings)
-    given.network.refuse_numbers()
-    return given
+def _rows(evidence: object, given: Model, reading: RowOptions) -> tuple[Model, CodeArray]:
+    """Read rows to be asked about; the model knows their numbers."""
+    speaker, codes = rows_for(evidence, given, reading)
+    assert isinstance(speaker, Model)
+    return speaker, codes
+
+
+def _number_asked(network: Network, group: Sequence[int]) -> int | None:
+    """Give the number that is asked for, if it is one; refuse it beside others."""
+    numbers = [v for v in group if not network.variables[v].family.tabular]
+    if numbers and len(group) > 1:
+        name = network.variables[numbers[0]].name
+        raise OptionError(f"'{name}' is a number. Ask for it by itself.")
+    return numbers[0] if numbers else None
+
+
+def _expected(model: Model, codes: CodeArray, number: int, *, one: bool) -> FloatArray:
+    """Mean and spread of a number in each row, (rows, 2); what a row shows, it has."""
+    (expected,) = expected_numbers(model, codes, [number])
+    own = codes[:, model.network.observed.index(number)]
+    told = in_units(model.network.variables[number], expected, own)
+    both = np.stack([told.mean, told.spread], axis=1)
+    return both[0] if one else both
 
 
 def _indices(network: Network, names: str | Sequence[str]) -> list[int]:

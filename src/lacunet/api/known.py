@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,44 @@ def understand(
             )
         done[i] = network.variables[i].code(state)
     return Known(network, seen, heard, done)
+
+
+def with_numbers_of(
+    model: Model, evidence: Mapping[str, Any], do: Mapping[str, Any]
+) -> tuple[Model, Mapping[str, Any]]:
+    """Give a model that knows the numbers of a case, and the evidence with these numbers."""
+    network, told = model.network, dict(evidence)
+    variables = list(network.variables)
+    for name in (*evidence, *do):
+        i = network.index(name)
+        v = variables[i]
+        if v.family.tabular or (name in evidence and evidence[name] is None):
+            continue
+        if name in do:
+            raise OptionError(
+                f"'{name}' is a number, on which nothing depends: to set it changes nothing. "
+                "Leave it out."
+            )
+        told[name] = _number(v, evidence[name])
+        variables[i] = replace(v, states=(told[name],))
+    if all(a is b for a, b in zip(variables, network.variables, strict=True)):
+        return model, evidence
+    return replace(model, network=Network.build(variables, network.parents)), told
+
+
+def _number(v: Variable, told: Any) -> float:
+    """Read a number that is seen."""
+    try:
+        x = float(told)
+    except (TypeError, ValueError):
+        raise OptionError(f"'{v.name}': {told!r} is not a number. Give one.") from None
+    (low, high), whole = v.ends, v.family.whole
+    above = x > low if v.unit is not None and v.unit.log else x >= low
+    if not (np.isfinite(x) and above and x <= high) or (whole and not x.is_integer()):
+        kind = "a whole number" if whole else "a number"
+        ends = f" from {low:g}" * (low > -np.inf) + f" to {high:g}" * (high < np.inf)
+        raise OptionError(f"'{v.name}': {told} cannot be. It must be {kind}{ends}.")
+    return x
 
 
 def _likelihoods(variable: Variable, told: Any) -> FloatArray:

@@ -70,8 +70,9 @@ def query(
     """Ask a network: p(variables | what is known of a case), exact.
 
     Or the most probable states together (--most-probable), or which variables the graph alone makes
-    independent (--separated). Hidden variables may be asked for, and given. A fitted model is asked
-    at the posterior means of its parameters.
+    independent (--separated). Hidden variables may be asked for, and given. Of a number, given as
+    NAME=NUMBER, the answer is its mean and its standard deviation; it is asked for by itself. A
+    fitted model is asked of the posterior of its parameters.
     """
     network = api.as_model(model)
     names = [v.name for v in network.network.variables]

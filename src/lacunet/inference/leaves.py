@@ -110,12 +110,12 @@ def all_with_values(speaker: Model | Ensemble, columns: Sequence[Column]) -> Mod
 
 
 def _shown(v: Variable, column: Column) -> Variable:
-    low, high = v.ends
-    outside = [x for x in column.states if not low <= float(x) <= high]
-    if outside:
+    (low, high), x = v.ends, np.asarray(column.states, dtype=np.float64)
+    outside = np.flatnonzero((x < low) | (x > high))
+    if len(outside):
         raise DataError(
-            f"column '{v.name}': {outside[0]} is not among the answers of the model, which go "
-            f"from {low:g} to {high:g}."
+            f"column '{v.name}': {column.states[int(outside[0])]} is not among the answers of the "
+            f"model, which go from {low:g} to {high:g}."
         )
     return replace(v, states=column.states)
 

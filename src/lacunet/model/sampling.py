@@ -9,6 +9,7 @@ from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.model.network import Model, Variable
 from lacunet.model.unit import Unit
+from lacunet.state import Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +93,7 @@ def coded(variables: Sequence[Variable], cells: FloatArray) -> Drawn:
             told = ~np.isnan(cells[:, j])
             values, codes[told, j] = np.unique(cells[told, j], return_inverse=True)
             if len(values):
-                states = values.astype(np.int64) if v.family.whole else values
-                shown[j] = replace(v, states=tuple(states.tolist()))
+                shown[j] = replace(v, states=Numbers(values))
     return Drawn(tuple(shown), np.ascontiguousarray(codes, dtype=np.int32))
 
 

@@ -28,7 +28,7 @@ def intervened(model: Model, states: Mapping[int, int]) -> Model:
     tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
     for i, k in states.items():
         tables[i] = np.eye(layout.cards[i])[k]
-    return _without_prior(without_causes(network, states), tables)
+    return _without_prior(model, without_causes(network, states), tables)
 
 
 def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model:
@@ -43,7 +43,7 @@ def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model
     parents = [*network.parents, *((i,) for i in likelihoods)]
     tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
     heard = [w[:, None] for w in likelihoods.values()]
-    return _without_prior(Network.build(variables, parents), [*tables, *heard])
+    return _without_prior(model, Network.build(variables, parents), [*tables, *heard])
 
 
 def shown(model: Model, variables: Collection[int]) -> Model:
@@ -54,7 +54,7 @@ def shown(model: Model, variables: Collection[int]) -> Model:
         for i, v in enumerate(forgotten(network.variables))
     ]
     tables = [old.table(model.theta, i) for i in range(len(network.variables))]
-    return _without_prior(Network(tuple(seen), network.parents), tables)
+    return _without_prior(model, Network(tuple(seen), network.parents), tables)
 
 
 def hide(model: Model, names: Sequence[str]) -> Model:
@@ -117,7 +117,17 @@ def fresh_names(network: Network, stem: str, number: int) -> list[str]:
     return [name for name in names if name not in taken][:number]
 
 
-def _without_prior(network: Network, tables: list[FloatArray]) -> Model:
-    """Give the tables to a network; who only asks needs no prior, and gets exponents of 1."""
-    theta = network.layout.flat(tables)
-    return Model(network, theta, np.ones_like(theta))
+def _without_prior(model: Model, network: Network, tables: list[FloatArray]) -> Model:
+    """Give the tables to a network; who only asks needs no prior, and gets exponents of 1.
+
+    Numbers are averaged over what they were averaged over.
+    """
+    theta, averaged, old = network.layout.flat(tables), model.averaged, model.network.layout
+    if averaged is not None:
+        averaged = network.layout.flat(
+            [
+                t if kind.tabular else old.table(averaged, i)
+                for i, (t, kind) in enumerate(zip(tables, network.layout.kinds, strict=True))
+            ]
+        )
+    return Model(network, theta, np.ones_like(theta), averaged=averaged)

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from lacunet.api import Answer, Assigned, Assignment, MostProbable, Scores, Separations
+from lacunet.api import (
+    Answer,
+    Assigned,
+    Assignment,
+    MostProbable,
+    NumberAnswer,
+    Scores,
+    Separations,
+)
 from lacunet.data import Column, Table
 from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measure import Measurement
@@ -286,8 +294,15 @@ def assignment_document(assignment: Assignment) -> dict[str, Any]:
     }
 
 
-def answer_document(answer: Answer) -> dict[str, Any]:
-    """Describe the joint distribution of some variables."""
+def answer_document(answer: Answer | NumberAnswer) -> dict[str, Any]:
+    """Describe the joint distribution of some variables, or what is expected of a number."""
+    if isinstance(answer, NumberAnswer):
+        return {
+            "of": [answer.name],
+            **answer.known.document(),
+            "log_probability_of_given": answer.log_known,
+            **dict(zip(answer.titles, (answer.mean, answer.spread), strict=True)),
+        }
     return {
         "of": [v.name for v in answer.variables],
         **answer.known.document(),

@@ -45,7 +45,8 @@ def most_probable(
     network = model.network
     cards, names = dict(enumerate(network.layout.cards)), [v.name for v in network.variables]
     state = {i: int(k) for i, k in zip(network.observed, codes, strict=True) if k >= 0}
-    state |= {i: 0 for i, r in cards.items() if r == 1}
+    kinds = network.layout.kinds
+    state |= {i: 0 for i, r in cards.items() if r == 1 and kinds[i].tabular}
     factors = _factors(model, state, wanted)
     members = sorted({v for f in factors for v in f.scope})
     order = eliminate(members, [frozenset(f.scope) for f in factors], cards, last=wanted)

@@ -10,6 +10,7 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.asking.most_probable import most_probable
+from lacunet.inference.asking.numbers import InUnits, expected_numbers, in_units
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.model.network import Model
@@ -34,6 +35,11 @@ class Situation:
         """p(variables | what is known): an axis each; zeros where that is impossible."""
         found: FloatArray = posterior(self.model, self.codes, [variables])[0][0]
         return found
+
+    def number(self, variable: int) -> InUnits:
+        """What is expected of a number, in the unit of the data, (1,) each."""
+        (expected,) = expected_numbers(self.model, self.codes, [variable])
+        return in_units(self.model.network.variables[variable], expected, np.array([-1]))
 
     def most_probable(self, variables: Sequence[int]) -> tuple[tuple[int, ...], float]:
         """Give their best joint state, and its log probability given what is known."""
