@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba.extending import overload
 
 _FLAGS: dict[str, Any] = {
     "cache": True,
@@ -35,3 +36,29 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     references to all of them, there and back, which takes longer than what is done with a case.
     """
     return cast("Callable[P, R]", numba.njit(inline="always", **_FLAGS)(function))
+
+
+def where_given(otherwise: R) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Compile a kernel for callers whose first argument may be None: then it is a constant.
+
+    Which of the two is known when the caller is compiled: a structure without a part pays nothing
+    for those that have it.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        compiled = numba.njit(**_FLAGS)(function)
+
+        def door(*args: P.args, **kwargs: P.kwargs) -> R:
+            return otherwise if args[0] is None else cast("R", compiled(*args, **kwargs))
+
+        # Numba wants the arguments of all three to have the same names, without annotations.
+        overload(door)(
+            lambda *args: (
+                (lambda *args: otherwise)  # noqa: ARG005
+                if isinstance(args[0], numba.types.NoneType)
+                else (lambda *args: compiled(*args))  # noqa: PLW0108
+            )
+        )
+        return door
+
+    return decorate

@@ -1,10 +1,7 @@
 """The walk over partitions, against sums over all of them."""
 
-from math import lgamma
-
 import numpy as np
 import pytest
-from scipy.special import logsumexp
 
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.jackknife import jackknife_error, leave_one_out
@@ -20,43 +17,8 @@ from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.splitting import log_block
 from lacunet.inference.kernels.walking import TRIED
+from partition_sums import log_sums, log_weight
 from problems import make_case
-
-
-def partitions(cases):
-    """All partitions of 0..cases − 1, each as block numbers."""
-    if cases == 0:
-        yield []
-        return
-    for rest in partitions(cases - 1):
-        for block in range(max(rest, default=-1) + 2):
-            yield [*rest, block]
-
-
-def log_weight(leaves, blocks):
-    """Π_blocks Γ(a + n)/Γ(a) · L, by its definition."""
-    total = 0.0
-    for b in set(blocks):
-        own = [case for case, block in enumerate(blocks) if block == b]
-        total += lgamma(leaves.a + len(own)) - lgamma(leaves.a)
-        N = np.zeros(leaves.first[-1])
-        for case in own:
-            row = leaves.row[case]
-            first, last = leaves.rows.starts[row : row + 2]
-            N[leaves.rows.cells[first:last]] += 1
-        for first, last in zip(leaves.first, leaves.first[1:], strict=False):
-            alpha, n = leaves.prior[first:last], N[first:last]
-            total += lgamma(alpha.sum()) - lgamma(alpha.sum() + n.sum())
-            total += sum(lgamma(x + y) - lgamma(x) for x, y in zip(alpha, n, strict=True))
-    return total
-
-
-def log_sums(leaves):
-    """Log Z_m for m = 1, 2, …, by listing all partitions."""
-    terms = [[] for _ in leaves.row]
-    for blocks in partitions(len(leaves.row)):
-        terms[max(blocks)].append(log_weight(leaves, blocks))
-    return np.array([logsumexp(each) for each in terms])
 
 
 def small(seed, *, rows=6, alpha=1.0, missing=0.2):
@@ -69,10 +31,10 @@ def test_identity(alpha, missing):
     problem = small(3, alpha=alpha, missing=missing)
     leaves = leaves_of(problem)
     levels = Occupancy((1, 2, 3, 4), leaves.a, len(leaves.row), 1, len(leaves.row))
-    values = levels.log_evidence(log_sums(leaves))
+    values = levels.log_evidence(log_sums(problem))
     exact = [exact_evidence(with_classes(problem, k)).value for k in levels.numbers]
     assert values == pytest.approx(exact, abs=1e-9)
-    shares = levels.shares(log_sums(leaves))
+    shares = levels.shares(log_sums(problem))
     assert shares.sum() == pytest.approx(1.0)
     assert np.isfinite(guess_levels(levels, dict(zip(levels.numbers, exact, strict=True)))).all()
 
@@ -81,7 +43,7 @@ def test_good_guesses_are_kept():
     problem = small(3)
     leaves = leaves_of(problem)
     levels = Occupancy((1, 2, 3), leaves.a, len(leaves.row), 1, 3)
-    log_z = log_sums(leaves)[:3]
+    log_z = log_sums(problem)[:3]
     guesses = dict(zip(levels.numbers, levels.log_evidence(log_z), strict=True))
     assert guess_levels(levels, guesses) == pytest.approx(log_z, abs=1e-9)
 
@@ -89,10 +51,11 @@ def test_good_guesses_are_kept():
 @pytest.mark.parametrize(("seed", "alpha"), [(1, 1.0), (2, 0.05), (3, 4.0)])
 def test_rates_tell_the_ratios(seed, alpha):
     """Weights that push chains about must not change what the rates say."""
-    leaves = leaves_of(small(seed, alpha=alpha))
+    problem = small(seed, alpha=alpha)
+    leaves = leaves_of(problem)
     cases = len(leaves.row)
     rng = np.random.default_rng(seed)
-    truth = np.diff(log_sums(leaves))
+    truth = np.diff(log_sums(problem))
     rise, reference = (np.exp(0.5 * rng.normal(size=cases + 2)) for _ in range(2))
     for weights in (rise, reference):
         weights[1:cases] /= np.exp(truth)  # else chains would hardly go everywhere
@@ -118,7 +81,8 @@ def test_rates_tell_the_ratios(seed, alpha):
 
 def test_a_chain_keeps_its_books():
     """After a long walk, what blocks hold is what their cases show."""
-    leaves = leaves_of(small(5, rows=30))
+    problem = small(5, rows=30)
+    leaves = leaves_of(problem)
     start = start_chain(
         leaves, np.zeros(len(leaves.row), dtype=np.int64), 6, np.random.default_rng(1)
     )
@@ -130,7 +94,7 @@ def test_a_chain_keeps_its_books():
     assert chain.at.blocks.size.tolist() == fresh.at.blocks.size.tolist()
     assert chain.at.blocks.table == pytest.approx(fresh.at.blocks.table, abs=1e-12)
     energy = sum(log_block(leaves, chain.at.blocks, b) for b in range(chain.at.used[0]))
-    assert energy == pytest.approx(log_weight(leaves, chain.at.block.tolist()), abs=1e-9)
+    assert energy == pytest.approx(log_weight(problem, chain.at.block), abs=1e-9)
     assert notes.energy[:, 0].sum() == 200
 
 

@@ -255,8 +255,9 @@ class _Measuring:
     def _walk(self) -> Measurement:
         if not walkable([self.problem]):
             raise OptionError(
-                "a walk over partitions needs a latent class model of categories whose prior does "
-                "not tell the classes apart. Use --method auto."
+                "a walk over partitions needs a latent class model, of categories and of kinds of "
+                "numbers that it knows, whose prior does not tell the classes apart. "
+                "Use --method auto."
             )
         self._say("walk over partitions")
         fits = self._fits(self.problem, STARTS)

@@ -6,10 +6,19 @@ import numpy as np
 from scipy.special import gammaln
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.evidence.partitions.number_cases import (
+    can_be_looked_up,
+    is_number,
+    log_nothing,
+    number_leaves,
+)
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.kernels.blocks import Leaves, Rows
 from lacunet.inference.problem import Problem
+from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
+
+AS_MANY = 8.0  # categories whose cells cost as much as that of a number
 
 
 def walkable(problems: Sequence[Problem]) -> bool:
@@ -21,11 +30,16 @@ def walkable(problems: Sequence[Problem]) -> bool:
     first = problems[0]
     return (
         first.whole
-        and first.layout.tabular
+        and all(_seen_by_kernels(first, leaf) for leaf in first.network.observed)
         and bool((first.codes >= 0).any())
         and all(exchangeable(problem) for problem in problems)
         and all(_same_but_number(first, problem) for problem in problems[1:])
     )
+
+
+def _seen_by_kernels(problem: Problem, leaf: int) -> bool:
+    variable = problem.network.variables[leaf]
+    return variable.family.tabular or (is_number(variable) and can_be_looked_up(problem, leaf))
 
 
 def _same_but_number(one: Problem, other: Problem) -> bool:
@@ -39,26 +53,29 @@ def _same_but_number(one: Problem, other: Problem) -> bool:
 
 def shown_cells(problem: Problem) -> float:
     """Cells that cases show: what one sweep over them touches, for each block."""
-    return float((problem.codes >= 0).sum(axis=1) @ problem.counts)
+    variables = problem.network.variables
+    price = [AS_MANY if is_number(variables[i]) else 1.0 for i in problem.network.observed]
+    return float((problem.codes >= 0) @ np.array(price) @ problem.counts)
 
 
 def leaves_of(problem: Problem) -> Leaves:
-    """Write the cases, and the prior of one class, as arrays for the kernels.
-
-    A case that shows nothing says nothing of its class: such cases are left out.
-    """
+    """Write the cases, and the prior of one class, as arrays for the kernels."""
     classes = classes_of(problem.network)
-    told = (problem.codes >= 0).any(axis=1)
-    codes, counts = problem.codes[told].astype(np.int64), problem.counts[told]
-    tables = [problem.layout.table(problem.alpha, i)[0] for i in classes.leaves]
-    sizes = [len(table) for table in tables]
-    first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    shown = codes >= 0
-    prior, total = np.concatenate(tables), np.array([table.sum() for table in tables])
+    codes, counts = told_rows(problem)
+    number = np.array([is_number(problem.network.variables[i]) for i in classes.leaves])
+    leaves = np.array(classes.leaves)
+    tables = [problem.layout.table(problem.alpha, i)[0] for i in leaves[~number]]
+    first = np.cumsum([0, *map(len, tables)]).astype(np.int64)
+    shown = codes[:, ~number] >= 0
+    prior = np.concatenate([np.empty(0), *tables])
+    total = np.array([table.sum() for table in tables])
     rows = Rows(
         np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64),
-        (codes + first[:-1])[shown],
+        (codes[:, ~number] + first[:-1])[shown],
         len(prior) + np.nonzero(shown)[1],
+    )
+    numbers = (
+        number_leaves(problem, leaves[number].tolist(), codes[:, number]) if number.any() else None
     )
     return Leaves(
         np.repeat(np.arange(len(codes)), counts.astype(np.int64)),
@@ -66,22 +83,27 @@ def leaves_of(problem: Problem) -> Leaves:
         first,
         np.concatenate([prior, total]),
         float(problem.layout.table(problem.alpha, classes.root)[0]),
-        float(gammaln(prior).sum() - gammaln(total).sum()),
+        float(gammaln(prior).sum() - gammaln(total).sum())
+        + (0.0 if numbers is None else log_nothing(numbers)),
+        numbers,
     )
 
 
-def log_class_weights(problem: Problem, leaves: Leaves, theta: FloatArray) -> FloatArray:
-    """Log weights of each class for each distinct row, given parameters, (R, k)."""
-    classes = classes_of(problem.network)
-    with np.errstate(divide="ignore"):
-        sizes = np.log(problem.layout.table(theta, classes.root))
-        cells = np.log(
-            np.concatenate([problem.layout.table(theta, i).T for i in classes.leaves], axis=0)
-        )
-    starts = leaves.rows.starts
-    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    log_weights: FloatArray = np.tile(sizes, (len(starts) - 1, 1))
-    np.add.at(log_weights, rows, cells[leaves.rows.cells])
+def told_rows(problem: Problem) -> tuple[IntArray, FloatArray]:
+    """Distinct rows that show anything, and their counts: others say nothing of their class."""
+    told = (problem.codes >= 0).any(axis=1)
+    return problem.codes[told].astype(np.int64), problem.counts[told]
+
+
+def log_class_weights(problem: Problem, theta: FloatArray) -> FloatArray:
+    """Log weights of each class for each distinct row that shows anything, (R, k)."""
+    network, classes, (codes, _) = problem.network, classes_of(problem.network), told_rows(problem)
+    weights = network.to_cells(conjugacy.natural(theta, problem.layout))
+    sizes = network.cells.table(weights, classes.root)
+    log_weights: FloatArray = np.tile(sizes, (len(codes), 1))
+    for n, leaf in enumerate(classes.leaves):
+        shown = codes[:, n] >= 0
+        log_weights[shown] += network.cells.table(weights, leaf).T[codes[shown, n]]
     return log_weights
 
 

@@ -65,4 +65,8 @@ def _nowhere(leaves: Leaves, most: int) -> Partition:
 
 
 def _empty(leaves: Leaves, columns: int) -> Blocks:
-    return Blocks(np.zeros(columns), np.repeat(leaves.prior[:, None], columns, axis=1))
+    return Blocks(
+        np.zeros(columns),
+        np.repeat(leaves.prior[:, None], columns, axis=1),
+        None if leaves.numbers is None else np.repeat(leaves.numbers.prior[None], columns, axis=0),
+    )

@@ -12,7 +12,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Clock, Means
-from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights
+from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights, told_rows
 from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk_on
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Leaves, Levels
@@ -40,7 +40,7 @@ class PosteriorWalk:
         """Start chains at fits, in turn; each draws its own partition there."""
         self.problem, self.leaves = problem, leaves_of(problem)
         self.most = min(classes_of(problem.network).number, len(self.leaves.row))
-        weights = [log_class_weights(problem, self.leaves, theta) for theta in fits]
+        weights = [log_class_weights(problem, theta) for theta in fits]
         self.chains: list[Chain] = []
         for n in range(chains):
             rng = np.random.default_rng([seed, STREAM, n])
@@ -93,17 +93,19 @@ def _sampled(piece: _Piece, numbered: tuple[int, Chain]) -> tuple[Chain, list[Sn
 
 
 def counts_of(problem: Problem, leaves: Leaves, chain: Chain) -> FloatArray:
-    """Hidden counts of a partition, blocks in its order, in the layout with as many classes."""
+    """Statistics of a partition, blocks in its order, in the layout with as many classes."""
     used, block = int(chain.at.used[0]), chain.at.block
     fewer = with_classes(problem, used)
     classes = classes_of(fewer.network)
-    starts = leaves.rows.starts
-    shown = np.diff(starts)[leaves.row]
-    ends = np.cumsum(shown)
-    places = np.repeat(starts[leaves.row] - ends + shown, shown) + np.arange(ends[-1])
-    cells = np.zeros((used, leaves.first[-1]))
-    np.add.at(cells, (np.repeat(block, shown), leaves.rows.cells[places]), 1.0)
-    tables: dict[int, FloatArray] = {classes.root: np.bincount(block, minlength=used).astype(float)}
+    codes = told_rows(problem)[0][leaves.row]
+    sizes = np.bincount(block, minlength=used).astype(np.float64)
+    tables: dict[int, FloatArray] = {classes.root: sizes}
     for n, leaf in enumerate(classes.leaves):
-        tables[leaf] = cells[:, leaves.first[n] : leaves.first[n + 1]]
+        shown = codes[:, n] >= 0
+        v = fewer.network.variables[leaf]
+        tables[leaf] = np.zeros((used, v.family.width(v.states)))
+        if v.family.tabular:
+            np.add.at(tables[leaf], (block[shown], codes[shown, n]), 1.0)
+        else:
+            np.add.at(tables[leaf], block[shown], v.statistics_of(codes[shown, n]))
     return fewer.layout.flat([tables[i] for i in range(len(tables))])

@@ -38,5 +38,5 @@ class Starts:
 
     def _at_fit(self, k: int, rng: np.random.Generator) -> IntArray:
         problem = with_classes(self.problem, k)
-        weights = log_class_weights(problem, self.leaves, self.fits[k])
+        weights = log_class_weights(problem, self.fits[k])
         return draw_blocks(weights[self.leaves.row], rng)

@@ -7,6 +7,7 @@ changes counts only: whoever weighs a case divides once, at the end of a product
 sums over all partitions, are in the tests.
 """
 
+import math
 from typing import Any, NamedTuple
 
 from lacunet.arrays import FloatArray, IntArray
@@ -17,7 +18,17 @@ from lacunet.inference.kernels.lanes import (
     multiply_four_lanes,
     multiply_lanes,
 )
-from lacunet.jit import inlined, kernel
+from lacunet.inference.kernels.number_blocks import (
+    LONGEST,
+    NumberLeaves,
+    clear_numbers,
+    copy_numbers,
+    log_row,
+    numbers_taken_out,
+    put_numbers,
+    weigh_numbers,
+)
+from lacunet.jit import inlined, kernel, where_given
 
 RESCALED = 16  # leaves between two looks at the size of a product
 SMALL, LARGE = 1e-100, 1e100
@@ -35,24 +46,24 @@ class Rows(NamedTuple):
 
 
 class Leaves(NamedTuple):
-    """The cases, and the prior of one class. N cases, L leaves, S cells."""
+    """The cases, and the prior of one class. N cases, L leaves that are categories, S cells."""
 
     row: IntArray  # (N,) the row of each case
     rows: Rows
     first: IntArray  # (L + 1,) the cells of each leaf
     prior: FloatArray  # (S + L,) exponents of the cells, then their sums by leaf
     a: float  # exponent of a class weight
-    log_empty: (
-        float  # Σ log Γ of exponents, less that of their sums: what a block without cases has
-    )
+    log_empty: float  # Σ log ∫ of the leaves of a block without cases
+    numbers: Any  # `NumberLeaves`: the leaves that are numbers; None without any
 
 
 class Blocks(NamedTuple):
-    """What blocks hold; B columns, whole lanes."""
+    """What blocks hold; B columns, whole lanes. G leaves that are numbers."""
 
     size: FloatArray  # (B,) cases
     # (S + L, B) those that show a cell and its exponent, then those that show a leaf and their sum
     table: FloatArray
+    numbers: Any  # (B, G, places) what they hold of numbers, see `number_blocks`; or None
 
 
 class Partition(NamedTuple):
@@ -75,12 +86,15 @@ class Levels(NamedTuple):
 
 
 @inlined
-def put(rows: Rows, row: int, blocks: Blocks, b: int, sign: float) -> None:
+def put(leaves: Leaves, row: int, blocks: Blocks, b: int, sign: float) -> None:
     """Put a case into a block (sign 1), or take it out (−1)."""
+    rows = leaves.rows
     blocks.size[b] += sign
     for n in range(rows.starts[row], rows.starts[row + 1]):
         blocks.table[rows.cells[n], b] += sign
         blocks.table[rows.owners[n], b] += sign
+    if leaves.numbers is not None:
+        put_numbers(leaves.numbers, row, blocks.numbers, b, sign)
 
 
 @kernel
@@ -88,6 +102,7 @@ def copy_block(source: Blocks, b: int, target: Blocks, c: int) -> None:
     """Copy what a block holds."""
     target.size[c] = source.size[b]
     target.table[:, c] = source.table[:, b]
+    copy_numbers(source.numbers, b, target.numbers, c)
 
 
 @kernel
@@ -95,6 +110,7 @@ def clear_block(leaves: Leaves, blocks: Blocks, b: int) -> None:
     """Make a block empty."""
     blocks.size[b] = 0.0
     blocks.table[:, b] = leaves.prior
+    clear_numbers(leaves.numbers, blocks.numbers, b)
 
 
 @inlined
@@ -151,11 +167,35 @@ def taken_out(rows: Rows, row: int, blocks: Blocks, b: int, a: float) -> float:
     return ratio
 
 
+@where_given(otherwise=None)
+def weigh_with_numbers(
+    leaves: NumberLeaves, row: int, at: Partition, number: int, own: int
+) -> None:
+    """Multiply weights of blocks by what numbers say, up to a common factor.
+
+    Of its own block (if any) a case knows two weights: with itself, which may be so large that all
+    others are nothing beside it, and without. Only the latter counts for the factor.
+    """
+    x, less, logs, held = at.x, at.less, at.below, at.blocks.numbers
+    weigh_numbers(leaves, row, held, number, x, logs)
+    top, without = -math.inf, -math.inf
+    if own >= 0:
+        without = math.log(less[own]) + log_row(leaves, row, held, own, True)
+        top = without
+    for b in range(number):
+        if b != own:
+            top = max(top, logs[b])
+    for b in range(number):
+        x[b] = math.exp(min(logs[b] - top, LONGEST))
+    if own >= 0:
+        less[own] = math.exp(without - top)
+
+
 @kernel
 def fill(leaves: Leaves, at: Partition) -> None:
     """Put every case into the block that it is said to be in."""
     for case in range(at.block.shape[0]):
-        put(leaves.rows, leaves.row[case], at.blocks, at.block[case], 1.0)
+        put(leaves, leaves.row[case], at.blocks, at.block[case], 1.0)
 
 
 @kernel
@@ -167,6 +207,7 @@ def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) ->
         for b in range(number):
             at.x[b] = leaves.a + at.blocks.size[b]
         weigh(leaves.rows, leaves.row[case], at.blocks.table, number, at.x, at.below)
+        weigh_with_numbers(leaves.numbers, leaves.row[case], at, number, -1)
         u = rng.random() * at.x[:number].sum()
         b = 0
         while b < number - 1 and u >= at.x[b]:
@@ -174,7 +215,7 @@ def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) ->
             b += 1
         at.block[case] = b
         at.used[0] = max(used, b + 1)
-        put(leaves.rows, leaves.row[case], at.blocks, b, 1.0)
+        put(leaves, leaves.row[case], at.blocks, b, 1.0)
 
 
 @kernel
@@ -194,8 +235,8 @@ def close_block(leaves: Leaves, at: Partition, b: int) -> None:
 def move_to(leaves: Leaves, at: Partition, case: int, b: int) -> None:
     """Put a case into another block; that after the last opens one, and its own may close."""
     row, own, used = leaves.row[case], at.block[case], at.used[0]
-    put(leaves.rows, row, at.blocks, own, -1.0)
-    put(leaves.rows, row, at.blocks, b, 1.0)
+    put(leaves, row, at.blocks, own, -1.0)
+    put(leaves, row, at.blocks, b, 1.0)
     at.block[case] = b
     if b == used:
         at.used[0] = used + 1
@@ -221,8 +262,12 @@ def sweep_cases(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray,
             for b in range(used + 1):
                 x[b], less[b] = a + sizes[b], 0.0
             weigh(rows, weighed, table, used + 1, x, below)
+            if leaves.numbers is not None:
+                less[own] = x[own] * taken_out(rows, weighed, at.blocks, own, a)
+                weigh_with_numbers(leaves.numbers, weighed, at, used + 1, own)
         if less[own] == 0.0:
             less[own] = x[own] * taken_out(rows, weighed, at.blocks, own, a)
+            less[own] *= numbers_taken_out(leaves.numbers, weighed, at.blocks.numbers, own)
         # Alone, its own block is an empty one without it, as is the one after the last.
         alone = sizes[own] == 1.0
         others = used - 1 if alone else used

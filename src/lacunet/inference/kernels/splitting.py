@@ -22,12 +22,12 @@ from lacunet.inference.kernels.blocks import (
     Leaves,
     Levels,
     Partition,
-    Rows,
     clear_block,
     close_block,
     copy_block,
     put,
 )
+from lacunet.inference.kernels.number_blocks import log_number_blocks, number_odds
 from lacunet.jit import inlined, kernel
 
 SCANS = 2  # before the last
@@ -51,7 +51,7 @@ def log_block(leaves: Leaves, blocks: Blocks, b: int) -> float:
     for s in range(len(leaves.prior)):
         part = math.lgamma(blocks.table[s, b])
         total += part if s < cells else -part
-    return total
+    return total + log_number_blocks(leaves.numbers, blocks.numbers, b, b)
 
 
 @kernel
@@ -77,8 +77,9 @@ def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
 
 
 @inlined
-def odds_of_side(rows: Rows, row: int, halves: Blocks, side: int, a: float) -> float:
+def odds_of_side(leaves: Leaves, row: int, halves: Blocks, side: int) -> float:
     """Odds of the second half for a case that is in the given one, or in none (−1)."""
+    rows, a = leaves.rows, leaves.a
     out_of_zero, out_of_one = 1.0 if side == 0 else 0.0, 1.0 if side == 1 else 0.0
     odds: float = (a + halves.size[1] - out_of_one) / (a + halves.size[0] - out_of_zero)
     first, last = rows.starts[row], rows.starts[row + 1]
@@ -94,6 +95,7 @@ def odds_of_side(rows: Rows, row: int, halves: Blocks, side: int, a: float) -> f
             shown_1 *= halves.table[owner, 1] - out_of_one
         odds *= (hits_1 / shown_1) * (shown_0 / hits_0)
         first = stop
+    odds *= number_odds(leaves.numbers, row, halves.numbers, side)
     return min(max(odds, 1.0 / LONGEST), LONGEST)
 
 
@@ -105,9 +107,9 @@ def deal_out(leaves: Leaves, halves: Halves, rng: Any) -> None:
         if n < 2:
             halves.side[n] = n
         else:
-            odds = odds_of_side(leaves.rows, row, halves.blocks, -1, leaves.a)
+            odds = odds_of_side(leaves, row, halves.blocks, -1)
             halves.side[n] = 1 if rng.random() * (1.0 + odds) < odds else 0
-        put(leaves.rows, row, halves.blocks, halves.side[n], 1.0)
+        put(leaves, row, halves.blocks, halves.side[n], 1.0)
 
 
 @kernel
@@ -116,11 +118,11 @@ def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -
 
     Return the log probability of what was done.
     """
-    side, cases, pair, rows = halves.side, halves.cases, halves.blocks, leaves.rows
+    side, cases, pair = halves.side, halves.cases, halves.blocks
     log_q, q = 0.0, 1.0
     for n in range(2, len(cases)):
         row, old = leaves.row[cases[n]], side[n]
-        odds = odds_of_side(rows, row, pair, old, leaves.a)
+        odds = odds_of_side(leaves, row, pair, old)
         if second >= 0:
             new = 1 if at.block[cases[n]] == second else 0
         else:
@@ -130,8 +132,8 @@ def scan(leaves: Leaves, halves: Halves, at: Partition, second: int, rng: Any) -
             log_q, q = log_q + math.log(q), 1.0
         if new != old:
             side[n] = new
-            put(rows, row, pair, old, -1.0)
-            put(rows, row, pair, new, 1.0)
+            put(leaves, row, pair, old, -1.0)
+            put(leaves, row, pair, new, 1.0)
     return log_q + math.log(q)
 
 
@@ -165,6 +167,7 @@ def log_gain(leaves: Leaves, blocks: Blocks, b: int, c: int, number: int) -> flo
     for s in range(len(leaves.prior)):
         part = math.lgamma(blocks.table[s, b] + blocks.table[s, c] - leaves.prior[s])
         total -= part if s < cells else -part
+    total -= log_number_blocks(leaves.numbers, blocks.numbers, b, c)
     return total + math.log(whole * (whole - 1.0)) - math.log(number * n0 * n1)
 
 
@@ -210,7 +213,7 @@ def try_merge(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, r
         for n in range(len(cases)):
             if at.block[cases[n]] == c:
                 at.block[cases[n]] = b
-                put(leaves.rows, leaves.row[cases[n]], at.blocks, b, 1.0)
+                put(leaves, leaves.row[cases[n]], at.blocks, b, 1.0)
         close_block(leaves, at, c)
 
 

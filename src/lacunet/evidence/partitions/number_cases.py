@@ -1,0 +1,91 @@
+"""What a walk over partitions sees of leaves that are numbers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import gammaln
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.inference.kernels.number_blocks import (
+    BETA_BINOMIAL,
+    KNOWN,
+    NEGATIVE_BINOMIAL,
+    PLACES,
+    STUDENT,
+    NumberLeaves,
+    log_number_blocks,
+    work_out,
+)
+from lacunet.inference.problem import Problem
+from lacunet.model.network import Variable
+
+KINDS = {"gaussian": STUDENT, "poisson": NEGATIVE_BINOMIAL, "binomial": BETA_BINOMIAL}
+MOST_LOOKED_UP = 1 << 22  # values of log Γ that are kept of one leaf
+
+
+def is_number(variable: Variable) -> bool:
+    """Whether the kernels see a leaf by its statistics."""
+    return variable.family.name in KINDS
+
+
+def can_be_looked_up(problem: Problem, leaf: int) -> bool:
+    """Whether the sums of a leaf's values are small enough."""
+    return not is_number(problem.network.variables[leaf]) or (
+        _highest(problem, leaf).sum() < MOST_LOOKED_UP
+    )
+
+
+def number_leaves(problem: Problem, leaves: Sequence[int], codes: IntArray) -> NumberLeaves:
+    """Write what rows, (R, leaves), show of some leaves, and the prior of one class."""
+    variables = [problem.network.variables[i] for i in leaves]
+    shown = codes >= 0
+    leaf = np.nonzero(shown)[1]
+    T = np.zeros((len(leaf), PLACES))
+    prior = np.zeros((len(leaves), PLACES + KNOWN))
+    for g, (i, v) in enumerate(zip(leaves, variables, strict=True)):
+        values = v.statistics_of(codes[shown[:, g], g])
+        T[leaf == g, : values.shape[1]] = values
+        prior[g, : values.shape[1]] = problem.layout.table(problem.alpha, i)[0]
+    kinds = np.array([KINDS[v.family.name] for v in variables], dtype=np.int64)
+    tables = [
+        gammaln(x)
+        for i, hyper, kind in zip(leaves, prior, kinds, strict=True)
+        for x in _arguments(kind, hyper, _highest(problem, i))
+    ]
+    ends = np.cumsum([0, *map(len, tables)]).astype(np.int64)
+    found = NumberLeaves(
+        np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64),
+        leaf.astype(np.int64),
+        T,
+        kinds,
+        prior,
+        ends[:-1].reshape(-1, 3),
+        np.concatenate([np.empty(0), *tables]),
+    )
+    for g in range(len(leaves)):
+        work_out(found, prior[None], 0, g)
+    return found
+
+
+def log_nothing(numbers: NumberLeaves) -> float:
+    """Log integrals of a block without cases."""
+    return float(log_number_blocks(numbers, numbers.prior[None], 0, 0))
+
+
+def _highest(problem: Problem, leaf: int) -> FloatArray:
+    """Statistics of all cases, and of the largest one once more: no block has more, (places,)."""
+    column = problem.codes[:, problem.network.observed.index(leaf)]
+    told = column >= 0
+    T = np.abs(problem.network.variables[leaf].statistics_of(column[told]))
+    return np.asarray(problem.counts[told] @ T + T.max(axis=0, initial=0.0))
+
+
+def _arguments(kind: int, hyper: FloatArray, highest: FloatArray) -> list[FloatArray]:
+    """Whatever log Γ is ever taken of, for each of three arguments of a leaf."""
+    none = np.empty(0)
+    if kind == STUDENT:  # a + n/2; hyper[3] is 2 a + 1
+        return [(hyper[3] - 1.0 + np.arange(highest[3] + 1.0)) / 2.0, none, none]
+    if kind == NEGATIVE_BINOMIAL:
+        return [hyper[0] + np.arange(highest[0] + 1.0), none, none]
+    exponents, ends = [hyper[0], hyper[1], hyper[:2].sum()], [*highest, highest.sum()]
+    return [x + np.arange(end + 1.0) for x, end in zip(exponents, ends, strict=True)]

@@ -1,0 +1,182 @@
+"""What blocks of cases hold of leaves that are numbers, and how they predict the next case.
+
+With its parameters integrated out, a leaf predicts a case by a quotient of two integrals: a Student
+t distribution (Gaussian leaves), a negative binomial (counts), a beta-binomial (scores). A block
+has hyperparameters plus statistics of each leaf, and beside them whatever of the quotient does not
+depend on the case: it changes only when a case comes or goes. Counts are whole, so every log Γ that
+can occur is looked up.
+"""
+
+import math
+from typing import NamedTuple
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.jit import inlined, kernel, where_given
+
+STUDENT, NEGATIVE_BINOMIAL, BETA_BINOMIAL = 0, 1, 2  # kinds of leaves
+PLACES = 4  # of statistics, at most,
+KNOWN = 4  # and numbers that follow from them
+LONGEST = 460.0  # nats: odds of e to that are still a number when multiplied by others
+
+
+class NumberLeaves(NamedTuple):
+    """What rows show of numbers, and the prior of one class. R rows, G leaves, E cells."""
+
+    starts: IntArray  # (R + 1,) where those of a row start
+    leaf: IntArray  # (E,) which leaf a cell is of
+    T: FloatArray  # (E, PLACES) its statistics
+    kind: IntArray  # (G,) of each leaf
+    prior: FloatArray  # (G, PLACES + KNOWN) what a block without cases has
+    gamma_at: IntArray  # (G, 3) where the log Γ of each leaf start, of up to three arguments
+    log_gamma: FloatArray  # log Γ(argument + n), or + n/2 of variances, for n = 0, 1, …
+
+
+@inlined
+def log_gamma(leaves: NumberLeaves, g: int, which: int, count: float) -> float:
+    """Look up log Γ of one of a leaf's arguments, so many cases or points above the prior."""
+    value: float = leaves.log_gamma[leaves.gamma_at[g, which] + int(count + 0.5)]
+    return value
+
+
+@inlined
+def log_integral(
+    leaves: NumberLeaves, g: int, first: float, second: float, third: float, fourth: float
+) -> float:
+    """Log ∫ exp(hyper · η) given the places of a leaf, up to a constant of the leaf."""
+    if leaves.kind[g] == STUDENT:  # (κ m, κ, κ m² + 2 b, 2 a + 1)
+        shape, scale = (fourth - 1.0) / 2.0, (third - first * first / second) / 2.0
+        value = log_gamma(leaves, g, 0, fourth - leaves.prior[g, 3])
+        value -= 0.5 * math.log(second) + shape * math.log(scale)
+    elif leaves.kind[g] == NEGATIVE_BINOMIAL:  # (shape, rate)
+        value = log_gamma(leaves, g, 0, first - leaves.prior[g, 0]) - first * math.log(second)
+    else:  # exponents of a Beta
+        low, high = first - leaves.prior[g, 0], second - leaves.prior[g, 1]
+        value = log_gamma(leaves, g, 0, low) + log_gamma(leaves, g, 1, high)
+        value -= log_gamma(leaves, g, 2, low + high)
+    return value
+
+
+@kernel
+def work_out(leaves: NumberLeaves, held: FloatArray, b: int, g: int) -> None:
+    """Write what follows from the places of a leaf in a block behind them."""
+    first, second = held[b, g, 0], held[b, g, 1]
+    if leaves.kind[g] == STUDENT:
+        mean, n = first / second, held[b, g, 3] - leaves.prior[g, 3]
+        steep = second / ((second + 1.0) * (held[b, g, 2] - first * mean))  # κ/2(κ + 1)b
+        held[b, g, 4], held[b, g, 5] = mean, steep
+        held[b, g, 6] = held[b, g, 3] / 2.0  # a + ½
+        one_more = log_gamma(leaves, g, 0, n + 1.0) - log_gamma(leaves, g, 0, n)
+        held[b, g, 7] = one_more + 0.5 * math.log(2.0 * steep)
+    elif leaves.kind[g] == NEGATIVE_BINOMIAL:
+        held[b, g, 4] = math.log(second + 1.0)
+        held[b, g, 5] = log_gamma(leaves, g, 0, first - leaves.prior[g, 0])
+        held[b, g, 5] -= first * (math.log(second) - held[b, g, 4])
+    else:
+        held[b, g, 4] = log_integral(leaves, g, first, second, 0.0, 0.0)
+
+
+@inlined
+def log_predictive(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> float:
+    """Log probability of a cell given a block that it is not in, up to a factor of the cell."""
+    g, x = leaves.leaf[e], leaves.T[e, 0]
+    if leaves.kind[g] == STUDENT:
+        away = x - held[b, g, 4]
+        value: float = held[b, g, 7] - held[b, g, 6] * math.log1p(held[b, g, 5] * away * away)
+    elif leaves.kind[g] == NEGATIVE_BINOMIAL:
+        value = log_gamma(leaves, g, 0, held[b, g, 0] - leaves.prior[g, 0] + x)
+        value -= held[b, g, 5] + x * held[b, g, 4]
+    else:
+        value = log_integral(leaves, g, held[b, g, 0] + x, held[b, g, 1] + leaves.T[e, 1], 0.0, 0.0)
+        value -= held[b, g, 4]
+    return value
+
+
+@inlined
+def log_predictive_without(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> float:
+    """The same given a block that it is in, less itself."""
+    g, T = leaves.leaf[e], leaves.T
+    first, second, third, fourth = held[b, g, 0], held[b, g, 1], held[b, g, 2], held[b, g, 3]
+    value = log_integral(leaves, g, first, second, third, fourth)
+    value -= log_integral(
+        leaves, g, first - T[e, 0], second - T[e, 1], third - T[e, 2], fourth - T[e, 3]
+    )
+    return value
+
+
+@where_given(otherwise=None)
+def put_numbers(leaves: NumberLeaves, row: int, held: FloatArray, b: int, sign: float) -> None:
+    """Put a case into a block (sign 1), or take it out (−1)."""
+    for e in range(leaves.starts[row], leaves.starts[row + 1]):
+        g = leaves.leaf[e]
+        for place in range(PLACES):
+            held[b, g, place] += sign * leaves.T[e, place]
+        work_out(leaves, held, b, g)
+
+
+@where_given(otherwise=None)
+def clear_numbers(leaves: NumberLeaves, held: FloatArray, b: int) -> None:
+    """Make a block empty."""
+    held[b] = leaves.prior
+
+
+@where_given(otherwise=None)
+def copy_numbers(source: FloatArray, b: int, target: FloatArray, c: int) -> None:
+    """Copy what a block holds."""
+    target[c] = source[b]
+
+
+@where_given(otherwise=0.0)
+def log_number_blocks(leaves: NumberLeaves, held: FloatArray, b: int, c: int) -> float:
+    """Log integrals of all leaves of a block, or of what two blocks make together (b ≠ c)."""
+    total, prior = 0.0, leaves.prior
+    for g in range(leaves.kind.shape[0]):
+        first, second, third, fourth = held[b, g, 0], held[b, g, 1], held[b, g, 2], held[b, g, 3]
+        if c != b:
+            first, second = (
+                first + held[c, g, 0] - prior[g, 0],
+                second + held[c, g, 1] - prior[g, 1],
+            )
+            third, fourth = (
+                third + held[c, g, 2] - prior[g, 2],
+                fourth + held[c, g, 3] - prior[g, 3],
+            )
+        total += log_integral(leaves, g, first, second, third, fourth)
+    return total
+
+
+@kernel
+def log_row(leaves: NumberLeaves, row: int, held: FloatArray, b: int, inside: bool) -> float:
+    """Log probability of a row's numbers given a block, less itself if it is inside."""
+    total = 0.0
+    for e in range(leaves.starts[row], leaves.starts[row + 1]):
+        if inside:
+            total += log_predictive_without(leaves, e, held, b)
+        else:
+            total += log_predictive(leaves, e, held, b)
+    return total
+
+
+@kernel
+def weigh_numbers(
+    leaves: NumberLeaves, row: int, held: FloatArray, number: int, x: FloatArray, logs: FloatArray
+) -> None:
+    """Write logs of weights of blocks, times the predictive probability of a row's numbers."""
+    for b in range(number):
+        logs[b] = math.log(x[b])
+    for e in range(leaves.starts[row], leaves.starts[row + 1]):
+        for b in range(number):
+            logs[b] += log_predictive(leaves, e, held, b)
+
+
+@where_given(otherwise=1.0)
+def number_odds(leaves: NumberLeaves, row: int, held: FloatArray, side: int) -> float:
+    """Odds of the second of two halves for a case that is in the given one, or in none (−1)."""
+    apart = log_row(leaves, row, held, 1, side == 1) - log_row(leaves, row, held, 0, side == 0)
+    return math.exp(min(max(apart, -LONGEST), LONGEST))
+
+
+@where_given(otherwise=1.0)
+def numbers_taken_out(leaves: NumberLeaves, row: int, held: FloatArray, b: int) -> float:
+    """What numbers multiply the weight of a case in its block by when it is taken out of it."""
+    apart = log_row(leaves, row, held, b, True) - log_row(leaves, row, held, b, False)
+    return math.exp(min(max(apart, -LONGEST), LONGEST))
