@@ -20,6 +20,7 @@ from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Options
+from lacunet.learn.objective import Estimate
 from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.variational import at_hyperparameters, vary
 from lacunet.model.latent_class import latent_class
@@ -99,7 +100,9 @@ class ClassRecipe(Recipe):
         """Fit it from a few starts."""
         network = latent_class([(c.name, c.states) for c in table.columns], self.classes)
         problem = build_problem(table, network, dirichlet(network, self.alpha))
-        found = learn_posterior(problem, Options(starts=STARTS, seed=seed))
+        # What predicts is the posterior around the mode of φ: no need to go elsewhere first.
+        how = Options(starts=STARTS, seed=seed, estimate=Estimate.SOFTMAX)
+        found = learn_posterior(problem, how)
         return (found.model.predictive,)
 
 
