@@ -1,6 +1,7 @@
 """Stacks: what is held out, who gets how much say, and what they say together."""
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
@@ -11,6 +12,7 @@ from lacunet.data import Column, Table
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.problem import build_problem
 from lacunet.processes import on_processes
+from lacunet.search.stacking import recipes
 from lacunet.search.stacking.blocks import cut
 from lacunet.search.stacking.recipes import (
     ClassRecipe,
@@ -191,3 +193,43 @@ def test_it_says_what_was_done(villages):
     text = str(lacunet.stack(table_of(villages[:80]), folds=2))
     assert "Held out: 2 times cases at random" in text
     assert "nats each" in text.splitlines()[0]
+
+
+# Numbers
+
+
+def measurements(rows, seed):
+    """Two sorts of cases, a number and a category each, and some holes."""
+    rng = np.random.default_rng(seed)
+    sort = rng.random(rows) < 0.5
+    height = rng.normal(np.where(sort, 180.0, 165.0), 4.0).round(1)
+    sex = np.where(rng.random(rows) < np.where(sort, 0.9, 0.1), "m", "f")
+    table = pl.DataFrame({"height": height, "sex": sex})
+    holes = pl.Series(rng.random(rows) < 0.1)
+    return table.with_columns(pl.when(holes).then(None).otherwise(pl.col("height")).alias("height"))
+
+
+def test_numbers_and_categories_speak_together(monkeypatch):
+    monkeypatch.setattr(recipes, "SCALES", (1.0, 0.1))
+    monkeypatch.setattr(recipes, "CLASSES", (2,))
+    seen, new = measurements(80, 1), measurements(200, 2)
+    stack = lacunet.stack(seen, kinds="height=gaussian", folds=2, threads=1)
+    assert {member.name for member in stack.ensemble.members} == {
+        f"{many}, α = {alpha}, scale = {scale}"
+        for many in ("1 class", "2 classes")
+        for alpha in (1, 0.25)
+        for scale in (1, 0.1)
+    }
+    assert stack.in_order
+    one = stack.ensemble.members[0].model  # one class, as wide as the column
+    together = lacunet.log_likelihoods(new, stack.ensemble).sum()
+    assert together > lacunet.log_likelihoods(new, one).sum() + 10.0
+    (height,) = lacunet.assign(new, stack.ensemble, impute=True).numbers
+    man = (new["sex"] == "m").to_numpy()
+    tall, small = (height.best[height.missing & who].mean() for who in (man, ~man))
+    assert tall > small + 5.0
+
+
+def test_numbers_are_in_no_graph():
+    with pytest.raises(DataError, match="'height' holds numbers"):
+        lacunet.stack(measurements(30, 1), kinds="height=gaussian", only="graphs", threads=1)

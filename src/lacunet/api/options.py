@@ -115,6 +115,10 @@ class ThreadOptions(SeedOptions, ReadOptions, total=False):  # of all that have 
     threads: int | None
 
 
+class StackOptions(ThreadOptions, KindOptions, total=False):  # of `stack`
+    pass
+
+
 class TreeOptions(ThreadOptions, total=False):  # of `learn_latent_tree`
     alpha: Alpha
     starts: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Unpack
 
 from lacunet.api.inputs import SpeakerLike, as_table, asked_speaker, check_ordered, one_of, rows_for
-from lacunet.api.options import QueryOptions, ReadOptions, ThreadOptions, divide, with_options
+from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
+from lacunet.data.kinds import Kinds
 from lacunet.data.read import read_rows
 from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.learn.prepare import prepare
@@ -28,7 +29,7 @@ def stack(
     rows: CodeArray | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[ThreadOptions],
+    **options: Unpack[StackOptions],
 ) -> Stack:
     """Learn graphs and latent class models that together say best what other rows are like.
 
@@ -56,7 +57,10 @@ def stack(
     '4 classes, α = 0.25'
     """
     settings, reading = divide(settings, options)
-    table, kind = as_table(data, reading), None if only is None else one_of(Kind, "only", only)
+    table = as_table(data, reading, numbers=True)
+    kind = None if only is None else one_of(Kind, "only", only)
+    if kind is Kind.GRAPHS:
+        as_table(table)  # numbers can be in none
     ordered = rows_in_order(data, table, reading) if rows is None else rows
     with on_processes(settings.threads, listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
@@ -103,4 +107,5 @@ def rows_in_order(data: object, table: Table, reading: ReadOptions) -> CodeArray
     if isinstance(data, Table) or table.weights is not None:
         return None
     states = {column.name: column.states for column in table.columns}
-    return read_rows(data, states, missing=reading.get("missing", ())).codes
+    kinds = Kinds({column.name: column.kind for column in table.columns})
+    return read_rows(data, states, missing=reading.get("missing", ()), kinds=kinds).codes

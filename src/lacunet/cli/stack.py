@@ -18,7 +18,7 @@ from lacunet.tabular import Printable, Together
 
 
 @command
-@o.options_after(api.stack, data=("seed", *o.READING), test=("threads",), save=o.PRINTING)
+@o.options_after(api.stack, data=("seed", *o.READING, "kinds"), test=("threads",), save=o.PRINTING)
 def stack(
     asked: o.Asked,
     data: o.Data,

@@ -18,13 +18,15 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learning import find_graph
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
+from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.variational import at_hyperparameters, vary
-from lacunet.model.latent_class import latent_class
+from lacunet.model.latent_class import over_leaves
 from lacunet.model.network import Model
+from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
 
 SIZES = (10, 1)  # equivalent sample sizes that graphs are searched with: many edges, and few
@@ -34,6 +36,7 @@ FEWEST = 20  # cases that a graph is searched with, at least
 CLASSES = (2, 4, 8, 16, 32)
 MEMBERS = 10  # cases for each class, at least
 EXPONENTS = (1.0, 0.25)  # of classes: the uniform prior, and one for which classes differ more
+SCALES = (1.0, 0.1, 0.01, 0.001)  # of numbers: variances of classes, in that of the whole column
 STARTS = 4
 
 
@@ -90,15 +93,19 @@ class ClassRecipe(Recipe):
 
     classes: int
     alpha: float
+    scale: float | None = None  # of the variances of numbers; None: there are none
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the model is."""
-        return (f"{self.classes} classes, α = {self.alpha:g}",)
+        many = "1 class" if self.classes == 1 else f"{self.classes} classes"
+        scale = "" if self.scale is None else f", scale = {self.scale:g}"
+        return (f"{many}, α = {self.alpha:g}{scale}",)
 
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
         """Fit it from a few starts."""
-        network = latent_class([(c.name, c.states) for c in table.columns], self.classes)
+        prior = NumberPrior() if self.scale is None else NumberPrior(scale=self.scale)
+        network = over_leaves(leaves_of(table, prior), self.classes)
         problem = build_problem(table, network, dirichlet(network, self.alpha))
         # What predicts is the posterior around the mode of φ: no need to go elsewhere first.
         how = Options(starts=STARTS, seed=seed, estimate=Estimate.SOFTMAX)
@@ -113,13 +120,26 @@ def expected(problem: Problem) -> Model:
 
 def recipes_for(table: Table, only: Kind | None = None) -> tuple[Recipe, ...]:
     """Give all that is worth learning from a table; columns without edges are of either kind."""
+    if any(column.kind.number for column in table.columns):
+        return _of_numbers(table)
     found: list[Recipe] = [GraphRecipe(SIZES[-1], edges=False)]
     if only is not Kind.CLASSES:
         found += [GraphRecipe(size, by) for size in SIZES for by in _thinned(table.weight)]
     if only is not Kind.GRAPHS:
-        numbers = [k for k in CLASSES if k == CLASSES[0] or k * MEMBERS <= table.weight]
-        found += [ClassRecipe(k, alpha) for k in numbers for alpha in EXPONENTS]
+        found += [ClassRecipe(k, alpha) for k in _classes(table) for alpha in EXPONENTS]
     return tuple(found)
+
+
+def _of_numbers(table: Table) -> tuple[Recipe, ...]:
+    """Classes that are expected to be wider or narrower: the data do not say which beforehand."""
+    categories = any(not column.kind.number for column in table.columns)
+    exponents = EXPONENTS if categories else EXPONENTS[:1]
+    numbers = (1, *_classes(table))
+    return tuple(ClassRecipe(k, a, scale) for k in numbers for a in exponents for scale in SCALES)
+
+
+def _classes(table: Table) -> list[int]:
+    return [k for k in CLASSES if k == CLASSES[0] or k * MEMBERS <= table.weight]
 
 
 def _thinned(cases: float) -> Iterator[int]:
