@@ -56,6 +56,9 @@ def test_rows_are_assigned_filled_in_and_drawn(invoke, people, tmp_path):
     seen = got.filter(pl.col("height").is_not_null())
     assert (seen["height"] == seen["height (imputed)"]).all()
     assert got["agree (imputed)"].is_in([1, 2, 3, 4, 5]).all()
+    invoke("assign", holed, "--model", "m.json", "--impute", "--draw", "--output", "drawn.csv")
+    other = pl.read_csv("drawn.csv")["height (imputed)"]
+    assert (other != got["height (imputed)"]).sum() == 9
     asked = invoke("query", "m.json", "--of", "class", "--given", "height=186.5", "--json").json
     assert max(asked["probabilities"]) > 0.9
     asked = invoke("query", "m.json", "--of", "height", "--given", "agree=1").out

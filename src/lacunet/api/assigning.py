@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
 
 from lacunet.api.inputs import (
+    Speaker,
     SpeakerLike,
     asked_speaker,
     check_ordered,
@@ -19,10 +21,11 @@ from lacunet.api.results import Assigned, AssignedNumber, Assignment
 from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import ModelError
+from lacunet.inference.asking.drawing import draw_open
 from lacunet.inference.asking.ensemble import posterior_of
 from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.asking.numbers import Expected, expected_numbers, in_units
-from lacunet.model.network import Variable
+from lacunet.model.network import Network, Variable
 from lacunet.settings import DEFAULTS, Settings
 
 
@@ -33,6 +36,7 @@ def assign(
     *,
     hidden: Sequence[str] = (),
     impute: bool = False,
+    draw: bool = False,
     settings: Settings = DEFAULTS,
     **options: Unpack[AssignOptions],
 ) -> Assignment:
@@ -52,6 +56,10 @@ def assign(
     impute
         Not only hidden variables, but also every variable that has a hole somewhere. Numbers get
         what is expected of them.
+    draw
+        Fill in a draw from what is possible, not what is most probable or expected: all of a row
+        together, so that rows that are filled in look like rows of the model. Other seeds give
+        other draws (multiple imputation).
     **options
 
     Examples
@@ -68,12 +76,21 @@ def assign(
     network = given.network
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
-    column = {v: codes[:, j] for j, v in enumerate(network.observed)}
     wanted = list(network.hidden)
     if impute:
-        wanted += [v for v in network.observed if (column[v] < 0).any()]
+        wanted += [v for j, v in enumerate(network.observed) if (codes[:, j] < 0).any()]
     if not wanted:
         raise _nothing(impute=impute)
+    found = _assignment(given, codes, wanted)
+    if not draw:
+        return found
+    return _drawn(found, network, draw_open(given, codes, np.random.default_rng(settings.seed)))
+
+
+def _assignment(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
+    """Ask about some variables: probabilities of categories, means of numbers."""
+    network = given.network
+    column = {v: codes[:, j] for j, v in enumerate(network.observed)}
     open_ = {v: column[v] < 0 if v in column else np.full(len(codes), True) for v in wanted}
     names = [v for v in wanted if network.variables[v].family.tabular]
     numbers = [v for v in wanted if v not in names]
@@ -82,6 +99,21 @@ def assign(
     return Assignment(
         tuple(_assigned(network.variables[v], p, open_[v]) for v, p in found),
         tuple(_number(network.variables[v], e, column[v]) for v, e in expected),
+    )
+
+
+def _drawn(assignment: Assignment, network: Network, cells: FloatArray) -> Assignment:
+    """Put draws in the place of what is most probable, or expected."""
+
+    def of(name: str) -> FloatArray:
+        return cells[:, network.index(name)]
+
+    return Assignment(
+        tuple(
+            replace(v, best=np.nan_to_num(of(v.name), nan=-1.0).astype(np.int64))
+            for v in assignment.variables
+        ),
+        tuple(replace(n, best=of(n.name)) for n in assignment.numbers),
     )
 
 

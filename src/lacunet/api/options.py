@@ -59,6 +59,7 @@ class QueryOptions(AskOptions, RowOptions, total=False):  # of `query`
 
 class AssignOptions(QueryOptions, total=False):  # of `assign`
     missing_as_state: bool
+    seed: int
 
 
 class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all that read a table

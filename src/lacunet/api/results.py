@@ -64,7 +64,7 @@ class Assigned:
     name: str
     states: tuple[str, ...]  # labels
     probabilities: FloatArray  # (rows, states) posterior; NaN if a row is impossible
-    best: IntArray  # (rows,) index of the most probable state; -1 if a row is impossible
+    best: IntArray  # (rows,) index of the most probable state, or a draw; -1 if a row is impossible
     missing: BoolArray  # (rows,) whether the row does not show it
 
 
@@ -73,7 +73,7 @@ class AssignedNumber:
     """A number in every row: its own, or what is expected where the row does not show it."""
 
     name: str
-    best: FloatArray  # (rows,) to fill in: the mean, of counts and ordered answers the nearest one
+    best: FloatArray  # (rows,) to fill in: a draw, or the mean; of whole numbers, the nearest one
     mean: FloatArray  # (rows,) what is expected; of a logarithm, the geometric mean
     spread: FloatArray  # (rows,) standard deviation, or the factor that is one of a logarithm
     missing: BoolArray  # (rows,) whether the row does not show it

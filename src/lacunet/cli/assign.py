@@ -12,7 +12,7 @@ from lacunet.report.documents import assignment_document
 
 
 @command
-@o.options_after(api.assign, impute=("missing", "missing_as_state", "plug_in", "json"))
+@o.options_after(api.assign, draw=("seed", "missing", "missing_as_state", "plug_in", "json"))
 def assign(
     asked: o.Asked,
     data: o.Data,
@@ -20,21 +20,26 @@ def assign(
     output: o.TableFile,
     hidden: o.AlsoHidden = None,
     impute: Annotated[bool, o.switch("--impute", "Fill in missing cells too.")] = False,
+    draw: Annotated[
+        bool, o.switch("--draw", "Fill in draws, not what is most probable or expected.")
+    ] = False,
 ) -> None:
     """Give each row its class: the most probable state of what is hidden, and all probabilities.
 
     All columns and the order of the rows are kept; the new columns come last. With --impute, also
     the most probable value, and the probabilities, of every column that has missing cells, or that
     the table lacks: such a column is not observed. Numbers get their mean, and its standard
-    deviation; counts and ordered answers the whole number next to it. A fitted model is asked of
-    the posterior of its parameters. A stack (`lacunet stack --save`) fills in holes too.
+    deviation; counts and ordered answers the whole number next to it. With --draw, a draw from
+    what is possible is filled in instead: another --seed gives another one. A fitted model is asked
+    of the posterior of its parameters. A stack (`lacunet stack --save`) fills in holes too.
     """
     check_table_file(output)
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
     remind(given.network, asked.settings)
     say_not_shown(data, given.network)
     markers = asked.reading["missing"]
-    found = api.assign(data, given, impute=impute, settings=asked.settings, missing=markers)
+    how: dict[str, Any] = {"settings": asked.settings, "missing": markers}
+    found = api.assign(data, given, impute=impute, draw=draw, **how)
     secret = {given.network.variables[h].name for h in given.network.hidden}
     new: dict[str, Any] = {}
     for v in found.variables:

@@ -58,25 +58,27 @@ def sample_cells(model: Model, rows: int, rng: np.random.Generator) -> FloatArra
         configuration = tuple(codes[:, list(network.parents[i])].T)  # numbers are no parents
         if network.variables[i].family.tabular:
             p = network.layout.table(model.theta, i)[configuration]  # (rows, r_i) or (r_i,)
-            codes[:, i] = _draw_states(p, rows, rng)
+            codes[:, i] = draw_states(p, rows, rng)
         else:
-            numbers[i] = _draw_numbers(model, i, configuration, rows, rng)
+            numbers[i] = draw_numbers(model, i, configuration, rows, rng)
     cells = codes.astype(np.float64)
     for i, drawn in numbers.items():
         cells[:, i] = drawn
     return cells
 
 
-def _draw_states(p: FloatArray, rows: int, rng: np.random.Generator) -> IntArray:
+def draw_states(p: FloatArray, rows: int, rng: np.random.Generator) -> IntArray:
+    """Draw a state for each row, of probabilities (rows, states), or (states,) for all."""
     cumulative = np.cumsum(p, axis=-1)
     # Scaling by the last value keeps rounding from ever drawing a state beyond the last one.
     u = rng.random(rows) * cumulative[..., -1]
     return np.asarray(np.sum(u[:, None] >= cumulative, axis=-1))
 
 
-def _draw_numbers(
-    model: Model, i: int, configuration: tuple[CodeArray, ...], rows: int, rng: np.random.Generator
+def draw_numbers(
+    model: Model, i: int, configuration: tuple[IntArray, ...], rows: int, rng: np.random.Generator
 ) -> FloatArray:
+    """Draw a number for each row, given the states of its parents in each, (rows,) each."""
     v, averaged = model.network.variables[i], model.averaged
     table = model.network.layout.table(model.theta if averaged is None else averaged, i)
     own = np.ascontiguousarray(np.broadcast_to(table[configuration], (rows, table.shape[-1])))
