@@ -62,10 +62,15 @@ class Cells:
         where = (np.concatenate(rows), np.concatenate([c.reshape(-1) for c in columns]))
         return csr_array((np.concatenate(values), where), (self.layout.size, layout.size))
 
+    @cached_property
+    def _back(self) -> csr_array:
+        """(size, cells) the same the other way round."""
+        return self._design.T.tocsr()
+
     def weights(self, natural: FloatArray) -> FloatArray:
         """Log weight of every cell: (..., size) → (..., cells)."""
         return natural if self.identity else np.asarray((self._design @ natural.T).T)
 
     def statistics(self, N: FloatArray) -> FloatArray:
         """What counts of cells are worth as statistics: (..., cells) → (..., size)."""
-        return N if self.identity else np.asarray((self._design.T @ N.T).T)
+        return N if self.identity else np.asarray((self._back @ N.T).T)

@@ -65,21 +65,23 @@ class Segment:
 
     @cached_property
     def _places(self) -> IntArray:
-        """(q, width) positions of each configuration, where all have as many."""
-        return np.lexsort((self.k, self.ij)).reshape(self.configurations, -1)
+        """(width, q) positions of each place, where all configurations have as many."""
+        return np.lexsort((self.ij, self.k)).reshape(-1, self.configurations)
 
     def positions(self, *places: int) -> IntArray:
         """Positions of some places, ordered by configuration."""
-        return self._places[:, places].reshape(-1)
+        return self._places[list(places)].T.reshape(-1)
 
     def by_place(self, x: FloatArray) -> FloatArray:
         """What each place of every configuration has, (..., s) → (width, ..., q)."""
-        return np.moveaxis(x[..., self._places], -1, 0)
+        found = x[..., self._places]
+        return found if x.ndim == 1 else np.moveaxis(found, -2, 0)
 
     def at_places(self, *columns: FloatArray) -> FloatArray:
         """Put back what `by_place` gives, `width` times (..., q) → (..., s)."""
         x = np.empty((*columns[0].shape[:-1], len(self.ij)))
-        x[..., self._places] = np.stack(columns, axis=-1)
+        for place, column in zip(self._places, columns, strict=True):
+            x[..., place] = column
         return x
 
 
