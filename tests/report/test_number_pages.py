@@ -92,6 +92,8 @@ def test_pages_show_numbers(found, table, tmp_path):
     other = write_network_report(answer, tmp_path / "fit.html").read_text("utf-8")
     assert "Numbers by class" in other
     assert other.count("<polyline") == 8
+    assert 'aria-label="States of class by height and income"' in other
+    assert other.count("<ellipse") == 4
 
 
 def test_figures(found):
@@ -110,6 +112,15 @@ def test_figures(found):
     assert set(rows) == {
         "visits: mean", "income: geometric mean", "height: mean", "agree: mean", "sex = m",
     }  # fmt: skip
+    ax = plots.plot_pair(fit, "height", "income")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
+    drawn = sum(len(points.get_offsets()) for points in ax.collections)
+    assert drawn == (fit.problem.codes[:, :2] >= 0).all(axis=1).sum()
+    told = _variables(fit.model)["height"].told(fit.model.table("height"))
+    for k in range(2):
+        ring = ax.lines[2 * k].get_xdata()
+        np.testing.assert_allclose((ring.max() + ring.min()) / 2, told["mean"][k], rtol=1e-6)
+        np.testing.assert_allclose((ring.max() - ring.min()) / 2, told["sd"][k], rtol=1e-3)
     with pytest.raises(OptionError, match="'sex' is no column of numbers"):
         plots.plot_densities(fit, "sex")
     plt.close("all")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from lacunet.arrays import FloatArray
@@ -38,11 +39,31 @@ class NumberProfile:
         """Whether mean and spread are those of a logarithm, brought back."""
         return self.titles == OF_LOGARITHM
 
+    def taken(self, x: ArrayLike) -> FloatArray:
+        """Numbers of the data, or their logarithms: what is even along the axis of a chart."""
+        values = np.asarray(x, dtype=np.float64)
+        return np.log(values) if self.of_logarithm else values
+
+    def as_places(self, values: ArrayLike) -> FloatArray:
+        """Where numbers of the data are, as the family sees them."""
+        return np.interp(self.taken(values), self.taken(self.values), self.places)
+
+    def as_values(self, places: ArrayLike) -> FloatArray:
+        """The numbers of the data that the family sees so."""
+        there = np.asarray(places, dtype=np.float64)
+        found = np.interp(there, self.places, self.taken(self.values))
+        return np.exp(found) if self.of_logarithm else found
+
+    @property
+    def deviations(self) -> FloatArray:
+        """(K + 1,) standard deviations as the family sees numbers."""
+        step = float(np.ptp(self.places) / np.ptp(self.taken(self.values)))
+        return step * self.taken(self.spread)
+
     @property
     def standing(self) -> FloatArray:
         """(K + 1,) how far each mean is above that of everybody, in their standard deviations."""
-        logs = self.of_logarithm
-        mean, spread = (np.log(x) if logs else x for x in (self.mean, self.spread))
+        mean, spread = self.taken(self.mean), self.taken(self.spread)
         return np.asarray((mean - mean[-1]) / (spread[-1] if spread[-1] > 0 else 1.0))
 
 

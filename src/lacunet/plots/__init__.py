@@ -6,7 +6,8 @@ or SVG. `with lacunet.plots.paper_style():` also sets the fonts of what matplotl
 
 from lacunet.plots.door import paper_style
 from lacunet.plots.network_picture import network
-from lacunet.plots.profile_charts import plot_densities, plot_profiles
+from lacunet.plots.number_charts import plot_densities, plot_pair
+from lacunet.plots.profile_charts import plot_profiles
 from lacunet.plots.score_curves import plot_evidence, plot_posterior
 from lacunet.plots.trace_lines import plot_trace
 
@@ -15,6 +16,7 @@ __all__ = [
     "paper_style",
     "plot_densities",
     "plot_evidence",
+    "plot_pair",
     "plot_posterior",
     "plot_profiles",
     "plot_trace",

@@ -1,4 +1,4 @@
-"""Class profiles as a heat map, and the densities of numbers."""
+"""Class profiles as a heat map."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lacunet.charts.shading import shading
-from lacunet.charts.style import PRINT, Look
+from lacunet.charts.style import PRINT
 from lacunet.data.audit import shorten
 from lacunet.describe.number_profiles import NumberProfile
 from lacunet.describe.profiles import Answers, Profiles, profile
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
-from lacunet.plots.door import SMALL, SMALLER, axes, curve, load
+from lacunet.plots.door import SMALLER, axes, load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def plot_profiles(
     numbers
         Whether to write the probabilities and means on the cells.
     """
-    profiles = _profiles(fit.model if isinstance(fit, Fit) else fit, hidden)
+    profiles = profiles_of(fit, hidden)
     told: list[Answers | NumberProfile] = [*profiles.answers, *profiles.numbers]
     told.sort(key=lambda one: -one.information)
     rows = [row for one in told[:most] for row in _rows(one)]
@@ -74,7 +74,9 @@ def plot_profiles(
     return ax
 
 
-def _profiles(model: Model, hidden: str | None) -> Profiles:
+def profiles_of(fit: Fit | Model, hidden: str | None) -> Profiles:
+    """Give the profiles of a hidden variable, of the first one without a name."""
+    model = fit.model if isinstance(fit, Fit) else fit
     names = {model.network.variables[h].name: h for h in model.network.hidden}
     if not names:
         raise OptionError("the model has no hidden variable, so there are no profiles.")
@@ -103,38 +105,3 @@ def _rows(told: Answers | NumberProfile) -> list[_Row]:
         _Row(shorten(f"{told.name} = {state}", NAME), given, [f"{p:.2f}" for p in given])
         for state, given in shown
     ]
-
-
-def plot_densities(
-    fit: Fit | Model, number: str, ax: Axes | None = None, *, hidden: str | None = None
-) -> Axes:
-    """Draw the density of a number in each class; of counts and ordered answers, probabilities.
-
-    Parameters
-    ----------
-    fit
-        A fit, or a model.
-    number
-        A column of numbers.
-    ax
-        Where to draw (default: a new figure, one column wide).
-    hidden
-        The hidden variable (default: the first one).
-    """
-    profiles = _profiles(fit.model if isinstance(fit, Fit) else fit, hidden)
-    names = [n.name for n in profiles.numbers]
-    if number not in names:
-        raise OptionError(f"'{number}' is no column of numbers of the model: it has {names}.")
-    told = profiles.numbers[names.index(number)]
-    ax = axes(ax)
-    slope = 1.0 if told.whole else np.gradient(told.values, told.places)
-    for k, state in enumerate(profiles.states):
-        look = curve(Look(k)) if told.whole else {**curve(Look(k)), "marker": ""}
-        ax.plot(told.values, told.density[k] / slope, label=f"{profiles.name} {state}", **look)
-    if told.of_logarithm:
-        ax.set_xscale("log")
-    ax.set_ylim(bottom=0.0)
-    ax.set_xlabel(told.name, fontsize=SMALL)
-    ax.set_ylabel("probability" if told.whole else "density", fontsize=SMALL)
-    ax.legend(frameon=False)
-    return ax

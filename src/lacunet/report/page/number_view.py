@@ -19,6 +19,8 @@ from lacunet.tabular import measured
 MOST = 60  # numbers that are shown
 WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a chart, in pixels
 FEW = 4  # numbers on its axis
+WIDE, TALL, LEFT = 480.0, 300.0, 52.0  # of the chart of a pair
+RINGS = (1.0, 2.0)  # standard deviations of its ellipses
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def _chart(n: NumberProfile, profiles: Profiles) -> str:
         return EDGE + (places - low) / (high - low or 1.0) * (WIDTH - 2 * EDGE)
 
     parts = [tag("line", x1=EDGE, x2=WIDTH - EDGE, y1=HEIGHT, y2=HEIGHT, class_="level")]
-    for words, at in _ticks(n):
+    for words, at in _ticks(n, (low, high)):
         place = float(x(np.array([at]))[0])
         parts.append(tag("line", x1=place, x2=place, y1=HEIGHT, y2=HEIGHT + 4, class_="level"))
         parts.append(label(words, place, HEIGHT + 18))
@@ -90,13 +92,66 @@ def _chart(n: NumberProfile, profiles: Profiles) -> str:
     return tag("svg", *parts, class_="chart", viewBox=box, role="img", aria_label=about)
 
 
-def _ticks(n: NumberProfile) -> list[tuple[str, float]]:
-    """Words on the axis, and where they stand, as the family sees numbers."""
-    low, high = float(n.values[0]), float(n.values[-1])
+def _ticks(n: NumberProfile, ends: tuple[float, float]) -> list[tuple[str, float]]:
+    """Words on an axis with these ends, and where they stand, as the family sees numbers."""
+    low, high = n.as_values(ends).tolist()
     if n.of_logarithm:  # and so is the axis
         shown = factor_ticks(low, high, FEW)
-        at = np.interp(np.log(shown), np.log(n.values), n.places)
     else:
         shown = ticks(low, high, FEW) if high > low else [low]
-        at = np.interp(shown, n.values, n.places)
-    return [(f"{x:.6g}", place) for x, place in zip(shown, at.tolist(), strict=True)]
+    return [(f"{x:.6g}", at) for x, at in zip(shown, n.as_places(shown).tolist(), strict=True)]
+
+
+def pair_chart(profiles: Profiles) -> str:
+    """Draw the classes in the plane of the two measurements that tell most of them, if there are.
+
+    Ellipses are one and two standard deviations around the means.
+    """
+    measured_ones = [n for n in profiles.numbers if not n.whole][:2]
+    if len(measured_ones) < 2 or len(profiles.states) < 2:
+        return ""
+    across, up = measured_ones
+    ends = [_reach(n) for n in measured_ones]
+    wide, tall = (WIDE - LEFT - EDGE) / np.ptp(ends[0]), (TALL - EDGE) / np.ptp(ends[1])
+
+    def x(place: float) -> float:
+        return float(LEFT + (place - ends[0][0]) * wide)
+
+    def y(place: float) -> float:
+        return float(TALL - (place - ends[1][0]) * tall)
+
+    parts = [
+        tag("line", x1=LEFT, x2=WIDE - EDGE, y1=TALL, y2=TALL, class_="level"),
+        tag("line", x1=LEFT, x2=LEFT, y1=EDGE, y2=TALL, class_="level"),
+        *(label(words, x(at), TALL + 18) for words, at in _ticks(across, ends[0])),
+        *(label(words, LEFT - 6, y(at) + 4, "end") for words, at in _ticks(up, ends[1])),
+        label(across.name, (LEFT + WIDE) / 2, TALL + 38, class_="axis"),
+        label(up.name, 0.0, EDGE + 4, "start", class_="axis"),
+    ]
+    for k, state in enumerate(profiles.states):
+        cx, cy = (float(n.as_places(n.mean[k])) for n in measured_ones)
+        centre = {"cx": x(cx), "cy": y(cy)}
+        rings = (
+            tag(
+                "ellipse",
+                **centre,
+                rx=float(wide * r * across.deviations[k]),
+                ry=float(tall * r * up.deviations[k]),
+                class_="curve",
+                stroke_dasharray=dash(Look(k)),
+            )
+            for r in RINGS
+        )
+        said = tag("title", escape(f"{profiles.name} {state}"))
+        dot = tag("circle", **centre, r=3.0, class_="mark")
+        parts.append(tag("g", said, *rings, dot, class_=f"s{Look(k).colour}"))
+    box = f"0 0 {WIDE:.0f} {TALL + 2 * BELOW:.0f}"
+    about = f"States of {profiles.name} by {across.name} and {up.name}"
+    return tag("svg", *parts, class_="chart pair", viewBox=box, role="img", aria_label=about)
+
+
+def _reach(n: NumberProfile) -> tuple[float, float]:
+    """The ends of an axis that has room for every ellipse."""
+    middle = n.as_places(n.mean[:-1])
+    far = 1.1 * RINGS[-1] * n.deviations[:-1]
+    return float(np.min(middle - far)), float(np.max(middle + far))

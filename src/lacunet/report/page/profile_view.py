@@ -62,6 +62,7 @@ class Hidden:
     variables: tuple[Variable, ...]
     numbers: tuple[Number, ...]
     legend: list[tuple[str, str]]  # of the charts of numbers: name and line of each class
+    pair: str  # the classes in the plane of two numbers, as SVG; empty if there are no two
     left_out: str  # what is not shown
     latent_class: bool
 
@@ -94,6 +95,7 @@ def _view(model: Model, profiles: Profiles) -> Hidden:
         tuple(variables),
         numbers,
         number_view.legend(profiles),
+        number_view.pair_chart(profiles) if simple else "",
         "One state: there is nothing to compare." if alone else left_out if hidden else "",
         simple,
     )
