@@ -8,13 +8,15 @@ import pytest
 from scipy import stats
 
 from lacunet.data.table import Column
+from lacunet.inference.asking.ensemble import ensemble_log_lik
 from lacunet.inference.asking.numbers import expected_numbers, in_units
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
-from lacunet.inference.leaves import kind_of, with_values
+from lacunet.inference.leaves import all_with_values, kind_of, with_values
 from lacunet.learn.fit import Options
 from lacunet.learn.predictive import learn_posterior
 from lacunet.model.ensemble import Ensemble, Member, sample_rows
+from lacunet.model.formats import read_model_or_stack, write_stack
 from lacunet.model.network import Model, Network
 from lacunet.model.sampling import coded, sample_cells
 from lacunet.model.unit import Unit
@@ -173,7 +175,7 @@ def test_draws_are_coded_by_the_values_that_occur():
     assert all(isinstance(x, int) for x in drawn.variables[0].states)
 
 
-def test_an_ensemble_mixes_what_its_members_expect():
+def test_an_ensemble_mixes_what_its_members_expect(tmp_path):
     models = [fitted("gaussian", seed=s).model.predictive for s in (0, 1)]
     columns = [
         Column(v.name, (1.0, 2.5) if v.name != "colour" else v.states, kind_of(v))
@@ -184,7 +186,7 @@ def test_an_ensemble_mixes_what_its_members_expect():
         for i, (m, w) in enumerate(zip(models, (0.3, 0.7), strict=True))
     )
     ensemble = Ensemble(members)
-    codes = np.array([[-1, 1, 0], [-1, -1, 1]])
+    codes = np.array([[1, 1, 0], [-1, -1, 1]])
     log_p = np.stack([row_log_lik(m.model, codes) for m in members]) + np.log([[0.3], [0.7]])
     share = np.exp(log_p - np.logaddexp(*log_p))
     each = [expected_numbers(m.model, codes, [1])[0] for m in members]
@@ -193,6 +195,9 @@ def test_an_ensemble_mixes_what_its_members_expect():
     square = sum(s * (e.variance + e.mean**2) for s, e in zip(share, each, strict=True))
     np.testing.assert_allclose(found.mean, mean, rtol=1e-12)
     np.testing.assert_allclose(found.variance, square - mean**2, rtol=1e-9)
+    write_stack(ensemble, tmp_path / "stack.json")
+    again = all_with_values(read_model_or_stack(tmp_path / "stack.json"), columns)
+    np.testing.assert_array_equal(ensemble_log_lik(again, codes), ensemble_log_lik(ensemble, codes))
     rows = sample_rows(ensemble, 50, np.random.default_rng(0), 0.2)
     assert (rows.codes < 0).any()
     assert len(rows.variables[0].states) > 10

@@ -42,7 +42,8 @@ def write(model: Model) -> str:
 def document_of(model: Model) -> dict[str, Any]:
     """Give what a model file holds."""
     variables = [_entry(v) for v in model.network.variables]
-    layout, told = model.network.layout, model.posterior
+    layout = model.network.layout
+    told = model.averaged if model.posterior is None else model.posterior
     whole, learned = layout.pooled(model.alpha), layout.learned
     families = [
         {

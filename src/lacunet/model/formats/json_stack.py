@@ -5,7 +5,8 @@
     {"format": "lacunet-stack/1",
      "members": [{"name", "weight", "model": what a model file holds}, ...]}
 
-It is written without any space: a stack of many networks holds many tables.
+It is written without any space: a stack of many networks holds many tables. A member with numbers
+has the posterior that they are averaged over.
 """
 
 import json
@@ -49,4 +50,4 @@ def _member(number: int, entry: Any) -> Member:
         model = json_model.model_of(get(entry, "model", where))
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from error.__cause__
-    return Member(str(name), float(weight), model)
+    return Member(str(name), float(weight), model.predictive)
