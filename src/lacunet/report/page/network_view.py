@@ -13,7 +13,7 @@ from lacunet.charts.style import TEXT, edge_style
 from lacunet.model.display import table_lines
 from lacunet.model.network import Model
 from lacunet.report.page.svg import label, tag
-from lacunet.report.page.words import count, listed
+from lacunet.report.page.words import count, kind, listed
 from lacunet.tabular import probability
 
 LARGEST, MOST_EDGES = 250, 600  # of a network that is drawn: more cannot be read
@@ -112,7 +112,8 @@ def _box(model: Model, box: Box) -> str:
     step = LEADING * TEXT
     first = box.y - step * (len(box.lines) - 1) / 2 + 0.35 * TEXT
     parents = [model.network.variables[p].name for p in model.network.parents[box.variable]]
-    said = f"{v.name}: {'hidden, ' if v.hidden else ''}{count(len(v.states), 'state')}"
+    values = count(len(v.states), "state") if v.family.tabular else kind(v)
+    said = f"{v.name}: {'hidden, ' if v.hidden else ''}{values}"
     return tag(
         "g",
         tag(

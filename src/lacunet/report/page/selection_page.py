@@ -20,7 +20,7 @@ from lacunet.report.page.advice import warnings
 from lacunet.report.page.chart import key
 from lacunet.report.page.holes_view import audit
 from lacunet.report.page.repeat import facts, python_call
-from lacunet.report.page.words import nats
+from lacunet.report.page.words import kind, nats
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.candidates import Selection
 from lacunet.search.grids import TITLES, answer, limits
@@ -119,7 +119,7 @@ def _of_best(selection: Selection) -> dict[str, Any]:
         "structure": []
         if by_number(selection) and is_latent_class(network)
         else [
-            (v.name, v.hidden, len(v.states), [names[p] for p in parents])
+            (v.name, v.hidden, kind(v), [names[p] for p in parents])
             for v, parents in zip(network.variables, network.parents, strict=True)
         ],
     }

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from lacunet.model.network import Variable
 from lacunet.tabular import number
 
 SMALL = 0.001  # shares that are not quite 0 or 1 never look as if they were
@@ -37,6 +38,11 @@ def count(n: int, noun: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def kind(v: Variable) -> str:
+    """Write how many states a variable has, or which kind of number it is."""
+    return str(len(v.states)) if v.family.tabular else v.family.name
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
