@@ -61,11 +61,11 @@ def learn_structure(
     """
     settings, reading = divide(settings, options)
     alpha, known, how = one_alpha(settings), known_of(knowledge, max_parents), settings.graph_search
-    table = as_table(data, reading)
+    table, prior = as_table(data, reading, numbers=True), settings.numbers
     with on_threads(settings.threads, listener) as executor:
         goal = settings.goal if settings.evidence else None
         return learning.learn_structure(
-            table, alpha, how, known, executor, goal=goal, resume=resume
+            table, alpha, how, known, executor, goal=goal, resume=resume, prior=prior
         )
 
 
@@ -116,6 +116,7 @@ def edge_certainty(
 
 def check_edges(table: Table, resamples: int = 0, knowledge: KnowledgeLike | None = None) -> None:
     """Refuse what nobody can say of how sure edges are, before any other work."""
+    as_table(table)  # without numbers
     if resamples:
         check_replicates(table.counts, resamples)
     else:

@@ -101,7 +101,7 @@ class ClimbOptions(DrawOptions, ReadOptions, total=False):  # of all that search
     threads: int | None
 
 
-class GraphOptions(ClimbOptions, total=False):  # of `learn_structure`
+class GraphOptions(ClimbOptions, NumberOptions, total=False):  # of `learn_structure`
     score: str
     evidence: bool
     target: float

@@ -59,8 +59,6 @@ def stack(
     settings, reading = divide(settings, options)
     table = as_table(data, reading, numbers=True)
     kind = None if only is None else one_of(Kind, "only", only)
-    if kind is Kind.GRAPHS:
-        as_table(table)  # numbers can be in none
     ordered = rows_in_order(data, table, reading) if rows is None else rows
     with on_processes(settings.threads, listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))

@@ -20,7 +20,7 @@ from lacunet.cli.learned_hidden import (
     learn_with_hidden,
     own_prior,
 )
-from lacunet.cli.outcome import check_network_outputs, show_network
+from lacunet.cli.outcome import check_network_outputs, check_number_outputs, show_network
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
@@ -71,8 +71,18 @@ Resamples: TypeAlias = Annotated[
 
 @command
 @o.options_after(
-    api.edge_certainty,
-    data=("alpha", "score", "sweeps", "restarts", "probes", "exact", "seed", *o.READING),
+    api.learn_structure,
+    data=(
+        "alpha",
+        "score",
+        "sweeps",
+        "restarts",
+        "probes",
+        "exact",
+        "seed",
+        *o.READING,
+        *o.NUMBERS,
+    ),
     resume=("evidence", "target", "budget", "threads"),
     report=o.PRINTING,
 )
@@ -121,6 +131,7 @@ def learn(
         learn_shape(own_prior(context, asked), data, shape, save, report)
         return
     table = read(data, None, asked)
+    check_number_outputs(table, save)
     if edges:
         api.check_edges(table, resamples, known)
     with asked.work() as how:
@@ -131,10 +142,8 @@ def learn(
             else None
         )
     answer = learned_answer(found, table, asked.settings, sure)
-    document = learned_document(found)
-    if sure is not None:
-        document["edges"] = edges_document(sure)
-    shown = found if sure is None else Together(found, sure)
+    document = learned_document(found) | ({"edges": edges_document(sure)} if sure else {})
+    shown = Together(found, sure) if sure else found
     show_network(shown, answer, document, asked, save, report)
 
 

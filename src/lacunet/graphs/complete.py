@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from lacunet.arrays import BoolArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.exact import search_exactly
-from lacunet.graphs.families import CompleteCounts, FamilyScores
+from lacunet.graphs.families import CompleteCounts
 from lacunet.graphs.journal import FORGETFUL, Journal
+from lacunet.graphs.scoring import complete_scores
 from lacunet.graphs.searching import Found, search
 from lacunet.graphs.task import GraphTask
 
@@ -16,7 +17,8 @@ FEW = 6_000  # families: a search scores as many, so that the best of all graphs
 def is_exact(task: GraphTask) -> bool:
     """Whether the best of all graphs is looked for: it was asked for, or it costs no more."""
     n = len(task.start)
-    return task.how.exact or (task.how.sweeps > 0 and n << (n - 1) <= FEW)
+    few = task.how.sweeps > 0 and n << (n - 1) <= FEW and not task.numbers.any()
+    return task.how.exact or few
 
 
 def search_complete(
@@ -26,7 +28,8 @@ def search_complete(
     journal: Journal = FORGETFUL,
 ) -> Found:
     """Search for the graph with the largest log BD, from each of some graphs."""
-    counts = CompleteCounts(task.table, task.alpha, task.known.tables)
     if is_exact(task):
+        counts = CompleteCounts(task.table, task.alpha, task.known.tables)
         return search_exactly(counts, task.limits, executor)
-    return search(starts, FamilyScores(counts), task.limits, task.how, executor, journal)
+    scores = complete_scores(task, task.table)
+    return search(starts, scores, task.limits, task.how, executor, journal)

@@ -34,7 +34,7 @@ class Wiring(NamedTuple):
 
 def wiring_of(network: Network) -> Wiring:
     """Write the families of a network out."""
-    layout, n = network.layout, len(network.variables)
+    layout, n = network.cells, len(network.variables)
     families = layout.families
     around = [[f for f in range(n) if v in families[f]] for v in range(n)]
     strides = (layout.stride(f, v) for f in range(n) for v in families[f])
@@ -49,22 +49,42 @@ def wiring_of(network: Network) -> Wiring:
     )
 
 
+def weights_of(model: Model) -> FloatArray:
+    """What each cell weighs, (cells,): its probability, or of a number what counts of its density.
+
+    That is relative to the best configuration of its parents, so that products do not vanish.
+    """
+    network = model.network
+    if network.layout.tabular:
+        return model.theta
+    log_weights = model.log_weights
+    tables = [network.cells.table(log_weights, i) for i in range(len(network.variables))]
+    for i, v in enumerate(network.variables):
+        if not v.family.tabular:
+            tables[i] = tables[i] - tables[i].max(axis=tuple(range(tables[i].ndim - 1)))
+    return np.exp(network.cells.flat(tables))
+
+
 @kernel
 def sweep(codes: CodeArray, holes: IntArray, wiring: Wiring, theta: FloatArray, rng: Any) -> None:
-    """Draw every missing cell once, given the others of its row; (row, variable) in `holes`."""
+    """Draw every missing cell once, given the others of its row; (row, variable) in `holes`.
+
+    What else is missing is a number, which has no children, and says nothing.
+    """
     weight = np.empty(wiring.cards.max())
     for h in range(holes.shape[0]):
         row, v = codes[holes[h, 0]], holes[h, 1]
         weight[: wiring.cards[v]] = 1.0
         for t in range(wiring.touched[v], wiring.touched[v + 1]):
             f = wiring.family[t]
-            first, step = wiring.offsets[f], 0
+            first, step, told = wiring.offsets[f], 0, True
             for e in range(wiring.starts[f], wiring.starts[f + 1]):
                 if wiring.member[e] == v:
                     step = wiring.stride[e]
                 else:
+                    told = told and row[wiring.member[e]] >= 0
                     first += row[wiring.member[e]] * wiring.stride[e]
-            for k in range(wiring.cards[v]):
+            for k in range(wiring.cards[v] if told else 0):
                 weight[k] *= theta[first + k * step]
         left = rng.random() * weight[: wiring.cards[v]].sum()
         k = 0
@@ -79,9 +99,11 @@ class Completer:
 
     def __init__(self, table: Table, rng: np.random.Generator) -> None:
         self.table, self.rng = table, rng
-        self.holes = np.argwhere(table.codes < 0)
+        categories = [not column.kind.number for column in table.columns]
+        self.holes = np.argwhere((table.codes < 0) & np.array(categories))
         self.codes = table.codes.astype(np.int32)
-        for v, column in enumerate(self.codes.T):
+        for v in np.flatnonzero(categories).tolist():
+            column = self.codes[:, v]
             seen = column >= 0
             share = np.bincount(column[seen], table.counts[seen], len(table.columns[v].states))
             share += not seen.any()  # of what is hidden every state is as likely
@@ -90,11 +112,11 @@ class Completer:
 
     def __call__(self, model: Model) -> Table:
         """Complete the table a few times, each row with its share of the weight."""
-        wiring, m = wiring_of(model.network), len(self.codes)
+        wiring, weights, m = wiring_of(model.network), weights_of(model), len(self.codes)
         times, rows = max(1, min(MOST, ROWS // m)), []
         for _ in range(times):
             for _ in range(self.sweeps):
-                sweep(self.codes, self.holes, wiring, model.theta, self.rng)
+                sweep(self.codes, self.holes, wiring, weights, self.rng)
             rows.append(self.codes.copy())
             self.sweeps = APART
         counts = np.tile(self.table.counts / times, times)

@@ -21,13 +21,13 @@ import numpy as np
 from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
 from lacunet.executor import SERIAL, Executor
-from lacunet.graphs.available import AvailableCases
 from lacunet.graphs.climb import climb, score_graph
 from lacunet.graphs.complete import search_complete
 from lacunet.graphs.completing import Completer
-from lacunet.graphs.families import CompleteCounts, FamilyScores
+from lacunet.graphs.families import FamilyScores
 from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.graphs.moves import every_move, moved
+from lacunet.graphs.scoring import available_scores, complete_scores
 from lacunet.graphs.searching import GraphScore
 from lacunet.graphs.task import GraphTask
 from lacunet.inference.problem import build_problem
@@ -104,7 +104,7 @@ def search_incomplete(
     task: GraphTask, executor: Executor = SERIAL, journal: Journal = FORGETFUL
 ) -> Climbs:
     """Search in rounds until neither completed rows nor single moves lead to a better graph."""
-    seen = FamilyScores(AvailableCases(task.table, task.alpha))
+    seen = available_scores(task)
     stand = journal.get(PIECE)
     found = _first(task, seen, executor) if stand is None else _taken_up(task, stand)
     left = 1.0
@@ -175,7 +175,7 @@ def _by_expected(task: GraphTask, found: Climbs, _: FamilyScores, executor: Exec
     """Accept what is better on rows completed under the graph before."""
     completed = _completed(task, found)
     graph = _search_completed(task, found, completed, executor)
-    scores = FamilyScores(CompleteCounts(completed, task.alpha, task.known.tables))
+    scores = complete_scores(task, completed)
     after, before = (score_graph(g, scores).score for g in (graph, found.best.parents))
     if after > before + RISE and len(found.bounds) < MOSTROUNDS:
         return replace(found.accepted(fit(task, graph)), close=())
@@ -220,7 +220,7 @@ def _proposals(
     graph = _search_completed(task, found, completed, executor)
     if (graph != parents).any():
         yield graph
-    expected = FamilyScores(CompleteCounts(completed, task.alpha, task.known.tables))
+    expected = complete_scores(task, completed)
     gains = np.array([expected(v, pa).gains + seen(v, pa).gains for v, pa in enumerate(parents)])
     possible = every_move(parents, task.limits, gains)
     for move in possible[: task.how.probes]:

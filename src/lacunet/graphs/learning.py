@@ -19,9 +19,10 @@ from lacunet.learn.prepare import PREPARING
 from lacunet.learn.variational import Variational
 from lacunet.model import conjugacy
 from lacunet.model.network import Network
+from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
 
-NOTHING = Knowledge()
+NOTHING, USUAL = Knowledge(), NumberPrior()
 DEFAULT = GraphSearch()
 SEARCHING = 0.9  # of the work, about; the rest is to weigh what was found
 
@@ -35,13 +36,14 @@ def learn_structure(
     *,
     goal: Goal | None = None,
     resume: StrPath | None = None,
+    prior: NumberPrior = USUAL,
 ) -> Learned:
     """Search for the graph with the largest evidence that keeps to what is known.
 
     Where cells are missing, a lower bound of the evidence takes its place; with a goal, that of the
     graphs that are close is measured. `resume` is the file of a search that may be stopped.
     """
-    task = graph_task(table, alpha, how, knowledge)
+    task = graph_task(table, alpha, how, knowledge, prior)
     journal = Journal(resume, task.fingerprint()) if resume else FORGETFUL
     return learn_task(task, executor, journal, goal)
 
@@ -54,14 +56,14 @@ def learn_task(
 ) -> Learned:
     """Search as a task says."""
     executor.say(PREPARING, 0.0)
-    if task.table.complete:
+    if task.complete:
         return _complete(task, executor, journal)
     return _incomplete(task, executor, journal, goal)
 
 
 def find_graph(task: GraphTask) -> Network:
     """Search, and give the graph alone: nothing is found out about its evidence."""
-    if task.table.complete:
+    if task.complete:
         return task.network(search_complete(task, [task.start]).parents)
     return task.network(search_incomplete(task).best.parents)
 
@@ -74,6 +76,7 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
     families = found.families
     if not network.plain:  # the search scores all tables as if they were learned
         families = conjugacy.log_marginal(problem.seen, alpha, network.layout)
+    families = families + problem.log_bases
     return Learned(
         posterior=Variational(problem, problem.seen, math.fsum(families)),
         alpha=task.alpha,
@@ -93,7 +96,7 @@ def _incomplete(
     weighed = weigh([found.best, *found.close], goal, task.how.seed, rest)
     best = weighed[0]
     q = best.fitted.to_the_end().posterior
-    families = conjugacy.log_marginal(q.N, q.problem.alpha, q.problem.layout)
+    families = conjugacy.log_marginal(q.N, q.problem.alpha, q.problem.layout) + q.problem.log_bases
     return Learned(
         posterior=q,
         alpha=task.alpha,

@@ -11,17 +11,20 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, IntArray
 from lacunet.data.table import Table
-from lacunet.errors import DataError
+from lacunet.errors import DataError, OptionError
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.exact import check_size
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
+from lacunet.graphs.numbers import are_numbers
 from lacunet.graphs.searching import GraphSearch
+from lacunet.inference.leaves import leaves_of
 from lacunet.inference.possible import check_possible
 from lacunet.model.network import Network, Variable
+from lacunet.model.number_prior import NumberPrior
 from lacunet.model.table_sizes import check_table_sizes
 
-NOTHING = Knowledge()
+NOTHING, USUAL = Knowledge(), NumberPrior()
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,22 +32,32 @@ class GraphTask:
     """A table, a prior, and what its graph may look like."""
 
     table: Table
+    variables: tuple[Variable, ...]  # of its columns
     alpha: float | str
     how: GraphSearch
     limits: Limits
     start: BoolArray  # (n, n) the graph to start from: whether u is a parent of v, at [v, u]
     known: Knowledge = NOTHING  # what graphs keep to, and tables
 
+    @property
+    def numbers(self) -> BoolArray:
+        """Which columns hold numbers, (n,)."""
+        return are_numbers(self.table)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no category is missing: a number that is says nothing, for it has no children."""
+        return not (self.table.missing[~self.numbers] > 0).any()
+
     def network(self, parents: BoolArray) -> Network:
         """Give a graph its variables, and the tables that are known."""
-        return network_of(
-            [Variable(c.name, c.states) for c in self.table.columns], parents, self.known
-        )
+        return network_of(self.variables, parents, self.known)
 
     def fingerprint(self) -> dict[str, Any]:
         """Say, in what JSON can hold, which search it is: no other one may go on from its file."""
         data, known = hashlib.sha256(), hashlib.sha256()
         data.update(repr([(c.name, c.states) for c in self.table.columns]).encode())
+        data.update(repr([(v.family, v.unit, v.prior) for v in self.variables if v.prior]).encode())
         data.update(self.table.codes.astype(np.int64).tobytes())
         data.update(self.table.counts.tobytes())
         for array in (*self.limits, self.start):
@@ -63,20 +76,47 @@ def network_of(variables: Sequence[Variable], parents: BoolArray, known: Knowled
 
 
 def graph_task(
-    table: Table, alpha: float | str, how: GraphSearch, knowledge: Knowledge
+    table: Table,
+    alpha: float | str,
+    how: GraphSearch,
+    knowledge: Knowledge,
+    prior: NumberPrior = USUAL,
 ) -> GraphTask:
     """Check that what is known fits the table, that it fits into memory, that there are data."""
     names = [column.name for column in table.columns]
     limits, start = knowledge.limits(names), knowledge.first_graph(names)
-    cards = [len(column.states) for column in table.columns]
+    numbers = are_numbers(table)
+    _check_numbers(names, numbers, start, how)
+    check_seen(table)
+    variables = tuple(leaves_of(table, prior))
+    cards = [v.family.width(v.states) for v in variables]
     check_table_sizes(names, cards, parent_lists(start))
     if how.exact:
         check_size(len(names))
-    check_seen(table)
     limits = without_constants(limits, np.array(cards), start)
-    task = GraphTask(table, alpha, how, limits, start, knowledge)
+    limits = limits._replace(allowed=limits.allowed & ~numbers[None, :])
+    task = GraphTask(table, variables, alpha, how, limits, start, knowledge)
     check_possible(task.network(start), table.codes)
     return task
+
+
+def _check_numbers(
+    names: Sequence[str], numbers: BoolArray, start: BoolArray, how: GraphSearch
+) -> None:
+    """Refuse what cannot be with columns of numbers."""
+    wrong = np.argwhere(start & numbers[None, :])
+    if len(wrong):
+        child, parent = (names[i] for i in wrong[0])
+        raise OptionError(
+            f"the edge {parent} → {child} cannot be: '{parent}' is a number, and only categories "
+            "can be parents. Turn it round, or put the numbers into a few bins."
+        )
+    if how.exact and numbers.any():
+        name = names[int(numbers.argmax())]
+        raise OptionError(
+            f"an exact search takes categories alone, and '{name}' holds numbers. Leave --exact "
+            "out."
+        )
 
 
 def without_constants(limits: Limits, cards: IntArray, start: BoolArray) -> Limits:

@@ -61,11 +61,23 @@ class Problem:
         return bool(self.components.seen.any())
 
     @cached_property
+    def log_bases(self) -> FloatArray:
+        """Log h(x) of all values that were seen, by variable: what no parameter moves.
+
+        Categories have none.
+        """
+        found = np.zeros(len(self.network.variables))
+        for column, i in enumerate(self.network.observed):
+            v, codes = self.network.variables[i], self.codes[:, column]
+            if not v.family.tabular:
+                told = codes >= 0
+                found[i] = self.counts[told] @ v.log_base[codes[told]]
+        return found
+
+    @property
     def log_base(self) -> float:
-        """Log h(x) of all values that were seen: what no parameter moves. Categories have none."""
-        if self.layout.tabular:
-            return 0.0
-        return float(self.counts @ self.network.log_base(self.codes))
+        """The same of all variables together."""
+        return float(self.log_bases.sum())
 
     @property
     def lowest_alpha(self) -> float:

@@ -42,7 +42,8 @@ def equivalence_class(network: Network) -> EquivalenceClass:
     edge = np.zeros((len(names), len(names)), dtype=bool)  # [parent, child]
     for v, parents in enumerate(network.parents):
         edge[list(parents), v] = True
-    compelled = find_compelled(edge)
+    numbers = np.array([not v.family.tabular for v in network.variables])
+    compelled = find_compelled(edge, numbers)
     order = [(int(u), int(v)) for u, v in np.argwhere(edge)]
     return EquivalenceClass(
         names,
@@ -55,14 +56,17 @@ def equivalence_class(network: Network) -> EquivalenceClass:
     )
 
 
-def find_compelled(edge: BoolArray) -> BoolArray:
+def find_compelled(edge: BoolArray, sinks: BoolArray | None = None) -> BoolArray:
     """Say of each edge [parent, child] whether it is compelled: v-structures, and what they force.
 
-    An edge is forced where the other way would make a new v-structure or a cycle (Meek 1995).
+    An edge is forced where the other way would make a new v-structure or a cycle (Meek 1995), or a
+    child of one of the `sinks`, (n,), which cannot have any.
     """
     apart = ~(edge | edge.T)
     np.fill_diagonal(apart, val=False)
     compelled = edge & (apart.astype(int) @ edge > 0)  # u → v ← w, u and w apart
+    if sinks is not None:
+        compelled |= edge & sinks[None, :]
     while True:
         free = edge & ~compelled
         new = compelled.copy()

@@ -27,6 +27,7 @@ from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.task import GraphTask
+from lacunet.model.network import Variable
 
 RISE = 0.5  # nats that another graph must be above: less is not worth another fit
 FITTED = 8  # proposals that are fitted, those first that gain most by themselves
@@ -139,8 +140,10 @@ class Growing:
     def _changes(self, sketch: Sketch, filled: Filled) -> Iterator[Proposal]:
         """The best graph of completed rows, then other numbers of states."""
         limits = self.limits(sketch)
+        completed = filled.table(sketch)
         once = GraphTask(
-            filled.table(sketch),
+            completed,
+            tuple(Variable(c.name, c.states) for c in completed.columns),
             self.task.alpha,
             replace(self.task.how, restarts=0),
             limits,

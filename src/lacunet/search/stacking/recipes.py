@@ -8,6 +8,7 @@ the prior of its tables.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -120,26 +121,19 @@ def expected(problem: Problem) -> Model:
 
 def recipes_for(table: Table, only: Kind | None = None) -> tuple[Recipe, ...]:
     """Give all that is worth learning from a table; columns without edges are of either kind."""
-    if any(column.kind.number for column in table.columns):
-        return _of_numbers(table)
     found: list[Recipe] = [GraphRecipe(SIZES[-1], edges=False)]
-    if only is not Kind.CLASSES:
+    numbers, categories = (
+        any(c.kind.number is are for c in table.columns) for are in (True, False)
+    )
+    if only is not Kind.CLASSES and categories:
         found += [GraphRecipe(size, by) for size in SIZES for by in _thinned(table.weight)]
     if only is not Kind.GRAPHS:
-        found += [ClassRecipe(k, alpha) for k in _classes(table) for alpha in EXPONENTS]
+        scales = SCALES if numbers else (None,)
+        exponents = EXPONENTS if categories else EXPONENTS[:1]
+        classes = [k for k in CLASSES if k == CLASSES[0] or k * MEMBERS <= table.weight]
+        every = itertools.product((1, *classes) if numbers else classes, exponents, scales)
+        found += [ClassRecipe(*one) for one in every]
     return tuple(found)
-
-
-def _of_numbers(table: Table) -> tuple[Recipe, ...]:
-    """Classes that are expected to be wider or narrower: the data do not say which beforehand."""
-    categories = any(not column.kind.number for column in table.columns)
-    exponents = EXPONENTS if categories else EXPONENTS[:1]
-    numbers = (1, *_classes(table))
-    return tuple(ClassRecipe(k, a, scale) for k in numbers for a in exponents for scale in SCALES)
-
-
-def _classes(table: Table) -> list[int]:
-    return [k for k in CLASSES if k == CLASSES[0] or k * MEMBERS <= table.weight]
 
 
 def _thinned(cases: float) -> Iterator[int]:

@@ -1,0 +1,159 @@
+"""Graphs over categories and numbers: numbers depend on categories, and nothing on numbers."""
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lacunet
+from lacunet import Knowledge, OptionError
+from lacunet.graphs.completing import Completer
+from lacunet.graphs.knowledge import edges_of
+from lacunet.graphs.scoring import available_scores, complete_scores
+from lacunet.graphs.searching import GraphSearch
+from lacunet.graphs.task import graph_task
+from lacunet.inference.problem import build_problem
+from lacunet.model.network import Network
+from lacunet.model.prior import dirichlet
+
+KINDS = "x=gaussian,y=poisson,z=ordinal"
+HOW = GraphSearch(sweeps=1, restarts=0)
+NOTHING = Knowledge()
+
+
+def frame(rows, seed=0):
+    """x depends on a and c, y on b, z on c; b on a."""
+    rng = np.random.default_rng(seed)
+    a, c = rng.integers(0, 2, rows), rng.integers(0, 3, rows)
+    b = np.where(rng.random(rows) < 0.85, a, 1 - a)
+    numbers = {
+        "x": rng.normal(2.0 * a + c, 1.0).round(2),
+        "y": rng.poisson(np.where(b == 1, 6.0, 2.0)),
+        "z": 1 + rng.binomial(4, np.where(c == 0, 0.2, 0.7)),
+    }
+    told = {
+        name: [f"s{state}" for state in column]
+        for name, column in zip("abc", (a, b, c), strict=True)
+    }
+    return pl.DataFrame(told | numbers)
+
+
+def with_holes(data, names, share=0.15, seed=1):
+    rng = np.random.default_rng(seed)
+    drawn = {name: pl.Series(rng.random(len(data)) < share) for name in names}
+    return data.with_columns(
+        pl.when(drawn[name]).then(None).otherwise(pl.col(name)).alias(name) for name in names
+    )
+
+
+def task_of(data, alpha="bdeu:10"):
+    return graph_task(lacunet.read_table(data, kinds=KINDS), alpha, HOW, NOTHING)
+
+
+def log_evidence(task, parents):
+    network = task.network(parents)
+    return build_problem(task.table, network, dirichlet(network, task.alpha)).log_seen
+
+
+@pytest.mark.parametrize("alpha", ["bdeu:10", 1.0])
+@pytest.mark.parametrize("holes", [(), ("x", "y", "z")])
+def test_gains_are_differences_of_the_exact_evidence(alpha, holes):
+    task = task_of(with_holes(frame(60), holes), alpha)
+    scores, rng = complete_scores(task, task.table), np.random.default_rng(2)
+    names = [v.name for v in task.variables]
+    for _ in range(4):
+        parents = np.zeros((6, 6), dtype=bool)
+        parents[1, 0] = True
+        parents[3:, :3] = rng.random((3, 3)) < 0.5
+        before = log_evidence(task, parents)
+        for v, u in itertools.product(range(3, 6), range(3)):
+            after = parents.copy()
+            after[v, u] ^= True
+            gain = scores(v, parents[v]).gains[u]
+            change = log_evidence(task, after) - before
+            assert gain == pytest.approx(change, abs=1e-8), (names[v], names[u])
+
+
+def test_the_best_of_all_graphs_is_found():
+    task = task_of(frame(80).drop("c"))
+    found = lacunet.learn_structure(task.table, restarts=0)
+    best = -np.inf
+    for among, sets in itertools.product(
+        ([], [(1, 0)], [(0, 1)]), itertools.product(range(4), repeat=3)
+    ):
+        parents = np.zeros((5, 5), dtype=bool)
+        for v, u in among:
+            parents[v, u] = True
+        for v, chosen in enumerate(sets, start=2):
+            parents[v, :2] = [chosen & 1, chosen & 2]
+        best = max(best, log_evidence(task, parents))
+    assert found.log_evidence == pytest.approx(best, abs=1e-9)
+    assert sum(found.families) == pytest.approx(best, abs=1e-9)
+    assert found.complete
+
+
+TRUE = {("a", "x"), ("c", "x"), ("b", "y"), ("c", "z")}
+
+
+@pytest.mark.parametrize("holes", ["", "xyz", "abcxyz"])
+def test_what_numbers_depend_on_is_found(holes):
+    found = lacunet.learn_structure(with_holes(frame(500), holes), kinds=KINDS, restarts=0)
+    assert found.complete is (holes != "abcxyz")  # a number that is missing says nothing
+    edges = set(edges_of(found.network))
+    assert edges - TRUE in ({("a", "b")}, {("b", "a")})
+    assert edges >= TRUE
+    assert set(found.equivalence_class.compelled) >= TRUE  # nothing depends on numbers
+    assert not found.complete or found.log_evidence == pytest.approx(
+        found.posterior.problem.log_seen, abs=1e-8
+    )
+
+
+def test_available_cases_take_both_sides_of_a_move_on_the_same_rows():
+    data = with_holes(frame(80), "abcxyz")
+    task = task_of(data)
+    scores, parents = available_scores(task), np.zeros(6, dtype=bool)
+    both = data.filter(pl.col("x").is_not_null() & pl.col("a").is_not_null())
+    units = {v.name: v for v in task.variables}
+    whole = lacunet.read_table(both.select("a", "x"), kinds="x=gaussian")
+
+    def evidence(*own):
+        x = next(c for c in whole.columns if c.name == "x")
+        variables = [units["a"], units["x"]]
+        variables[1] = type(variables[1])(
+            "x", x.states, family=units["x"].family, unit=units["x"].unit, prior=units["x"].prior
+        )
+        network = Network.build(variables, [(), own])
+        return build_problem(whole, network, dirichlet(network, "bdeu:10")).log_seen
+
+    assert scores(3, parents).gains[0] == pytest.approx(evidence(0) - evidence(), abs=1e-8)
+
+
+def test_missing_categories_are_drawn_given_the_numbers_of_their_row():
+    data = frame(60).with_columns(
+        pl.when(pl.int_range(pl.len()) < 3).then(None).otherwise(pl.col("a")).alias("a")
+    )
+    model = lacunet.learn_structure(data, kinds=KINDS, restarts=0).model
+    rows = lacunet.read_table(data, kinds=KINDS)
+    holes = np.flatnonzero(rows.codes[:, 0] < 0)
+    completer = Completer(rows, np.random.default_rng(0))
+    drawn = np.zeros(len(holes))
+    for _ in range(150):
+        completer(model)
+        drawn += completer.codes[holes, 0]
+    expected = lacunet.assign(data.head(3), model, impute=True, plug_in=True).variables[0]
+    assert expected.name == "a"
+    assert np.sort(drawn / 150) == pytest.approx(np.sort(expected.probabilities[:, 1]), abs=0.13)
+
+
+def test_what_cannot_be_is_refused():
+    data = frame(30)
+    with pytest.raises(OptionError, match="the edge x → a cannot be: 'x' is a number"):
+        lacunet.learn_structure(data, kinds=KINDS, knowledge=Knowledge(require=[("x", "a")]))
+    with pytest.raises(OptionError, match="an exact search takes categories alone"):
+        lacunet.learn_structure(data, kinds=KINDS, exact=True)
+    kept = lacunet.learn_structure(
+        data, kinds=KINDS, knowledge=Knowledge(require=[("b", "x")], forbid=[("a", "x")])
+    )
+    assert ("b", "x") in edges_of(kept.network)
+    assert ("a", "x") not in edges_of(kept.network)
