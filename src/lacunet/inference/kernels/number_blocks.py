@@ -94,12 +94,16 @@ def log_predictive(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> fl
 @inlined
 def log_predictive_without(leaves: NumberLeaves, e: int, held: FloatArray, b: int) -> float:
     """The same given a block that it is in, less itself."""
-    g, T = leaves.leaf[e], leaves.T
-    first, second, third, fourth = held[b, g, 0], held[b, g, 1], held[b, g, 2], held[b, g, 3]
-    value = log_integral(leaves, g, first, second, third, fourth)
-    value -= log_integral(
-        leaves, g, first - T[e, 0], second - T[e, 1], third - T[e, 2], fourth - T[e, 3]
-    )
+    g, T, value = leaves.leaf[e], leaves.T, 0.0
+    for less in range(2):  # one place where integrals are taken: each is compiled by itself
+        value += (1.0 - 2.0 * less) * log_integral(
+            leaves,
+            g,
+            held[b, g, 0] - less * T[e, 0],
+            held[b, g, 1] - less * T[e, 1],
+            held[b, g, 2] - less * T[e, 2],
+            held[b, g, 3] - less * T[e, 3],
+        )
     return value
 
 
@@ -116,31 +120,32 @@ def put_numbers(leaves: NumberLeaves, row: int, held: FloatArray, b: int, sign: 
 @where_given(otherwise=None)
 def clear_numbers(leaves: NumberLeaves, held: FloatArray, b: int) -> None:
     """Make a block empty."""
-    held[b] = leaves.prior
+    for g in range(held.shape[1]):
+        for place in range(PLACES + KNOWN):
+            held[b, g, place] = leaves.prior[g, place]
 
 
 @where_given(otherwise=None)
 def copy_numbers(source: FloatArray, b: int, target: FloatArray, c: int) -> None:
     """Copy what a block holds."""
-    target[c] = source[b]
+    for g in range(source.shape[1]):
+        for place in range(PLACES + KNOWN):
+            target[c, g, place] = source[b, g, place]
 
 
 @where_given(otherwise=0.0)
 def log_number_blocks(leaves: NumberLeaves, held: FloatArray, b: int, c: int) -> float:
     """Log integrals of all leaves of a block, or of what two blocks make together (b ≠ c)."""
-    total, prior = 0.0, leaves.prior
+    total, prior, both = 0.0, leaves.prior, 0.0 if b == c else 1.0
     for g in range(leaves.kind.shape[0]):
-        first, second, third, fourth = held[b, g, 0], held[b, g, 1], held[b, g, 2], held[b, g, 3]
-        if c != b:
-            first, second = (
-                first + held[c, g, 0] - prior[g, 0],
-                second + held[c, g, 1] - prior[g, 1],
-            )
-            third, fourth = (
-                third + held[c, g, 2] - prior[g, 2],
-                fourth + held[c, g, 3] - prior[g, 3],
-            )
-        total += log_integral(leaves, g, first, second, third, fourth)
+        total += log_integral(
+            leaves,
+            g,
+            held[b, g, 0] + both * (held[c, g, 0] - prior[g, 0]),
+            held[b, g, 1] + both * (held[c, g, 1] - prior[g, 1]),
+            held[b, g, 2] + both * (held[c, g, 2] - prior[g, 2]),
+            held[b, g, 3] + both * (held[c, g, 3] - prior[g, 3]),
+        )
     return total
 
 
@@ -171,12 +176,16 @@ def weigh_numbers(
 @where_given(otherwise=1.0)
 def number_odds(leaves: NumberLeaves, row: int, held: FloatArray, side: int) -> float:
     """Odds of the second of two halves for a case that is in the given one, or in none (−1)."""
-    apart = log_row(leaves, row, held, 1, side == 1) - log_row(leaves, row, held, 0, side == 0)
+    apart = 0.0
+    for b in range(2):
+        apart += (2.0 * b - 1.0) * log_row(leaves, row, held, b, side == b)
     return math.exp(min(max(apart, -LONGEST), LONGEST))
 
 
 @where_given(otherwise=1.0)
 def numbers_taken_out(leaves: NumberLeaves, row: int, held: FloatArray, b: int) -> float:
     """What numbers multiply the weight of a case in its block by when it is taken out of it."""
-    apart = log_row(leaves, row, held, b, True) - log_row(leaves, row, held, b, False)
+    apart = 0.0
+    for less in range(2):
+        apart += (2.0 * less - 1.0) * log_row(leaves, row, held, b, less == 1)
     return math.exp(min(max(apart, -LONGEST), LONGEST))
