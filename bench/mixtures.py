@@ -22,6 +22,7 @@ from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.starts import em, random_start
+from lacunet.model.covariance import understand_covariance
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
@@ -59,6 +60,7 @@ class NumberCase:
 LARGE = NumberCase(100_000, 50, 5)
 HOLES = NumberCase(100_000, 50, 5, missing=0.2)
 SMALL = NumberCase(10_000, 10, 5)
+BLOCK = NumberCase(100_000, 20, 5)
 
 
 def run(peers: Peers, quick: bool) -> Iterator[Line]:
@@ -67,15 +69,17 @@ def run(peers: Peers, quick: bool) -> Iterator[Line]:
     trials = 2 if quick else 5
     for case, wanted in ((LARGE, 3.0), (SMALL, None)):
         yield from _iterations(case, wanted, trials)
+    yield from _full(BLOCK, trials)
     yield from _with_holes(HOLES, peers, trials)
     yield from _whole_fits(SMALL if quick else LARGE, trials)
 
 
-def _problem(case: NumberCase) -> tuple[Problem, float]:
+def _problem(case: NumberCase, covariance: str = "diagonal") -> tuple[Problem, float]:
     """A problem, and the seconds that it takes to read the numbers."""
     tables: list[lacunet.Table] = []
     seconds = clock(lambda: tables.append(lacunet.read_table(case.numbers, kinds="auto")))
-    network = over_leaves(leaves_of(tables[0], NumberPrior()), case.classes)
+    prior = NumberPrior(covariance=understand_covariance(covariance))
+    network = over_leaves(leaves_of(tables[0], prior), case.classes)
     return build_problem(tables[0], network, dirichlet(network, PAPER_ALPHA)), seconds
 
 
@@ -117,6 +121,14 @@ def _iterations(case: NumberCase, wanted: float | None, trials: int) -> Iterator
     yield faster("w", title, ours, theirs, wanted, trials=times)
     yield _same_likelihood(case, problem)
     yield within("w", f"once, before EM: reading {case.title}", reading, None)
+
+
+def _full(case: NumberCase, trials: int) -> Iterator[Line]:
+    problem, _ = _problem(case, "full")
+    sides = {"ours": _Ours(problem, 5), "theirs": lambda: _sklearn(case, 5, "full")}
+    times = alternate(sides, trials)
+    title = f"EM iteration: {case.title}; scikit-learn, full"
+    yield faster("w", title, min(times["ours"]), min(times["theirs"]), 1.5, trials=times)
 
 
 def _same_likelihood(case: NumberCase, problem: Problem) -> Line:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from lacunet.describe.bootstrap import check_number
@@ -23,6 +23,7 @@ from lacunet.graphs.searching import GraphScore, GraphSearch
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
+from lacunet.model.covariance import DIAGONAL, understand_covariance
 from lacunet.model.number_prior import (
     USUAL_NUMBERS,
     NumberPrior,
@@ -113,6 +114,11 @@ class Settings:
         "freedom) and scale (in variances of the column); of rates of counts: shape.",
         in_python="Or a mapping of these.",
         hash=False,
+    )
+    covariance: str = _option(
+        DIAGONAL,
+        "Gaussian columns within a class: diagonal (each by itself), full (all of them together), "
+        "or blocks that vary together, NAME+NAME with commas between.",
     )
     starts: int = _option(DEFAULT_STARTS, "Random starts of EM.")
     schedule: str = _option(
@@ -210,7 +216,8 @@ class Settings:
                 raise _unknown(name, value, list(kind))
             put(name, kind(value))
         put("alpha", _exponent(self.alpha))
-        put("numbers", understand_number_prior(self.number_prior))
+        prior, together = self.number_prior, understand_covariance(self.covariance)
+        put("numbers", replace(understand_number_prior(prior), covariance=together))
         if self.quick and self.evidence:
             raise OptionError("quick measures nothing, evidence everything: give one of the two.")
         if self.threads is not None and self.threads < 1:

@@ -75,6 +75,7 @@ class KindOptions(ReadOptions, total=False):  # of `read_table`, with columns of
 
 class NumberOptions(KindOptions, total=False):  # of all that take columns of numbers
     number_prior: NumberPriorLike
+    covariance: str
 
 
 # Options that are those of `read_table`.

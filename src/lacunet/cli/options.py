@@ -88,7 +88,7 @@ REPEAT = "may be repeated, or have commas between."
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads")
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
 READING = ("missing", "weights", "weights_as", "columns", "exclude")
-NUMBERS = ("kinds", "number_prior")
+NUMBERS = ("kinds", "number_prior", "covariance")
 HOLES = ("missing", "missing_as_state", "weights", "weights_as")
 PRINTING = ("form", "json")
 

@@ -100,6 +100,8 @@ def _distances(model: Model, like: Model, h: int) -> Iterator[FloatArray]:
         others = [v for v in family if v != h]
         if h not in family or any(here.cards[v] != there.cards[v] for v in others):
             continue
+        if not here.widths[i]:  # its parameters stand elsewhere
+            continue
         root = np.sqrt if here.kinds[i].tabular else np.asarray  # numbers are as they are
         a, b = (
             root(np.moveaxis(layout.table(m.theta, i), family.index(h), 0))

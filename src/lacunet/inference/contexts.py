@@ -70,7 +70,7 @@ def slices(problem: Problem, h: int, within: Context) -> list[FloatArray]:
     """Marks around h in a context, (k, …) for each family: its states first."""
     layout, found = problem.layout, []
     for i, family in enumerate(layout.families):
-        if h in family:
+        if h in family and layout.widths[i]:
             where = tuple(within.get(v, slice(None)) for v in family)
             left = [v for v in family if v not in within]
             found.append(np.moveaxis(layout.table(problem.marks, i)[where], left.index(h), 0))

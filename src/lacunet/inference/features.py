@@ -50,7 +50,7 @@ class Features:
 
 def features_of(layout: Layout, h: int, within: Context, hidden: AbstractSet[int]) -> Features:
     """Find out where the numbers stand that tell the states of h apart in a context."""
-    around = [i for i, family in enumerate(layout.families) if h in family]
+    around = [i for i, family in enumerate(layout.families) if h in family and layout.widths[i]]
     around.sort(key=lambda i: (i != h, i))
     return Features(tuple(around), tuple(_table(layout, h, i, within, hidden) for i in around))
 

@@ -2,23 +2,56 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import Column, Table
-from lacunet.errors import DataError
+from lacunet.errors import DataError, OptionError
+from lacunet.model.covariance import Covariance
 from lacunet.model.ensemble import Ensemble
-from lacunet.model.families import GAUSSIAN, POISSON, Binomial
+from lacunet.model.families import GAUSSIAN, POISSON, Binomial, GaussianBlock
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.unit import Unit
 
+SAME = 1e-9  # standard deviations by which two columns may differ and still say the same
+
 
 def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:
     """Give a variable for each column, whose parents may be anything."""
-    return [_leaf(table, j, prior) for j in range(len(table.columns))]
+    return _joined([_leaf(table, j, prior) for j in range(len(table.columns))], table, prior)
+
+
+def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Variable]:
+    """Give columns that vary together within a class one distribution."""
+    places = {v.name: j for j, v in enumerate(leaves)}
+    for block in prior.covariance.blocks([v.name for v in leaves if v.family == GAUSSIAN]):
+        members = tuple(sorted(block, key=places.__getitem__))
+        _check_different(leaves, table, [places[name] for name in members])
+        for place, name in enumerate(members):
+            own = prior.of_block(len(members)) if place == 0 else ()
+            family = GaussianBlock(members, place)
+            leaves[places[name]] = replace(leaves[places[name]], family=family, prior=own)
+    return leaves
+
+
+def _check_different(leaves: list[Variable], table: Table, block: list[int]) -> None:
+    """Refuse columns of which one is a multiple of another: together they have no density."""
+    numbers = {
+        j: np.where(table.codes[:, j] >= 0, leaves[j].values_of(table.codes[:, j]), np.nan)
+        for j in block
+    }
+    for a, b in combinations(block, 2):
+        apart = np.minimum(np.abs(numbers[a] - numbers[b]), np.abs(numbers[a] + numbers[b]))
+        both = np.isfinite(apart)
+        if both.sum() > 2 and (apart[both] < SAME).all():
+            raise DataError(
+                f"'{leaves[a].name}' and '{leaves[b].name}' say the same, in other units: together "
+                f"they have no density. Leave one of them out: --exclude {leaves[b].name}."
+            )
 
 
 def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
@@ -76,6 +109,11 @@ def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
     columns = {c.name: j for j, c in enumerate(table.columns) if c.kind.number}
     if not columns:
         return network
+    if prior.covariance != Covariance():
+        raise OptionError(
+            "--covariance is about Gaussian columns below latent classes: give a number of states, "
+            "not a network."
+        )
     variables = [
         v
         if v.name not in columns or v.hidden
@@ -124,6 +162,7 @@ KINDS = {
     "gaussian": ColumnKind.GAUSSIAN,
     "poisson": ColumnKind.POISSON,
     "binomial": ColumnKind.ORDINAL,
+    "gaussian_block": ColumnKind.GAUSSIAN,
 }
 LEAVES: dict[ColumnKind, Callable[[Column, FloatArray, NumberPrior], Variable]] = {
     ColumnKind.CATEGORICAL: _category,

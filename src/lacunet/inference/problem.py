@@ -46,6 +46,11 @@ class Problem:
         return bool((self.counts == np.round(self.counts)).all())
 
     @property
+    def case_by_case(self) -> bool:
+        """Whether cases can be taken in one after the other: not where numbers vary together."""
+        return all(v.family.stands_at is None for v in self.network.variables)
+
+    @property
     def exact(self) -> bool:
         """Whether nothing is hidden but barren variables: then the evidence has a closed form."""
         return not self.components.hidden

@@ -23,6 +23,7 @@ from lacunet.inference.kernels.merging import merge_greedily
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.families.categorical import log_rising
+from lacunet.model.joint import members, statistics_of
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 
@@ -168,12 +169,15 @@ def count_families(network: Network, rows: Rows) -> FloatArray:
     for i, family in enumerate(layout.families):
         own = family if layout.kinds[i].tabular else family[:-1]
         cells, size = _cells(layout, rows, own), math.prod(layout.cards[v] for v in own)
-        known = (cells >= 0) & (rows.codes[:, i] >= 0)
-        cells, weights, v = cells[known], rows.weights[known], network.variables[i]
-        if v.family.tabular:
+        around = members(network, i)
+        known = (cells >= 0) & (rows.codes[:, around] >= 0).all(axis=1)
+        cells, weights = cells[known], rows.weights[known]
+        if layout.kinds[i].tabular:
             N = np.bincount(cells, weights=weights, minlength=size).astype(np.float64)
         else:
             N = np.zeros((size, layout.widths[i]))
-            np.add.at(N, cells, weights[:, None] * v.statistics_of(rows.codes[known, i]))
+            if around:
+                T = statistics_of(network, i, {j: rows.codes[known, j] for j in around})
+                np.add.at(N, cells, weights[:, None] * T)
         tables.append(N)
     return layout.flat(tables)

@@ -9,6 +9,7 @@ from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.model.conjugacy import cases
+from lacunet.model.joint import table_of
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
 
@@ -33,7 +34,7 @@ def _narrow(
     root, used = classes.variable, problem.layout.table(N, classes.root) >= EMPTY
     for i in classes.leaves:
         v = problem.network.variables[i]
-        deviations = v.deviations(problem.layout.table(theta, i))
+        deviations = v.deviations(table_of(problem.network, theta, i))
         for c in np.flatnonzero(used & (deviations < v.smallest_gap / np.sqrt(12.0))):
             detail: dict[str, str | float] = {
                 "column": v.name,
@@ -69,7 +70,7 @@ def _classes(
         yield Flag(Kind.EMPTY_CLASS, (root.name, root.labels[c]), {"cases": float(sizes[c])})
     profiles = [layout.table(theta, i) for i in classes.leaves]
     for a, b in combinations(np.flatnonzero(~empty), 2):
-        apart = max(np.abs(t[a] - t[b]).max() for t in profiles)
+        apart = max(np.abs(t[a] - t[b]).max(initial=0.0) for t in profiles)
         if apart < DUPLICATE:
             pair = (root.name, root.labels[a], root.labels[b])
             yield Flag(Kind.DUPLICATE_CLASSES, pair, {"apart": float(apart)})

@@ -35,7 +35,7 @@ class Places:
     def build(cls, layout: Layout, h: int) -> Self:
         """Find them; P and its order are the same whatever the number of states."""
         positions = np.arange(layout.size)
-        around = [i for i, family in enumerate(layout.families) if h in family]
+        around = [i for i, family in enumerate(layout.families) if h in family and layout.widths[i]]
         tables = (
             np.moveaxis(layout.table(positions, i), layout.families[i].index(h), 0) for i in around
         )

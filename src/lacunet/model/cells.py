@@ -53,6 +53,8 @@ class Cells:
         layout, cells = self.network.layout, np.arange(self.layout.size)
         positions = np.arange(layout.size)
         for i, v in enumerate(self.network.variables):
+            if not layout.widths[i]:  # its parameters stand elsewhere
+                continue
             T = np.eye(layout.widths[i]) if i in self.dense else v.statistics
             value, place = np.nonzero(T)
             at = self.layout.table(cells, i).reshape(-1, len(T))[:, value]

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from lacunet.arrays import FloatArray
+from lacunet.model.joint import table_of
 from lacunet.model.latent_class import classes_of, is_latent_class
 from lacunet.model.network import Model, Network, Variable
 from lacunet.state import label
@@ -46,7 +47,7 @@ def profile_grid(model: Model) -> Grid:
     sizes = layout.table(model.theta, classes.root)
     rows = [("size", *(probability(p) for p in sizes))]
     for i in classes.leaves:
-        v, table = network.variables[i], layout.table(model.theta, i)
+        v, table = network.variables[i], table_of(network, model.theta, i)
         rows.extend(_profile(v, table))
     root = classes.variable
     header = ("", *(f"{root.name} {label(s)}" for s in root.states))
@@ -111,8 +112,8 @@ def table_lines(model: Model, i: int, rows: int = 12, states: int = 6) -> list[t
 
 def _cells(model: Model, i: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """A family's table as texts: titles of its columns, and a line for each configuration."""
-    v, layout = model.network.variables[i], model.network.layout
-    table = layout.table(model.theta, i).reshape(-1, layout.widths[i])
+    v, table = model.network.variables[i], table_of(model.network, model.theta, i)
+    table = table.reshape(-1, table.shape[-1])
     if v.family.tabular:
         return v.labels, [tuple(probability(p) for p in row) for row in table.tolist()]
     told = v.told(table)

@@ -47,8 +47,11 @@ class Variable:
 
     def statistics_of(self, codes: CodeArray) -> FloatArray:
         """T(x) of some states, (codes, width)."""
-        some: Any = np.asarray(self.values)[codes]
-        return self.family.statistics(some)
+        return self.family.statistics(self.values_of(codes))
+
+    def values_of(self, codes: CodeArray) -> Any:
+        """What its family sees of some states, (codes,)."""
+        return np.asarray(self.values)[codes]
 
     @property
     def log_base(self) -> FloatArray:

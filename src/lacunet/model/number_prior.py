@@ -6,12 +6,14 @@ of their column. Exponents of ordered answers are those of categories.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lacunet.errors import OptionError, did_you_mean
+from lacunet.model.covariance import Covariance
+from lacunet.model.families import block_places
 from lacunet.model.families.gaussian import hyperparameters
 
 
@@ -24,6 +26,7 @@ class NumberPrior:
     degrees: float = 3.0  # ν₀: degrees of freedom of a variance
     scale: float = 1.0  # its scale matrix, in variances of the column: mean scale/(ν₀ − 2)
     shape: float = 1.01  # of the Gamma distribution of a rate, whose mean is that of the column
+    covariance: Covariance = field(default=Covariance())  # which columns vary together
 
     def __post_init__(self) -> None:
         for name in ("weight", "degrees", "scale", "shape"):
@@ -40,6 +43,11 @@ class NumberPrior:
     def of_gaussian(self) -> tuple[float, ...]:
         """Hyperparameters of a Gaussian whose unit is its column's standard deviation."""
         return hyperparameters(self.mean, self.weight, self.degrees / 2.0, self.scale / 2.0)
+
+    def of_block(self, d: int) -> tuple[float, ...]:
+        """The same of d Gaussians together: as many degrees more as they are more."""
+        degrees = self.degrees + d - 1.0
+        return block_places.hyperparameters(d, self.mean, self.weight, degrees, self.scale)
 
     def of_rate(self, mean: float) -> tuple[float, ...]:
         """Hyperparameters of a rate, of a column with this mean."""
@@ -64,8 +72,8 @@ def understand_number_prior(prior: NumberPriorLike) -> NumberPrior:
     else:
         parts = [part.partition("=") for part in prior.split(",") if part.strip()]
         given = {name.strip(): text for name, _, text in parts}
-    names = [f.name for f in fields(NumberPrior)]
-    numbers = {}
+    names = [f.name for f in fields(NumberPrior) if f.name != "covariance"]
+    numbers: dict[str, Any] = {}
     for name, value in given.items():
         if name not in names:
             raise OptionError(

@@ -34,7 +34,7 @@ class ExpectedCases:
         each = conjugacy.expected_statistics(theta, np.ones(layout.size), layout)
         hidden = set(self.problem.network.hidden)
         for i, family in enumerate(layout.families):
-            if hidden.isdisjoint(family):
+            if hidden.isdisjoint(family) or not layout.widths[i]:
                 continue
             at = self._positions(i)
             weights = self._parents(theta, i)[..., None]

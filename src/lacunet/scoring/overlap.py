@@ -81,7 +81,6 @@ def _places(problem: Problem, mode: Point) -> IntArray:
     """
     layout, variables = problem.layout, problem.network.variables
     names = [v.name for v in variables]
-    ranks = [_ranks(problem, mode, i) for i in range(len(names))]
     positions = np.arange(layout.size)
     found: list[IntArray] = []
     for i in sorted(range(len(names)), key=lambda i: names[i]):
@@ -89,9 +88,9 @@ def _places(problem: Problem, mode: Point) -> IntArray:
         table, axes = layout.table(positions, i), sorted(family[:-1], key=lambda v: names[v])
         table = np.transpose(table, [family.index(v) for v in (*axes, i)])
         for axis, v in enumerate(axes):
-            table = np.take(table, np.argsort(ranks[v]), axis=axis)
-        if layout.widths[i] == layout.cards[i]:
-            table = np.take(table, np.argsort(ranks[i]), axis=-1)
+            table = np.take(table, np.argsort(_ranks(problem, mode, v)), axis=axis)
+        if layout.kinds[i].tabular:
+            table = np.take(table, np.argsort(_ranks(problem, mode, i)), axis=-1)
         found.append(table.reshape(-1))
     return np.argsort(np.concatenate(found))
 

@@ -26,6 +26,7 @@ class NumberRows(NamedTuple):
     x: FloatArray  # (m, D) numbers, 0 where one is missing
     marks: Any  # (m, D) bytes: 1 where a number is there; (0, D) where none is missing
     of_row: IndexArray  # (m, G) the patterns of each row
+    besides: FloatArray  # (m, W) what else is added to log weights; (0, W) where nothing is
 
 
 class Weights(NamedTuple):
@@ -48,7 +49,7 @@ class Room(NamedTuple):
 @kernel
 def rows_at_once(columns: int) -> int:
     """How many rows make a block."""
-    return max(FEWEST_ROWS, NUMBERS_AT_ONCE // columns)
+    return max(FEWEST_ROWS, NUMBERS_AT_ONCE // max(1, columns))
 
 
 @kernel
@@ -85,7 +86,7 @@ def block_of(rows: NumberRows, first: int, room: Room) -> NumberRows:
     told, marks = some.reshape(-1), room.marks.reshape(-1)
     for i in range(told.shape[0]):
         marks[i] = told[i]
-    return NumberRows(x, some, rows.of_row[first : first + n])
+    return NumberRows(x, some, rows.of_row[first : first + n], rows.besides[first:last])
 
 
 @kernel
@@ -94,6 +95,10 @@ def weigh(block: NumberRows, weights: Weights, room: Room, out: FloatArray) -> N
     n = out.shape[0]
     part = room.part[:n]
     sum_patterns(weights.table, block.of_row, out)
+    if block.besides.shape[0] > 0:
+        add_numbers(block.besides, out)
+    if block.x.shape[1] == 0:
+        return
     np.dot(block.x, weights.powers[1], part)
     add_numbers(part, out)
     np.dot(room.squares[:n], weights.powers[2], part)
@@ -108,6 +113,8 @@ def gather(block: NumberRows, cells: FloatArray, room: Room, out: Weights) -> No
     """Add what each row of a block has at its cells, (n, W), to its patterns and powers."""
     n = cells.shape[0]
     spread_rows(cells, block.of_row, out.table)
+    if block.x.shape[1] == 0:
+        return
     np.dot(block.x.T, cells, room.gathered)
     add_numbers(room.gathered, out.powers[1])
     np.dot(room.squares[:n].T, cells, room.gathered)
@@ -165,16 +172,25 @@ def number_posteriors(
 
 
 @kernel
-def move_numbers(
-    rows: NumberRows, counts: FloatArray, posterior: FloatArray, along: Weights, out: Weights
+def gather_numbers(rows: NumberRows, cells: FloatArray, out: Weights) -> None:
+    """Add what rows have at their cells, (m, W), to their patterns and powers."""
+    room = make_room(rows, cells.shape[1])
+    for first in range(0, cells.shape[0], room.cells.shape[0]):
+        block = block_of(rows, first, room)
+        gather(block, cells[first : first + block.x.shape[0]], room, out)
+
+
+@kernel
+def move_cells(
+    rows: NumberRows, counts: FloatArray, posterior: FloatArray, along: Weights, out: FloatArray
 ) -> None:
-    """How what is expected moves when log weights move along a direction (see `tangent_rows`)."""
+    """How what is expected of cells, (m, W), moves along a direction (see `tangent_rows`)."""
     width = along.table.shape[1]
     room = make_room(rows, width)
     for first in range(0, counts.shape[0], room.cells.shape[0]):
         block = block_of(rows, first, room)
         n = block.x.shape[0]
-        r, t = posterior[first : first + n], room.cells[:n]
+        r, t = posterior[first : first + n], out[first : first + n]
         weigh(block, along, room, t)
         for i in range(n):
             mean = 0.0
@@ -182,28 +198,17 @@ def move_numbers(
                 mean += r[i, c] * t[i, c]
             for c in range(width):
                 t[i, c] = counts[first + i] * r[i, c] * (t[i, c] - mean)
-        gather(block, t, room, out)
 
 
 @kernel
-def draw_numbers(
-    rows: NumberRows, counts: FloatArray, weights: Weights, cells: int, rng: Any, out: Weights
-) -> None:
-    """Draw the hidden cell of every case of every row, and add its row there."""
-    width = weights.table.shape[1]
-    room = make_room(rows, width)
-    step = room.cells.shape[0]
-    top, total = np.empty(step), np.empty(step)
-    bits, often = np.empty(step * width, dtype=np.int64), np.empty(cells, dtype=np.int64)
-    for first in range(0, counts.shape[0], step):
-        block = block_of(rows, first, room)
-        n = block.x.shape[0]
-        r = room.cells[:n]
-        weigh(block, weights, room, r)
-        exp_rows(r, bits, top, total)
-        for i in range(n):
-            draw_cells(r[i], total[i], cells, int(counts[first + i]), rng, often)
-            r[i, cells:] = 0.0
-            for c in range(cells):
-                r[i, c] = often[c]
-        gather(block, r, room, out)
+def draw_number_cells(counts: FloatArray, cells: int, rng: Any, posterior: FloatArray) -> None:
+    """Draw the hidden cell of every case: posteriors, (m, W), become numbers of cases."""
+    often = np.empty(cells, dtype=np.int64)
+    for i in range(counts.shape[0]):
+        total = 0.0
+        for c in range(cells):
+            total += posterior[i, c]
+        draw_cells(posterior[i], total, cells, int(counts[i]), rng, often)
+        posterior[i, cells:] = 0.0
+        for c in range(cells):
+            posterior[i, c] = often[c]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.inference.plans.block_rows import Block, BlockRows, block_rows
 from lacunet.inference.plans.decompose import Parts, decompose, graph_of, hole_patterns, ragged
 from lacunet.inference.plans.grouping import Slot
 from lacunet.inference.plans.kinds import Coded, Collectors, Pairs, write_kinds
@@ -17,6 +18,7 @@ from lacunet.inference.plans.patterns import pattern_plan
 from lacunet.inference.plans.plan import Components, Plan, Rows
 from lacunet.inference.plans.trees import Shaped, tree_plan
 from lacunet.model.cells import Cells
+from lacunet.model.joint import members, statistics_of
 from lacunet.model.network import Network
 
 
@@ -65,14 +67,15 @@ class Builder:
         self.table = codes
         self.codes = dict(zip(network.observed, codes.T, strict=True))
         # A hidden variable with one state is known.
-        known = [i for i in network.hidden if self.layout.cards[i] == 1]
+        known = [i for i in network.hidden if self.layout.cards[i] == 1 and not self._half_shown]
         zeros = np.broadcast_to(np.zeros(1, codes.dtype), len(counts))
         self.codes |= dict.fromkeys(known, zeros)
         self.hidden = [i for i in network.hidden if i not in known]
         self.patterns, self.pattern_of_row = hole_patterns(codes)
-        self.collectors = [self._family(f) for f in range(len(network.variables))]
+        own = [f for f in range(len(network.variables)) if members(self.network, f)]
+        self.collectors = [self._family(f) for f in own]
         if fill:
-            self.collectors += [self._silent(f) for f in range(len(network.variables))]
+            self.collectors += [self._silent(f) for f in own]
 
     @cached_property
     def parts(self) -> Parts:
@@ -89,7 +92,9 @@ class Builder:
             numbers = [i for i in sorted(self.cells.dense) if v in self.layout.families[i]]
             if self.keep_rows or numbers:
                 plan = pattern_plan(v, cells, slots, counts, Rows(rows, np.arange(len(rows))))
-                yield number_plan(plan, self._numbers(numbers, rows)) if numbers else plan
+                columns = [self._numbers(i, rows) for i in numbers if not self._shares(i)]
+                blocks = [self._block(i, rows) for i in numbers if self._leads(i)]
+                yield number_plan(plan, columns, blocks) if numbers else plan
             else:
                 yield pattern_plan(v, cells, *self._merged(slots, counts))
         others = np.flatnonzero(~self._single)
@@ -143,10 +148,10 @@ class Builder:
             nothing = np.zeros(0, dtype=np.int64)
             return Seen(nothing, nothing, np.zeros(0))
         whole = np.ones(len(self.counts), dtype=bool)
-        for v in c.strides:
+        for v in {*c.strides, *(() if c.silent else members(self.network, c.family))}:
             whole &= self.codes[v] >= 0
         if c.silent:
-            whole &= self.parts.barren[self.pattern_of_row, c.family]
+            whole &= self._barren(c)[self.pattern_of_row]
         rows = np.flatnonzero(whole)
         if c.family in self.cells.dense and not c.silent:
             return self._seen_numbers(c, rows)
@@ -154,8 +159,8 @@ class Builder:
 
     def _seen_numbers(self, c: Collector, rows: IntArray) -> Seen:
         """What rows show of a number by its statistics: a case is worth T(x) at each place."""
-        v = self.network.variables[c.family]
-        T = v.statistics_of(self.codes[c.family][rows])
+        shown = {j: self.codes[j][rows] for j in members(self.network, c.family)}
+        T = statistics_of(self.network, c.family, shown)
         places = np.arange(T.shape[1]) * c.strides[c.family]
         at = self._offsets(c, rows, besides=(c.family,))[:, None] + places
         return Seen(np.repeat(rows, len(places)), at.reshape(-1), T.reshape(-1))
@@ -168,16 +173,47 @@ class Builder:
                 offset += self.codes[v][rows].astype(np.int64) * stride
         return offset
 
-    def _numbers(self, which: Sequence[int], rows: IntArray) -> list[Numbers]:
-        """What rows show of numbers by their statistics."""
-        found = []
-        for i in which:
-            v, codes = self.network.variables[i], self.codes[i][rows]
-            x = np.where(codes >= 0, np.asarray(v.values)[codes], 0.0)
-            powers = v.family.powers
-            assert powers is not None  # or its cells would be its values
-            found.append(Numbers(x, codes >= 0, self.collectors[i].first, powers))
+    def _numbers(self, i: int, rows: IntArray) -> Numbers:
+        """What rows show of a number by its statistics."""
+        powers = self.network.variables[i].family.powers
+        assert powers is not None  # or its cells would be its values
+        return Numbers(*self._values(i, rows), int(self.layout.offsets[i]), powers)
+
+    def _values(self, i: int, rows: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Numbers as their family sees them, 0 where one is missing; whether it is there."""
+        codes = self.codes[i][rows]
+        return np.where(codes >= 0, self.network.variables[i].values_of(codes), 0.0), codes >= 0
+
+    def _shares(self, i: int) -> bool:
+        """Whether a variable has its parameters together with others."""
+        return self.network.variables[i].family.stands_at is not None
+
+    def _leads(self, i: int) -> bool:
+        """Whether they stand at this one."""
+        v = self.network.variables[i]
+        return v.family.stands_at == v.name
+
+    def _block(self, i: int, rows: IntArray) -> BlockRows:
+        """What rows show of the variables that have their parameters at this one."""
+        found = [self._values(j, rows) for j in members(self.network, i)]
+        x, told = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
+        layout, variables = self.layout, tuple(members(self.network, i))
+        root = layout.cards[layout.families[i][0]]
+        block = Block(variables, int(layout.offsets[i]), root, layout.widths[i])
+        return block_rows(x, told, block)
+
+    @cached_property
+    def _half_shown(self) -> bool:
+        """Whether some row shows a part of what has a joint distribution, but not all of it."""
+        found = False
+        for i in filter(self._leads, self.network.observed):
+            told = np.stack([self.codes[j] >= 0 for j in members(self.network, i)])
+            found |= bool((told.any(axis=0) & ~told.all(axis=0)).any())
         return found
+
+    def _barren(self, c: Collector) -> BoolArray:
+        """(P,) whether patterns leave all of a collector's child open, without descendants."""
+        return np.asarray(self.parts.barren[:, members(self.network, c.family)].all(axis=1))
 
     def _single_variables(self) -> Iterator[tuple[int, IntArray, list[Slot]]]:
         """Each variable that is a component by itself and contiguous: its rows, their slots."""
@@ -195,7 +231,7 @@ class Builder:
 
     def _slot(self, c: Collector, v: int, rows: IntArray) -> Slot | None:
         """Look at a family around v in some rows; None if no row has it."""
-        absent = self.parts.barren[self.pattern_of_row[rows], c.family] != c.silent
+        absent = self._barren(c)[self.pattern_of_row[rows]] != c.silent
         if absent.all():  # its other variables may be hidden, and have no codes
             return None
         cells = self.layout.cards[v]

@@ -7,7 +7,7 @@ are as long as the data, times the classes.
 
 from lacunet.model.cells import Cells
 from lacunet.model.latent_class import find_classes
-from lacunet.model.network import Network
+from lacunet.model.network import Network, Variable
 
 MANY = 256  # different values, above which a number is seen by its statistics
 
@@ -21,7 +21,12 @@ def compact_cells(network: Network) -> Cells:
     dense = frozenset(
         i
         for i in (() if classes is None else classes.leaves)
-        if len(network.variables[i].states) > MANY
-        and network.variables[i].family.powers is not None
+        if _by_statistics(network.variables[i])
     )
     return Cells(network, dense) if dense else network.by_value
+
+
+def _by_statistics(v: Variable) -> bool:
+    """Whether a number has many values, or shares a distribution with others."""
+    many = v.family.powers is not None and len(v.states) > MANY
+    return many or v.family.stands_at is not None

@@ -20,6 +20,7 @@ from lacunet.inference.kernels import numbers as kernels
 from lacunet.inference.kernels.numbers import NumberRows, Weights
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.inference.plans.block_rows import BlockRows
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
 
@@ -45,6 +46,7 @@ class NumberPlan(Plan):
     x: FloatArray  # (m, D) numbers as their families see them; 0 where one is missing
     marks: Any  # (m, D) bytes: 1 where a number is there; (0, D) where none is missing
     powers: Powers
+    blocks: tuple[BlockRows, ...] = ()  # numbers with a joint distribution
 
     @property
     def counts(self) -> FloatArray:  # type: ignore[override]
@@ -58,20 +60,35 @@ class NumberPlan(Plan):
 
     @property
     def members(self) -> tuple[int, ...]:
-        return self.patterns.members
+        return (*self.patterns.members, *(v for block in self.blocks for v in block.members))
 
     def touched(self) -> FloatArray:
-        numbers: FloatArray = self.patterns.touched() + 3.0 * self.x.shape[1] * self.patterns.width
+        products = sum(rows.block.width for rows in self.blocks)
+        each = (3.0 * self.x.shape[1] + 2.0 * products) * self.patterns.width
+        numbers: FloatArray = self.patterns.touched() + each
         return numbers
 
     def weighted(self, counts: FloatArray) -> "NumberPlan":
         used = np.flatnonzero(counts)
         marks = self.marks[used] if len(self.marks) else self.marks
-        return replace(self, patterns=self.patterns.weighted(counts), x=self.x[used], marks=marks)
+        blocks = tuple(block.only(used, len(counts)) for block in self.blocks)
+        patterns = self.patterns.weighted(counts)
+        return replace(self, patterns=patterns, x=self.x[used], marks=marks, blocks=blocks)
 
-    def _shown(self, rows: slice) -> NumberRows:
+    def _shown(self, rows: slice, besides: FloatArray | None = None) -> NumberRows:
         marks = self.marks[rows] if len(self.marks) else self.marks
-        return NumberRows(self.x[rows], marks, self.patterns.index[rows])
+        nothing = np.zeros((0, self.patterns.width))
+        own = nothing if besides is None else besides[rows]
+        return NumberRows(self.x[rows], marks, self.patterns.index[rows], own)
+
+    def _besides(self, log_weights: FloatArray) -> FloatArray | None:
+        """What blocks add to the log weights of each row, (m, W)."""
+        if not self.blocks:
+            return None
+        found = np.zeros((len(self.x), self.patterns.width))
+        for block in self.blocks:
+            block.weigh(log_weights, found)
+        return found
 
     def _weights(self, flat: FloatArray, padding: float) -> Weights:
         """What patterns and powers have of a flat vector."""
@@ -106,6 +123,10 @@ class NumberPlan(Plan):
     def expect_one(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL
     ) -> float:
+        if self.blocks:
+            posterior, log_z = self._posteriors(log_weights)
+            self._gather(log_weights, posterior * self.counts[:, None], out, executor)
+            return float(self.counts[self.counts > 0] @ log_z[self.counts > 0])
         one = partial(self._expect_rows, self._weights(log_weights, -np.inf))
         parts, values = zip(*executor.map(one, self.pieces), strict=True)
         self._spread(_sum(parts), out)
@@ -115,28 +136,44 @@ class NumberPlan(Plan):
         found = self._room()
         return found, kernels.expect_numbers(self._shown(rows), self.counts[rows], weights, found)
 
+    def _gather(
+        self, log_weights: FloatArray, cells: FloatArray, out: FloatArray, executor: Executor
+    ) -> None:
+        """Add the statistics of rows that have so much of each hidden cell, (m, W)."""
+        self._spread(_sum(executor.map(partial(self._gather_rows, cells), self.pieces)), out)
+        for block in self.blocks:
+            block.gather(log_weights, cells, out)
+
+    def _gather_rows(self, cells: FloatArray, rows: slice) -> Weights:
+        found = self._room()
+        kernels.gather_numbers(self._shown(rows), cells[rows], found)
+        return found
+
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         posterior, _ = self._posteriors(log_weights)
 
         def change(direction: FloatArray) -> FloatArray:
-            one = partial(self._move_rows, posterior, self._weights(direction, 0.0))
+            moved = np.zeros_like(posterior)
+            for block in self.blocks:
+                block.weigh_along(log_weights, direction, moved)
+            besides = moved.copy() if self.blocks else None
+            along, shown = self._weights(direction, 0.0), self._shown(slice(None), besides)
+            kernels.move_cells(shown, self.counts, posterior, along, moved)
             out = np.zeros(len(direction))
-            self._spread(_sum(executor.map(one, self.pieces)), out)
+            self._gather(log_weights, moved, out, executor)
+            for block in self.blocks:
+                own = posterior * self.counts[:, None]
+                block.gather_along(log_weights, direction, own, out)
             return out
 
         return change
-
-    def _move_rows(self, posterior: FloatArray, along: Weights, rows: slice) -> Weights:
-        found = self._room()
-        shown = self._shown(rows)
-        kernels.move_numbers(shown, self.counts[rows], posterior[rows], along, found)
-        return found
 
     def _posteriors(self, log_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, W) posterior of the hidden cells, and (m,) log-likelihood, of each row."""
         posterior = np.empty((len(self.x), self.patterns.width))
         log_z, weights = np.empty(len(self.x)), self._weights(log_weights, -np.inf)
-        kernels.number_posteriors(self._shown(slice(None)), weights, posterior, log_z)
+        shown = self._shown(slice(None), self._besides(log_weights))
+        kernels.number_posteriors(shown, weights, posterior, log_z)
         return posterior, log_z
 
     def less_covariance(
@@ -146,10 +183,11 @@ class NumberPlan(Plan):
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
         for flat, N in zip(log_weights, out, strict=True):
-            weights, found = self._weights(flat, -np.inf), self._room()
-            cells, shown = self.patterns.cells, self._shown(slice(None))
-            kernels.draw_numbers(shown, counts, weights, cells, rng, found)
-            self._spread(found, N)
+            cells, _ = self._posteriors(flat)
+            kernels.draw_number_cells(counts, self.patterns.cells, rng, cells)
+            self._spread(self._gather_rows(cells, slice(None)), N)
+            for block in self.blocks:
+                block.draw(flat, cells, rng, N)
 
     def posterior(
         self, log_weights: FloatArray, first: int, last: int
@@ -162,6 +200,11 @@ class NumberPlan(Plan):
             shown = self._power(powers.column[e], powers.power[e])
             at = powers.positions[e] - first
             N[:, at : at + K] += (powers.factor[e] * shown)[:, None] * posterior[:, :K]
+        for block in self.blocks:
+            if first <= block.block.first < last:
+                whole = np.zeros((len(N), len(log_weights)))
+                block.by_row(log_weights, posterior, whole)
+                N += whole[:, first:last]
         return log_z, N
 
     def _power(self, column: int, power: int) -> FloatArray:
@@ -196,7 +239,9 @@ class Numbers:
     powers: FloatArray  # (width, 3) T(x) as a polynomial
 
 
-def number_plan(patterns: PatternPlan, columns: Sequence[Numbers]) -> NumberPlan:
+def number_plan(
+    patterns: PatternPlan, columns: Sequence[Numbers], blocks: Sequence[BlockRows]
+) -> NumberPlan:
     """Join patterns of rows and the numbers of the same rows."""
     whole = all(column.told.all() for column in columns)
     none = np.zeros((0, len(columns)), dtype=np.uint8)
@@ -206,9 +251,11 @@ def number_plan(patterns: PatternPlan, columns: Sequence[Numbers]) -> NumberPlan
         for j, column in enumerate(columns)
         for place, power in np.argwhere(column.powers)
     ]
-    positions, power, of, factor = (np.array(x) for x in zip(*entries, strict=True))
-    x = np.stack([column.x for column in columns], axis=1)
-    return NumberPlan(patterns, x, marks, Powers(positions, power, of, factor.astype(float)))
+    of_entry = np.array(entries, dtype=np.float64).reshape(-1, 4)
+    positions, power, of = of_entry[:, :3].astype(np.int64).T
+    x = np.array([column.x for column in columns]).T.reshape(len(patterns.counts), len(columns))
+    powers = Powers(positions, power, of, of_entry[:, 3])
+    return NumberPlan(patterns, np.ascontiguousarray(x), marks, powers, tuple(blocks))
 
 
 def _sum(parts: Sequence[Weights]) -> Weights:

@@ -4,6 +4,7 @@ from lacunet.model.families.binomial import Binomial
 from lacunet.model.families.categorical import CATEGORICAL
 from lacunet.model.families.family import Family, Segment
 from lacunet.model.families.gaussian import GAUSSIAN, Gaussian
+from lacunet.model.families.gaussian_block import GaussianBlock
 from lacunet.model.families.given import Given
 from lacunet.model.families.poisson import POISSON, Poisson
 from lacunet.model.families.tied import Tied
@@ -15,6 +16,7 @@ __all__ = [
     "Binomial",
     "Family",
     "Gaussian",
+    "GaussianBlock",
     "Given",
     "Poisson",
     "Segment",

@@ -77,6 +77,16 @@ class Segment:
         found = x[..., self._places]
         return found if x.ndim == 1 else np.moveaxis(found, -2, 0)
 
+    def tables(self, x: FloatArray) -> FloatArray:
+        """What each configuration has, (..., s) → (..., q, width)."""
+        return x[..., self._places.T]
+
+    def from_tables(self, tables: FloatArray) -> FloatArray:
+        """Put back what `tables` gives."""
+        x = np.empty((*tables.shape[:-2], len(self.ij)))
+        x[..., self._places.T] = tables
+        return x
+
     def at_places(self, *columns: FloatArray) -> FloatArray:
         """Put back what `by_place` gives, `width` times (..., q) → (..., s)."""
         x = np.empty((*columns[0].shape[:-1], len(self.ij)))
@@ -113,6 +123,11 @@ class Family(ABC):
     @abstractmethod
     def statistics(self, states: Sequence[State]) -> FloatArray:
         """T(x) of each value, (values, width)."""
+
+    @property
+    def stands_at(self) -> str | None:
+        """The variable at which its parameters stand, if it shares them; None: each has its own."""
+        return None
 
     @property
     def powers(self) -> FloatArray | None:

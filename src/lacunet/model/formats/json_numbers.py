@@ -16,7 +16,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.families import GAUSSIAN, POISSON, Binomial, Family, Segment
+from lacunet.model.families import GAUSSIAN, POISSON, Binomial, Family, GaussianBlock, Segment
 from lacunet.model.network import Variable
 from lacunet.model.unit import Unit
 
@@ -32,6 +32,8 @@ def write(v: Variable) -> dict[str, Any]:
         "range": [v.states[0], v.states[-1]],
         "unit": asdict(v.unit or Unit()),
     }
+    if isinstance(v.family, GaussianBlock):
+        entry["members"] = list(v.family.members)
     return {**entry, "most": v.family.most} if isinstance(v.family, Binomial) else entry
 
 
@@ -63,14 +65,21 @@ def _family(entry: dict[str, Any], name: str) -> Family:
         if not isinstance(most, int) or most < 1:
             raise ModelError(f"variable '{name}': \"most\" must be a whole number from 1 up.")
         return Binomial(most=most)
+    if said == GaussianBlock.name:
+        members = entry.get("members")
+        if not isinstance(members, list) or name not in members:
+            raise ModelError(f"variable '{name}': \"members\" must name the columns of its block.")
+        return GaussianBlock(tuple(map(str, members)), members.index(name))
     if said not in FAMILIES:
-        known = ", ".join((*FAMILIES, Binomial.name))
+        known = ", ".join((*FAMILIES, Binomial.name, GaussianBlock.name))
         raise ModelError(f"variable '{name}': the family '{said}' is not known. There are {known}.")
     return FAMILIES[said]
 
 
 def check_parameters(table: FloatArray, family: Family, where: str) -> FloatArray:
     """Refuse numbers that are no parameters of a family, (..., width)."""
+    if not table.size:  # its parameters stand elsewhere
+        return table
     at = _segment(table, family)
     theta = table.reshape(-1)
     told = np.isfinite(theta).all() and family.allows(theta, at)
@@ -81,6 +90,8 @@ def check_parameters(table: FloatArray, family: Family, where: str) -> FloatArra
 
 def check_prior(table: FloatArray, family: Family, where: str, what: str) -> None:
     """Refuse hyperparameters that no distribution has, (..., width)."""
+    if not table.size:
+        return
     at, hyper = _segment(table, family), table.reshape(1, -1)
     with np.errstate(all="ignore"):
         proper = np.isfinite(hyper).all() and np.isfinite(family.log_integral(hyper, at)).all()
