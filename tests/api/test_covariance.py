@@ -67,9 +67,6 @@ def test_what_is_refused(people):
             lacunet.fit(people, 2, covariance=said, **ask)
     with pytest.raises(OptionError, match="stands twice"):
         lacunet.fit(people, 2, covariance="height+weight,age+height", **ask)
-    fit = lacunet.fit(people, 2, covariance="height+weight", **ask)
-    with pytest.raises(LacunetError, match="joint distribution"):
-        lacunet.assign(people, fit.model)
     inches = people.assign(inches=people["height"] / 2.54)
     with pytest.raises(DataError, match="say the same, in other units"):
         lacunet.fit(inches, 2, kinds=f"{KINDS},inches=gaussian", covariance="full", starts=2)

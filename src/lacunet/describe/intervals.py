@@ -24,6 +24,7 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.model import conjugacy
 from lacunet.model.display import shown_families
+from lacunet.model.joint import table_of
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
 from lacunet.model.network import Model, Variable
@@ -67,9 +68,9 @@ class Intervals(Printable):
 
         Of a number they are parameters in the unit of its family: see `told`.
         """
-        i, layout = self.model.network.index(name), self.model.network.layout
-        every = (self.model.theta, self.stderr, self.low, self.high)
-        return Interval(*(layout.table(x, i) for x in every))
+        network = self.model.network
+        i, every = network.index(name), (self.model.theta, self.stderr, self.low, self.high)
+        return Interval(*(table_of(network, x, i) for x in every))
 
     def told(self, name: str) -> dict[str, Interval]:
         """Give what is told of a number by its title, as mean and sd, in the unit of the data.

@@ -9,8 +9,8 @@ from scipy.special import rel_entr
 from lacunet.arrays import FloatArray
 from lacunet.inference.asking.numbers import OF_LOGARITHM, in_units, mixture
 from lacunet.inference.asking.query import marginal
-from lacunet.model import conjugacy
-from lacunet.model.families import Family
+from lacunet.model.families import Family, Segment
+from lacunet.model.joint import table_of
 from lacunet.model.network import Model
 from lacunet.model.unit import Unit
 
@@ -69,15 +69,17 @@ class NumberProfile:
 
 def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberProfile:
     """Give the profile of number `i`, where the states of hidden variable `h` have these sizes."""
-    v, layout = model.network.variables[i], model.network.layout
+    v = model.network.variables[i]
     given = _configurations(model, h, i, sizes)
     weights = np.vstack([given, sizes @ given])  # (K + 1, q)
     mean, variance = (x.reshape(-1) for x in model.moments(i))
     told = in_units(v, mixture(weights, mean, variance), np.full(len(weights), -1))
     places = _places(v.family, mean, variance, weights[-1])
-    natural = layout.table(conjugacy.natural(model.theta, layout), i).reshape(-1, layout.widths[i])
+    family, theta = v.family.alone(table_of(model.network, model.theta, i))
+    at = Segment.of_table(family, len(mean), theta.shape[-1])
+    natural = family.natural(theta.reshape(-1), at).reshape(len(mean), -1)
     seen = places.tolist()
-    log_p = natural @ v.family.statistics(seen).T + v.family.log_base(seen)
+    log_p = natural @ family.statistics(seen).T + family.log_base(seen)
     density = weights @ np.exp(log_p)
     return NumberProfile(
         v.name,

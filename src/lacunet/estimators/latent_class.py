@@ -8,6 +8,8 @@ from lacunet.arrays import FloatArray
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import described
+from lacunet.model.covariance import DIAGONAL
+from lacunet.model.joint import table_of
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
@@ -25,7 +27,7 @@ class LatentClassModel(HiddenStateEstimator):
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
-    **estimate; alpha; n_init; scores; kinds; number_prior; categories; unseen; plug_in
+    **estimate; alpha; n_init; scores; kinds; number_prior; covariance; categories; unseen; plug_in
     **random_state; n_jobs
 
     Attributes
@@ -83,6 +85,7 @@ class LatentClassModel(HiddenStateEstimator):
     _: KW_ONLY
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
+    covariance: str = DIAGONAL
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         table = self._read_all(X, sample_weight, self.kinds)
@@ -98,8 +101,8 @@ def profiles(model: Model) -> Profiles:
     classes = classes_of(model.network)
     states: dict[str, FloatArray] = {}
     numbers: dict[str, dict[str, FloatArray]] = {}
-    for v in (model.network.variables[i] for i in classes.leaves):
-        table = model.table(v.name)
+    for i in classes.leaves:
+        v, table = model.network.variables[i], table_of(model.network, model.theta, i)
         if v.family.tabular:
             states[v.name] = table
         else:

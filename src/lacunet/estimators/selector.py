@@ -12,6 +12,7 @@ from lacunet.errors import OptionError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.latent_class import profiles
 from lacunet.estimators.parameters import described
+from lacunet.model.covariance import DIAGONAL
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.search.candidates import Selection
 from lacunet.search.mixing import Mixture, mix
@@ -44,7 +45,7 @@ class LatentClassSelector(HiddenStateEstimator):
         Random starts of each model; all race, the best are brought to their maximum.
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    **kinds; number_prior; categories; unseen; plug_in; random_state; n_jobs
+    **kinds; number_prior; covariance; categories; unseen; plug_in; random_state; n_jobs
 
     Attributes
     ----------
@@ -92,6 +93,7 @@ class LatentClassSelector(HiddenStateEstimator):
     average: bool = False
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
+    covariance: str = DIAGONAL
     scores: str | Sequence[str] = ("csl-occupied", "vb")
 
     def _learn(self, X: Any, sample_weight: Any) -> None:

@@ -337,10 +337,11 @@ class Model:
 
     def moments(self, i: int) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of a number in each configuration of its parents, in its unit."""
-        family, layout = self.network.variables[i].family, self.network.layout
+        v, layout = self.network.variables[i], self.network.layout
+        at = i if v.family.stands_at is None else self.network.index(v.family.stands_at)
         if self.averaged is not None:
-            return family.averaged_moments(layout.table(self.averaged, i))
-        return family.moments(layout.table(self.theta, i))
+            return v.family.averaged_moments(layout.table(self.averaged, at))
+        return v.family.moments(layout.table(self.theta, at))
 
     def table(self, name: str) -> FloatArray:
         """Give p(variable | parents): parents in their order, then the variable's states."""

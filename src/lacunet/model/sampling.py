@@ -7,6 +7,7 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.errors import OptionError
+from lacunet.model.joint import members
 from lacunet.model.network import Model, Variable
 from lacunet.model.unit import Unit
 from lacunet.state import Numbers
@@ -59,8 +60,9 @@ def sample_cells(model: Model, rows: int, rng: np.random.Generator) -> FloatArra
         if network.variables[i].family.tabular:
             p = network.layout.table(model.theta, i)[configuration]  # (rows, r_i) or (r_i,)
             codes[:, i] = draw_states(p, rows, rng)
-        else:
-            numbers[i] = draw_numbers(model, i, configuration, rows, rng)
+        elif together := members(network, i):  # a block is drawn where its first number is
+            drawn = draw_numbers(model, i, configuration, rows, rng)
+            numbers |= dict(zip(together, drawn.T, strict=True))
     cells = codes.astype(np.float64)
     for i, drawn in numbers.items():
         cells[:, i] = drawn
@@ -78,12 +80,17 @@ def draw_states(p: FloatArray, rows: int, rng: np.random.Generator) -> IntArray:
 def draw_numbers(
     model: Model, i: int, configuration: tuple[IntArray, ...], rows: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw a number for each row, given the states of its parents in each, (rows,) each."""
-    v, averaged = model.network.variables[i], model.averaged
+    """Draw a number, or a block, for each row, given the states of its parents, (rows,) each.
+
+    (rows, 1), or (rows, numbers of the block).
+    """
+    family, averaged = model.network.variables[i].family, model.averaged
     table = model.network.layout.table(model.theta if averaged is None else averaged, i)
     own = np.ascontiguousarray(np.broadcast_to(table[configuration], (rows, table.shape[-1])))
-    draw = v.family.draw_values if averaged is None else v.family.draw_averaged
-    return (v.unit or Unit()).values(draw(own, rng))
+    draw = family.draw_values if averaged is None else family.draw_averaged
+    seen = draw(own, rng).reshape(rows, -1)
+    units = [model.network.variables[j].unit or Unit() for j in members(model.network, i)]
+    return np.stack([unit.values(x) for unit, x in zip(units, seen.T, strict=True)], axis=1)
 
 
 def coded(variables: Sequence[Variable], cells: FloatArray) -> Drawn:

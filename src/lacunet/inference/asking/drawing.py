@@ -7,12 +7,15 @@ row shows and all that was drawn before, which makes a draw from their joint dis
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.inference.asking.blocks import draw_block
 from lacunet.inference.asking.ensemble import shares
 from lacunet.inference.asking.query import posterior
 from lacunet.model.ensemble import Ensemble
+from lacunet.model.joint import members
 from lacunet.model.network import Model
 from lacunet.model.sampling import draw_numbers, draw_states
 from lacunet.model.surgery import shown
+from lacunet.model.unit import Unit
 
 
 def draw_open(speaker: Model | Ensemble, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
@@ -43,7 +46,7 @@ def _by_model(model: Model, codes: CodeArray, rng: np.random.Generator) -> Float
     for v in network.order:
         rows = np.flatnonzero(full[:, v] < 0)
         if not network.variables[v].family.tabular:
-            numbers[v] = _numbers(whole, v, full, rows, rng)
+            numbers |= _numbers(whole, v, full, rows, rng)
         elif len(rows):
             p = _given_rest(whole, v, full, rows, leaf=v not in has_children)
             drawn = draw_states(p, len(rows), rng)
@@ -65,13 +68,30 @@ def _given_rest(model: Model, v: int, full: IntArray, rows: IntArray, *, leaf: b
 
 def _numbers(
     model: Model, v: int, full: IntArray, rows: IntArray, rng: np.random.Generator
-) -> FloatArray:
-    """A number in every row: what it shows, or a draw given its parents."""
+) -> dict[int, FloatArray]:
+    """A number in every row: what it shows, or a draw given its parents; or all of a block."""
+    block = members(model.network, v)
+    if len(block) != 1:
+        return _block(model, block, full, rng) if block else {}
     values = np.asarray(model.network.variables[v].states, dtype=np.float64)[full[:, v]]
     parents = full[rows][:, list(model.network.parents[v])]
     possible = (parents >= 0).all(axis=1)
     values[rows] = np.nan
     if possible.any():
         drawn = draw_numbers(model, v, tuple(parents[possible].T), int(possible.sum()), rng)
-        values[rows[possible]] = drawn
-    return values
+        values[rows[possible]] = drawn[:, 0]
+    return {v: values}
+
+
+def _block(
+    model: Model, block: list[int], full: IntArray, rng: np.random.Generator
+) -> dict[int, FloatArray]:
+    """All numbers of a block, in the unit of the data; NaN where the class is not known."""
+    network = model.network
+    (root,) = network.parents[block[0]]
+    told = np.flatnonzero(full[:, root] >= 0)
+    cells = np.full((len(full), len(block)), np.nan)
+    own = full[told][:, list(network.observed)]
+    cells[told] = draw_block(model, block, own, full[told, root], rng)
+    units = [network.variables[i].unit or Unit() for i in block]
+    return {i: unit.values(x) for i, unit, x in zip(block, units, cells.T, strict=True)}

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
+from lacunet.inference.asking.blocks import block_moments
 from lacunet.inference.asking.ensemble import shares
 from lacunet.inference.asking.query import posterior
 from lacunet.model.ensemble import Ensemble
@@ -74,7 +75,10 @@ def _by_model(model: Model, codes: CodeArray, variables: Sequence[int]) -> list[
     found = []
     for v in variables:
         p = known[parents[v]].reshape(len(codes), -1)
-        found.append(mixture(p, *(x.reshape(-1) for x in model.moments(v))))
+        if model.network.variables[v].family.stands_at is not None:
+            found.append(mixture(p, *block_moments(model, codes, v)))
+        else:
+            found.append(mixture(p, *(x.reshape(-1) for x in model.moments(v))))
     return found
 
 

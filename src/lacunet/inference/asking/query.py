@@ -13,6 +13,7 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import ModelError
+from lacunet.inference.asking.blocks import block_log_density, has_blocks, rest_of
 from lacunet.inference.asking.by_row import ByRow
 from lacunet.inference.plans.compact import compact_cells
 from lacunet.model import conjugacy
@@ -69,7 +70,31 @@ def posterior(model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]) -
     A variable that a row shows has probability 1 at what it shows. `codes` are (rows, observed
     variables of the network), −1 = missing.
     """
+    if has_blocks(model.network):
+        return _weighed_by_blocks(model, codes, groups)
     return Question(model.network, codes, groups).by(model.log_weights)
+
+
+def _weighed_by_blocks(
+    model: Model, codes: CodeArray, groups: Sequence[Sequence[int]]
+) -> list[FloatArray]:
+    """Ask the rest of a model, and weigh its answers by what rows show of blocks, by class."""
+    rest, log_p = rest_of(model), block_log_density(model, codes)
+    weights = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    asked = [(*(v for v in group if v != rest.root), rest.root) for group in groups]
+    known = codes[:, rest.columns]
+    answers = posterior(rest.model, known, [[rest.number[v] for v in group] for group in asked])
+    found = []
+    for group, order, joint in zip(groups, asked, answers, strict=True):
+        p = joint * weights.reshape(len(codes), *[1] * (joint.ndim - 2), -1)
+        total = p.reshape(len(codes), -1).sum(axis=1).reshape(-1, *[1] * (joint.ndim - 1))
+        p = p / np.where(total > 0, total, 1.0)
+        if rest.root in group:
+            p = np.transpose(p, [0, *(1 + order.index(v) for v in group)])
+        else:
+            p = p.sum(axis=-1)
+        found.append(p)
+    return found
 
 
 def marginal(model: Model, variables: Sequence[int]) -> FloatArray:

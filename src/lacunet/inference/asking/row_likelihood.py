@@ -1,7 +1,13 @@
 """log p(row | θ) of every row by itself, in the order of the rows."""
 
+import numpy as np
+from scipy.special import logsumexp
+
 from lacunet.arrays import CodeArray, FloatArray
+from lacunet.inference.asking.blocks import block_log_density, has_blocks, rest_of
 from lacunet.inference.asking.by_row import ByRow
+from lacunet.inference.asking.query import posterior
+from lacunet.inference.expectation import safe_log
 from lacunet.model.network import Model
 
 
@@ -17,5 +23,17 @@ def row_log_lik(model: Model, codes: CodeArray) -> FloatArray:
     True
     """
     network = model.network
+    if has_blocks(network):
+        return _with_blocks(model, codes)
     rows = ByRow(network, codes).log_lik(model.log_weights)
     return rows if network.layout.tabular else rows + network.log_base(codes)
+
+
+def _with_blocks(model: Model, codes: CodeArray) -> FloatArray:
+    """The sum over classes of what the rest of a row is worth, times densities of its blocks."""
+    rest = rest_of(model)
+    known = codes[:, rest.columns]
+    (classes,) = posterior(rest.model, known, [(rest.number[rest.root],)])
+    joint = safe_log(classes) + block_log_density(model, codes)
+    base = model.network.log_base(codes) - rest.model.network.log_base(known)
+    return np.asarray(row_log_lik(rest.model, known) + base + logsumexp(joint, axis=1))

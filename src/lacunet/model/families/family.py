@@ -160,6 +160,10 @@ class Family(ABC):
         """Draw a value for each table of θ."""
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
+    def alone(self, theta: FloatArray) -> tuple[Family, FloatArray]:
+        """What a value is like by itself: a family, and tables of its θ; of a block, its own."""
+        return self, theta
+
     def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw a value given hyperparameters, (n, width) → (n,): first θ, then the value."""
         at = Segment.of_table(self, 1, hyper.shape[-1])

@@ -29,6 +29,7 @@ from lacunet.model.families.block_places import (
     slope,
     triangle,
 )
+from lacunet.model.families.block_predictive import BlockSpread
 from lacunet.model.families.family import Family, Segment
 from lacunet.model.families.gaussian import GAUSSIAN, LOG_2PI
 from lacunet.model.unit import Unit
@@ -62,8 +63,8 @@ class GaussianBlock(Family):
         """A value of one number is no statistic: who asks for it cannot do with blocks yet."""
         raise ModelError(
             f"'{self.members[self.place]}' has a joint distribution with other numbers "
-            "(--covariance): it can be fitted and scored, but rows cannot be asked about it, nor "
-            "taken in one by one. Use --covariance diagonal for that."
+            "(--covariance): cases with it cannot be taken in one by one, as this asks for. Use "
+            "--covariance diagonal for that."
         )
 
     def log_base(self, states: Sequence[State]) -> FloatArray:
@@ -78,6 +79,32 @@ class GaussianBlock(Family):
 
     def deviations(self, theta: FloatArray) -> FloatArray:
         return np.asarray(np.sqrt(self.places.read(theta).second[:, self.place, self.place]))
+
+    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of the variable's own number."""
+        spread = BlockSpread.at(theta.reshape(-1, theta.shape[-1]), len(self.members))
+        return self._own_moments(spread, theta.shape[:-1])
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of a Student t."""
+        spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), len(self.members))
+        return self._own_moments(spread, hyper.shape[:-1])
+
+    def _own_moments(
+        self, spread: BlockSpread, shape: tuple[int, ...]
+    ) -> tuple[FloatArray, FloatArray]:
+        own = self.place
+        return spread.mean[:, own].reshape(shape), spread.covariance[:, own, own].reshape(shape)
+
+    def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """All numbers of the block, (..., d)."""
+        mean, _, covariance, _ = self.places.read(theta)
+        noise = rng.standard_normal(mean.shape)
+        return np.asarray(mean + np.einsum("...ab,...b->...a", cholesky(covariance), noise))
+
+    def alone(self, theta: FloatArray) -> tuple[Family, FloatArray]:
+        mean, variance = self.moments(theta)
+        return GAUSSIAN, np.stack([mean, mean, variance, variance], axis=-1)
 
     def _read(self, x: FloatArray, at: Segment) -> Joint:
         return self.places.read(at.tables(x))

@@ -1,0 +1,200 @@
+"""Rows of classes with covariances: joint Student t's by SciPy, holes in any cell."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+import lacunet
+from lacunet.describe.profiles import profile
+from lacunet.inference.asking.query import posterior
+from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.model.families.block_places import BlockPlaces, InverseWishart
+from lacunet.model.sampling import sample_cells
+
+FAST = {"starts": 6, "threads": 1}
+
+
+def bodies(rows=150, seed=0, holes=0.15):
+    """Two sorts; height and weight go together in both, shoes with neither."""
+    rng = np.random.default_rng(seed)
+    z = rng.random(rows) < 0.4
+    tall = rng.normal(np.where(z, 182.0, 165.0), 5.0)
+    columns = {
+        "height": tall,
+        "weight": 0.9 * (tall - 170) + rng.normal(np.where(z, 80.0, 62.0), 4.0),
+        "age": rng.normal(40.0, 10.0, rows),
+        "shoes": rng.poisson(np.where(z, 3.0, 8.0)).astype(float),
+        "sex": np.where(rng.random(rows) < np.where(z, 0.9, 0.2), "m", "f"),
+    }
+    told = {name: rng.random(rows) >= holes for name in columns}
+    return pl.DataFrame(
+        {
+            n: [v if s else None for v, s in zip(x.tolist(), told[n], strict=True)]
+            for n, x in columns.items()
+        }
+    )
+
+
+KINDS = "height=gaussian,weight=gaussian,age=gaussian,shoes=poisson"
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return bodies()
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return lacunet.fit(frame, 2, kinds=KINDS, covariance="height+weight+age", **FAST).model
+
+
+def by_hand(model, frame, plug_in=False):
+    """Log p(row, class), (rows, 2)."""
+    asked = model if plug_in else model.predictive
+    network, layout = model.network, model.network.layout
+    table = layout.table(model.theta if plug_in else model.posterior, 1)
+    joint = BlockPlaces(3).read(table)
+    units = [network.variables[i].unit for i in (1, 2, 3)]
+    scale = np.diag([u.size for u in units])
+    origin = np.array([u.origin for u in units])
+    rate = layout.table(model.theta if plug_in else model.posterior, 4)
+    found = []
+    for row in frame.iter_rows(named=True):
+        log_p = np.log(asked.table("class"))
+        shown = [k for k, n in enumerate(("height", "weight", "age")) if row[n] is not None]
+        x = np.array([row[("height", "weight", "age")[k]] for k in shown])
+        for c in range(2):
+            if shown:
+                pick = np.ix_(shown, shown)
+                if plug_in:
+                    mean = origin + scale @ joint.first[c]
+                    wide = scale @ joint.second[c] @ scale
+                    log_p[c] += stats.multivariate_normal.logpdf(x, mean[shown], wide[pick])
+                else:
+                    m, kappa, nu, S = (y[c] for y in InverseWishart.of(joint))
+                    df = nu - 2
+                    wide = scale @ S @ scale * (kappa + 1) / (kappa * df)
+                    mean = origin + scale @ m
+                    log_p[c] += stats.multivariate_t.logpdf(x, mean[shown], wide[pick], df)
+            if row["shoes"] is not None:
+                n = row["shoes"]
+                log_p[c] += (
+                    stats.poisson.logpmf(n, rate[c, 0])
+                    if plug_in
+                    else stats.nbinom.logpmf(n, rate[c, 0], rate[c, 1] / (rate[c, 1] + 1))
+                )
+            if row["sex"] is not None:
+                log_p[c] += np.log(asked.table("sex")[c, "fm".index(row["sex"])])
+        found.append(log_p)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("plug_in", [False, True])
+def test_rows_are_sums_over_classes_of_joint_densities(model, frame, plug_in):
+    wanted = by_hand(model, frame, plug_in)
+    found = lacunet.log_likelihoods(frame, model, plug_in=plug_in)
+    np.testing.assert_allclose(found, logsumexp(wanted, axis=1), atol=1e-8)
+    classes = lacunet.assign(frame, model, plug_in=plug_in).probabilities
+    np.testing.assert_allclose(
+        classes, np.exp(wanted - logsumexp(wanted, axis=1, keepdims=True)), atol=1e-8
+    )
+
+
+def test_the_estimate_is_the_one_that_was_fitted(frame):
+    fit = lacunet.fit(frame, 2, kinds=KINDS, covariance="height+weight+age", **FAST)
+    rows = lacunet.log_likelihoods(frame, fit.model, plug_in=True)
+    assert rows.sum() == pytest.approx(fit.log_lik, abs=1e-7)
+
+
+def test_holes_are_filled_by_what_varies_with_them(model):
+    """The mean of a weight given a height, against a fine sum over its joint density."""
+    rows = pl.DataFrame({"height": [190.0], "sex": ["m"]})
+    found = next(n for n in lacunet.assign(rows, model, impute=True).numbers if n.name == "weight")
+    grid = np.linspace(-100.0, 260.0, 36_001)
+    many = pl.DataFrame({"height": np.full(len(grid), 190.0), "weight": grid})
+    many = many.with_columns(sex=pl.lit("m"))
+    p = np.exp(lacunet.log_likelihoods(many, model))
+    assert found.mean[0] == pytest.approx((p @ grid) / p.sum(), rel=1e-4)
+    variance = p @ (grid - found.mean[0]) ** 2 / p.sum()
+    assert found.spread[0] == pytest.approx(np.sqrt(variance), rel=1e-3)
+    whole = np.trapezoid(p, grid)
+    assert np.log(whole) == pytest.approx(lacunet.log_likelihoods(rows, model)[0], abs=1e-6)
+    low = lacunet.query(model, "weight", {"height": 155.0})[0]
+    assert found.mean[0] > low + 20
+    sex = lacunet.query(model, "sex", {"height": 190.0})
+    assert sex.sum() == pytest.approx(1.0)
+    (joint,) = posterior(model.predictive, np.full((1, 5), -1), [(5, 0)])
+    np.testing.assert_allclose(
+        joint[0], (model.predictive.table("class")[:, None] * model.predictive.table("sex")).T
+    )
+
+
+def test_rows_are_drawn_with_their_covariances(model):
+    drawn = sample_cells(model.predictive, 20_000, np.random.default_rng(0))
+    for c in range(2):
+        own = drawn[drawn[:, 0] == c]
+        numbers = model.network.variables[1].told(model.network.layout.table(model.theta, 1))
+        assert own[:, 1].mean() == pytest.approx(numbers["mean"][c], abs=0.5)
+        assert np.corrcoef(own[:, 1], own[:, 2])[0, 1] > 0.5
+        assert abs(np.corrcoef(own[:, 1], own[:, 3])[0, 1]) < 0.4
+    rows = pl.DataFrame({"height": np.full(4000, 190.0), "sex": ["m"] * 4000})
+    filled = lacunet.assign(rows, model, impute=True, draw=True, seed=1)
+    weight = next(n for n in filled.numbers if n.name == "weight")
+    assert weight.best.mean() == pytest.approx(weight.mean[0], abs=5 * weight.spread[0] / 63)
+    assert weight.best.std() == pytest.approx(weight.spread[0], rel=0.15)
+    age = next(n for n in filled.numbers if n.name == "age")
+    assert abs(np.corrcoef(weight.best, age.best)[0, 1]) < 0.6
+
+
+def test_profiles_are_those_of_each_number_alone(model):
+    told = {n.name: n for n in profile(model, 0).numbers}
+    for k, name in enumerate(("height", "weight", "age"), start=1):
+        v = model.network.variables[k]
+        numbers = v.told(model.network.layout.table(model.theta, 1))
+        np.testing.assert_allclose(told[name].mean[:2], numbers["mean"], rtol=1e-10)
+        np.testing.assert_allclose(told[name].spread[:2], numbers["sd"], rtol=1e-10)
+        np.testing.assert_allclose(
+            np.trapezoid(told[name].density, told[name].places), 1.0, atol=2e-3
+        )
+
+
+def test_row_likelihoods_of_nothing(model):
+    nothing = np.full((1, 5), -1)
+    assert row_log_lik(model.predictive, nothing)[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_intervals_of_numbers_that_vary_together(frame):
+    table = lacunet.read_table(frame, kinds=KINDS)
+    fit = lacunet.fit(table, 2, covariance="height+weight+age", **FAST)
+    for found in (lacunet.intervals(table, fit), lacunet.intervals(table, fit, bootstrap=8)):
+        for name in ("height", "weight", "age"):
+            for told in found.told(name).values():
+                assert (told.low < told.high).all()
+                assert (told.stderr > 0).all()
+    mean = lacunet.intervals(table, fit).told("weight")["mean"]
+    cases = fit.model.table("class") * 150
+    sd = fit.model.network.variables[2].told(fit.model.network.layout.table(fit.model.theta, 1))[
+        "sd"
+    ]
+    np.testing.assert_allclose(mean.stderr, sd / np.sqrt(cases), rtol=0.25)
+
+
+def test_estimators_have_covariances():
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 2)) @ np.array([[1.0, 0.9], [0.0, 0.4]]) + 4.0 * z[:, None] * [1, -1]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    model = lacunet.LatentClassModel(2, covariance="full", n_init=4, random_state=0).fit(X)
+    assert (model.predict(X) == z).mean() in (
+        pytest.approx(1, abs=0.05),
+        pytest.approx(0, abs=0.05),
+    )
+    assert list(model.numbers_) == ["x0", "x1"]
+    filled = model.impute(X)
+    assert not np.isnan(filled).any()
+    alone = lacunet.LatentClassModel(2, n_init=4, random_state=0).fit(X)
+    assert model.score(X) > alone.score(X) + 0.1
+    drawn, _ = model.sample(50)
+    assert drawn.shape == (50, 2)
