@@ -7,6 +7,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import lacunet
+from lacunet.describe.number_profiles import pair_rings
 from lacunet.describe.profiles import profile
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
@@ -158,6 +159,18 @@ def test_profiles_are_those_of_each_number_alone(model):
         np.testing.assert_allclose(
             np.trapezoid(told[name].density, told[name].places), 1.0, atol=2e-3
         )
+
+
+def test_rings_lean_as_numbers_do(model):
+    told = {n.name: n for n in profile(model, 0).numbers}
+    rings = pair_rings(model, told["height"], told["weight"])
+    joint = BlockPlaces(3).read(model.network.layout.table(model.theta, 1))
+    for c in range(2):
+        wide = joint.second[c][:2, :2]
+        off = np.einsum("ap,ab,bp->p", rings[c], np.linalg.inv(wide), rings[c])
+        np.testing.assert_allclose(off, 1.0, rtol=1e-9)
+    apart = pair_rings(model, told["height"], told["shoes"])
+    assert np.ptp(apart[0][0]) == pytest.approx(2 * told["height"].deviations[0], rel=1e-3)
 
 
 def test_row_likelihoods_of_nothing(model):

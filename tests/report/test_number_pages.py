@@ -93,7 +93,7 @@ def test_pages_show_numbers(found, table, tmp_path):
     assert "Numbers by class" in other
     assert other.count("<polyline") == 8
     assert 'aria-label="States of class by height and income"' in other
-    assert other.count("<ellipse") == 4
+    assert other.count('class="curve"') == 8 + 2 + 4  # densities, the legend, two rings each
 
 
 def test_figures(found):

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from lacunet.arrays import FloatArray
+from lacunet.inference.asking.blocks import blocks_of, spread_of
 from lacunet.inference.asking.numbers import OF_LOGARITHM, in_units, mixture
 from lacunet.inference.asking.query import marginal
 from lacunet.model.families import Family, Segment
@@ -17,6 +18,7 @@ from lacunet.model.unit import Unit
 REACH = 4.0  # standard deviations around a mean that a curve shows
 POINTS = 41  # of a curve, for each configuration of the parents
 MOST = 400  # whole numbers that a curve shows one by one
+AROUND = 121  # points of a ring, both ends included
 MANY = 24  # configurations that say where a curve is looked at; of more, the most probable
 
 
@@ -92,6 +94,25 @@ def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberPro
         v.family.whole,
         _information(places, density, sizes, whole=v.family.whole),
     )
+
+
+def pair_rings(model: Model, one: NumberProfile, other: NumberProfile) -> FloatArray:
+    """(K, 2, 121) points one standard deviation around the mean of two numbers, in each class.
+
+    As steps from the mean, as the families see numbers; of a block they lean.
+    """
+    network = model.network
+    pair = [network.index(n.name) for n in (one, other)]
+    covariance = np.stack(
+        [np.diag(x) for x in np.column_stack([one.deviations, other.deviations])[:-1] ** 2]
+    )
+    for block in blocks_of(network):
+        if set(pair) <= set(block):
+            places = np.array([block.index(i) for i in pair])
+            covariance = spread_of(model, block).covariance[:, places[:, None], places]
+    around = np.linspace(0.0, 2.0 * np.pi, AROUND)
+    circle = np.stack([np.cos(around), np.sin(around)])
+    return np.asarray(np.linalg.cholesky(covariance) @ circle, dtype=np.float64)
 
 
 def _configurations(model: Model, h: int, i: int, sizes: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacunet.charts.style import PRINT, Look
-from lacunet.describe.number_profiles import NumberProfile
+from lacunet.describe.number_profiles import NumberProfile, pair_rings
 from lacunet.describe.profiles import Profiles
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RINGS = (1.0, 2.0)  # standard deviations of ellipses
-TURN = np.linspace(0.0, 2.0 * np.pi, 121)
 
 
 def plot_densities(
@@ -79,7 +78,7 @@ def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes
         for n, j in zip(told, columns, strict=True)
     ]
     mine = problem.about_hidden(fit.model.theta)[0][both].argmax(axis=1)
-    ax = axes(ax)
+    ax, rings = axes(ax), pair_rings(fit.model, *told)
     for k, state in enumerate(profiles.states):
         colour = PRINT.curves[Look(k).colour]
         across, up = (x[mine == k] for x in values)
@@ -87,8 +86,8 @@ def plot_pair(fit: Fit, first: str, second: str, ax: Axes | None = None) -> Axes
         centre = [n.as_places(n.mean[k]) for n in told]
         for r in RINGS:
             around = (
-                n.as_values(c + r * n.deviations[k] * turn)
-                for n, c, turn in zip(told, centre, (np.cos(TURN), np.sin(TURN)), strict=True)
+                n.as_values(c + r * steps)
+                for n, c, steps in zip(told, centre, rings[k], strict=True)
             )
             line = {**curve(Look(k)), "marker": ""}
             name = f"{profiles.name} {state}" if r == RINGS[0] else None

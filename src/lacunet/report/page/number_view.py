@@ -8,8 +8,9 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.charts.shading import shading
 from lacunet.charts.style import Look, factor_ticks, ticks
-from lacunet.describe.number_profiles import NumberProfile
+from lacunet.describe.number_profiles import NumberProfile, pair_rings
 from lacunet.describe.profiles import Profiles
+from lacunet.model.network import Model
 from lacunet.report.page.cells import Cell
 from lacunet.report.page.chart import dash
 from lacunet.report.page.svg import label, tag
@@ -19,7 +20,7 @@ from lacunet.tabular import measured
 MOST = 60  # numbers that are shown
 WIDTH, HEIGHT, EDGE, BELOW = 300.0, 120.0, 8.0, 22.0  # of a chart, in pixels
 FEW = 4  # numbers on its axis
-WIDE, TALL, LEFT = 480.0, 300.0, 52.0  # of the chart of a pair
+WIDE, TALL, LEFT, TOP = 480.0, 300.0, 52.0, 24.0  # of the chart of a pair
 RINGS = (1.0, 2.0)  # standard deviations of its ellipses
 
 
@@ -102,7 +103,7 @@ def _ticks(n: NumberProfile, ends: tuple[float, float]) -> list[tuple[str, float
     return [(f"{x:.6g}", at) for x, at in zip(shown, n.as_places(shown).tolist(), strict=True)]
 
 
-def pair_chart(profiles: Profiles) -> str:
+def pair_chart(profiles: Profiles, model: Model) -> str:
     """Draw the classes in the plane of the two measurements that tell most of them, if there are.
 
     Ellipses are one and two standard deviations around the means.
@@ -112,7 +113,7 @@ def pair_chart(profiles: Profiles) -> str:
         return ""
     across, up = measured_ones
     ends = [_reach(n) for n in measured_ones]
-    wide, tall = (WIDE - LEFT - EDGE) / np.ptp(ends[0]), (TALL - EDGE) / np.ptp(ends[1])
+    wide, tall = (WIDE - LEFT - EDGE) / np.ptp(ends[0]), (TALL - TOP) / np.ptp(ends[1])
 
     def x(place: float) -> float:
         return float(LEFT + (place - ends[0][0]) * wide)
@@ -122,28 +123,28 @@ def pair_chart(profiles: Profiles) -> str:
 
     parts = [
         tag("line", x1=LEFT, x2=WIDE - EDGE, y1=TALL, y2=TALL, class_="level"),
-        tag("line", x1=LEFT, x2=LEFT, y1=EDGE, y2=TALL, class_="level"),
+        tag("line", x1=LEFT, x2=LEFT, y1=TOP, y2=TALL, class_="level"),
         *(label(words, x(at), TALL + 18) for words, at in _ticks(across, ends[0])),
         *(label(words, LEFT - 6, y(at) + 4, "end") for words, at in _ticks(up, ends[1])),
         label(across.name, (LEFT + WIDE) / 2, TALL + 38, class_="axis"),
-        label(up.name, 0.0, EDGE + 4, "start", class_="axis"),
+        label(up.name, 0.0, TOP - 10.0, "start", class_="axis"),
     ]
+    around = pair_rings(model, across, up)
     for k, state in enumerate(profiles.states):
         cx, cy = (float(n.as_places(n.mean[k])) for n in measured_ones)
-        centre = {"cx": x(cx), "cy": y(cy)}
         rings = (
             tag(
-                "ellipse",
-                **centre,
-                rx=float(wide * r * across.deviations[k]),
-                ry=float(tall * r * up.deviations[k]),
+                "polygon",
+                points=" ".join(
+                    f"{x(cx + r * a):.1f},{y(cy + r * b):.1f}" for a, b in around[k].T.tolist()
+                ),
                 class_="curve",
                 stroke_dasharray=dash(Look(k)),
             )
             for r in RINGS
         )
         said = tag("title", escape(f"{profiles.name} {state}"))
-        dot = tag("circle", **centre, r=3.0, class_="mark")
+        dot = tag("circle", cx=x(cx), cy=y(cy), r=3.0, class_="mark")
         parts.append(tag("g", said, *rings, dot, class_=f"s{Look(k).colour}"))
     box = f"0 0 {WIDE:.0f} {TALL + 2 * BELOW:.0f}"
     about = f"States of {profiles.name} by {across.name} and {up.name}"

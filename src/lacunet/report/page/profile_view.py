@@ -95,7 +95,7 @@ def _view(model: Model, profiles: Profiles) -> Hidden:
         tuple(variables),
         numbers,
         number_view.legend(profiles),
-        number_view.pair_chart(profiles) if simple else "",
+        number_view.pair_chart(profiles, model) if simple else "",
         "One state: there is nothing to compare." if alone else left_out if hidden else "",
         simple,
     )
