@@ -6,17 +6,22 @@ import numpy as np
 import pytest
 
 from enumeration import enumerated
+from lacunet.data.read import read_table
 from lacunet.executor import on_threads
 from lacunet.inference.expectation import Tangent, complete_counts, expect, hidden_counts
+from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans import compact
 from lacunet.inference.plans import plan as contract
 from lacunet.inference.plans.numbers import NumberPlan
-from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.problem import build_problem, problem_of_codes
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.sizes import with_sizes
 from lacunet.inference.weighable import Weighable
 from lacunet.learn.agglomerate import agglomerated
 from lacunet.model import conjugacy
+from lacunet.model.latent_class import over_leaves
+from lacunet.model.number_prior import NumberPrior
+from lacunet.model.prior import dirichlet
 from mixtures import mixture
 
 kinds = pytest.mark.parametrize("name", ["gaussian", "poisson"])
@@ -132,3 +137,22 @@ def test_merged_rows_do_not_see_the_difference(name):
     problem = dense(name, 40, holes=0.2)
     theta = agglomerated(problem, 0, 0)
     np.testing.assert_allclose(theta, agglomerated(problem.by_value, 0, 0), atol=1e-10)
+
+
+@pytest.mark.parametrize("columns", [1, 4, 7])
+@pytest.mark.parametrize("holes", [0.0, 0.2])
+def test_any_number_of_columns_classes_and_rows(columns, holes):
+    """Kernels take four rows, columns and classes at a time; what is left over counts too."""
+    rng = np.random.default_rng(columns)
+    X = rng.normal(size=(61, columns))
+    X[rng.random(X.shape) < holes] = np.nan
+    table = read_table(X, kinds={f"x{j + 1}": "gaussian" for j in range(columns)})
+    network = over_leaves(leaves_of(table, NumberPrior()), 6)
+    problem = build_problem(table, network, dirichlet(network, 1.2))
+    theta = some_theta(problem)
+    found, wanted = expect(problem, theta), expect(problem.by_value, theta)
+    assert found.log_lik == pytest.approx(wanted.log_lik, rel=1e-12)
+    np.testing.assert_allclose(found.N, wanted.N, atol=1e-10)
+    direction = rng.standard_normal(problem.layout.size)
+    moved, other = (Tangent(p, theta)(direction) for p in (problem, problem.by_value))
+    np.testing.assert_allclose(moved, other, atol=1e-9 * np.abs(other).max())

@@ -1,7 +1,7 @@
 """Rows that show numbers beside patterns: log weights are polynomials of what a row shows.
 
 The log weight of each hidden cell is a sum of patterns (`kernels.rows`) and, for each number x of
-the row, of a + b x + c x², with a, b and c for each cell: three products of matrices. What is
+the row, of a + b x + c x², with a, b and c for each cell: products of matrices. What is
 expected of the statistics is the same turned round. Rows are taken in blocks that stay in cache;
 a number that is missing is 0, and so is its mark. Tests hold them to enumeration by value.
 """
@@ -13,10 +13,18 @@ import numpy as np
 
 from lacunet.arrays import FloatArray, IndexArray
 from lacunet.inference.kernels.drawing import draw_cells
+from lacunet.inference.kernels.lanes import (
+    AT_ONCE,
+    LANES,
+    collect_column,
+    collect_four_columns,
+    weigh_four_rows,
+    weigh_row,
+)
 from lacunet.inference.kernels.rows import exp_rows, spread_rows, sum_patterns
 from lacunet.jit import kernel
 
-NUMBERS_AT_ONCE = 1 << 14  # of a block of rows: 128 KiB, and as much again for their squares
+NUMBERS_AT_ONCE = 1 << 13  # of a block of rows: 64 KiB
 FEWEST_ROWS = 16
 
 
@@ -39,7 +47,6 @@ class Weights(NamedTuple):
 class Room(NamedTuple):
     """Room for a block of n rows."""
 
-    squares: FloatArray  # (n, D)
     marks: FloatArray  # (n, D)
     cells: FloatArray  # (n, W)
     part: FloatArray  # (n, W)
@@ -59,7 +66,6 @@ def make_room(rows: NumberRows, width: int) -> Room:
     n = min(rows_at_once(columns), rows.x.shape[0])
     return Room(
         np.empty((n, columns)),
-        np.empty((n, columns)),
         np.empty((n, width)),
         np.empty((n, width)),
         np.empty((columns, width)),
@@ -76,12 +82,9 @@ def add_numbers(x: FloatArray, out: FloatArray) -> None:
 
 @kernel
 def block_of(rows: NumberRows, first: int, room: Room) -> NumberRows:
-    """Some rows from `first` on, their squares and marks written into the room."""
+    """Some rows from `first` on, their marks written into the room."""
     last = min(first + room.cells.shape[0], rows.x.shape[0])
     x, n = rows.x[first:last], last - first
-    source, squares = x.reshape(-1), room.squares.reshape(-1)
-    for i in range(source.shape[0]):
-        squares[i] = source[i] * source[i]
     some = rows.marks[first:last]
     told, marks = some.reshape(-1), room.marks.reshape(-1)
     for i in range(told.shape[0]):
@@ -91,7 +94,7 @@ def block_of(rows: NumberRows, first: int, room: Room) -> NumberRows:
 
 @kernel
 def weigh(block: NumberRows, weights: Weights, room: Room, out: FloatArray) -> None:
-    """Log weights of the cells of each row of a block, whose squares are in the room, (n, W)."""
+    """Log weights of the cells of each row of a block, whose marks are in the room, (n, W)."""
     n = out.shape[0]
     part = room.part[:n]
     sum_patterns(weights.table, block.of_row, out)
@@ -99,10 +102,12 @@ def weigh(block: NumberRows, weights: Weights, room: Room, out: FloatArray) -> N
         add_numbers(block.besides, out)
     if block.x.shape[1] == 0:
         return
-    np.dot(block.x, weights.powers[1], part)
-    add_numbers(part, out)
-    np.dot(room.squares[:n], weights.powers[2], part)
-    add_numbers(part, out)
+    whole = n - n % AT_ONCE
+    for c in range(0, out.shape[1], LANES):
+        for i in range(0, whole, AT_ONCE):
+            weigh_four_rows(out, i, block.x, i, weights.powers, c)
+        for i in range(whole, n):
+            weigh_row(out, i, block.x, i, weights.powers, c)
     if block.marks.shape[0] > 0:
         np.dot(room.marks[:n], weights.powers[0], part)
         add_numbers(part, out)
@@ -115,10 +120,13 @@ def gather(block: NumberRows, cells: FloatArray, room: Room, out: Weights) -> No
     spread_rows(cells, block.of_row, out.table)
     if block.x.shape[1] == 0:
         return
-    np.dot(block.x.T, cells, room.gathered)
-    add_numbers(room.gathered, out.powers[1])
-    np.dot(room.squares[:n].T, cells, room.gathered)
-    add_numbers(room.gathered, out.powers[2])
+    columns = block.x.shape[1]
+    whole = columns - columns % AT_ONCE
+    for c in range(0, cells.shape[1], LANES):
+        for j in range(0, whole, AT_ONCE):
+            collect_four_columns(out.powers, j, block.x, cells, c)
+        for j in range(whole, columns):
+            collect_column(out.powers, j, block.x, cells, c)
     if block.marks.shape[0] > 0:
         np.dot(room.marks[:n].T, cells, room.gathered)
         add_numbers(room.gathered, out.powers[0])
