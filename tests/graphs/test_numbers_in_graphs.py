@@ -157,3 +157,9 @@ def test_what_cannot_be_is_refused():
     )
     assert ("b", "x") in edges_of(kept.network)
     assert ("a", "x") not in edges_of(kept.network)
+
+
+def test_numbers_alone_have_no_edges():
+    found = lacunet.learn_structure(frame(40).select("x", "y"), kinds="x=gaussian,y=poisson")
+    assert found.network.parents == ((), ())
+    assert found.log_evidence == pytest.approx(found.posterior.problem.log_seen)

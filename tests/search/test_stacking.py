@@ -230,3 +230,20 @@ def test_numbers_and_categories_speak_together(monkeypatch):
     man = (new["sex"] == "m").to_numpy()
     tall, small = (height.best[height.missing & who].mean() for who in (man, ~man))
     assert tall > small + 5.0
+
+
+def test_numbers_that_vary_together_are_learned_together(monkeypatch):
+    monkeypatch.setattr(recipes, "SCALES", (1.0,))
+    monkeypatch.setattr(recipes, "CLASSES", (2,))
+    rng = np.random.default_rng(3)
+    x = rng.normal(0.0, 1.0, 120)
+    both = pl.DataFrame({"x": x, "y": x + rng.normal(0.0, 0.2, 120)})
+    stack = lacunet.stack(both[:80], kinds="x=gaussian,y=gaussian", folds=2, threads=1)
+    together = sum(m.weight for m in stack.ensemble.members if "covariances" in m.name)
+    assert together > 0.5
+    apart = stack.ensemble.members[0].model
+    new = both[80:]
+    assert (
+        lacunet.log_likelihoods(new, stack.ensemble).sum()
+        > lacunet.log_likelihoods(new, apart).sum() + 20.0
+    )

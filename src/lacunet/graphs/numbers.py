@@ -24,9 +24,11 @@ def are_numbers(table: Table) -> BoolArray:
     return np.array([column.kind.number for column in table.columns])
 
 
-def categories_of(table: Table) -> Table:
-    """Give the columns of a table that are categories; rows that are alike then stand together."""
+def categories_of(table: Table) -> Table | None:
+    """Give the columns that are categories, if any; rows that are alike then stand together."""
     kept = np.flatnonzero(~are_numbers(table))
+    if not len(kept):
+        return None
     columns = [table.columns[j] for j in kept]
     return Table.from_codes(table.codes[:, kept], columns, table.counts)
 
@@ -96,15 +98,15 @@ def _numbered(j: IntArray) -> IntArray:
 class MixedFamilies:
     """Scores of families in a table with numbers: those of categories, and those of numbers."""
 
-    def __init__(self, categories: Statistics, numbers: NumberFamilies) -> None:
+    def __init__(self, categories: Statistics | None, numbers: NumberFamilies) -> None:
         self.categories, self.numbers = categories, numbers
         self.of_categories = np.flatnonzero(~numbers.numbers)
         widths = [float(v.family.width(v.states)) for v in numbers.variables]
-        self.cards, self.cases = np.array(widths), categories.cases
+        self.cards, self.cases = np.array(widths), float(numbers.counts.sum())
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Score a family, and all that differ from it by one parent; numbers are nobody's."""
-        if self.numbers.numbers[child]:
+        if self.categories is None or self.numbers.numbers[child]:
             return self.numbers(child, parents)
         own = int(np.searchsorted(self.of_categories, child))
         told = self.categories(own, parents[self.of_categories])

@@ -77,7 +77,8 @@ def _measured(column: Column, cases: FloatArray, prior: NumberPrior, *, log: boo
     x = np.log(x) if log else x
     share = cases / cases.sum()
     mean = float(share @ x)
-    unit = Unit(mean, float(np.sqrt(share @ (x - mean) ** 2)), log)
+    spread = float(np.sqrt(share @ (x - mean) ** 2))  # none, where few rows of a table are learned
+    unit = Unit(mean, spread or 1.0, log)
     return Variable(column.name, column.states, family=GAUSSIAN, unit=unit, prior=prior.of_gaussian)
 
 

@@ -130,6 +130,11 @@ class Family(ABC):
         return None
 
     @property
+    def by_itself(self) -> Family:
+        """What a variable of it is by itself, whatever it shares with others."""
+        return self
+
+    @property
     def powers(self) -> FloatArray | None:
         """T(x) of a number x as Σ_p powers[:, p] x^p, (width, 3); None where it is nothing such.
 

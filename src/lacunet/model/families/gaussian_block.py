@@ -59,6 +59,10 @@ class GaussianBlock(Family):
     def stands_at(self) -> str:
         return self.members[0]
 
+    @property
+    def by_itself(self) -> Family:
+        return GAUSSIAN
+
     def statistics(self, states: Sequence[State]) -> FloatArray:
         """A value of one number is no statistic: who asks for it cannot do with blocks yet."""
         raise ModelError(

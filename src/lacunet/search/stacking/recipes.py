@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from lacunet.data.kinds import ColumnKind
 from lacunet.data.table import Table
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learning import find_graph
@@ -25,6 +26,7 @@ from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.variational import at_hyperparameters, vary
+from lacunet.model.covariance import Covariance
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.network import Model
 from lacunet.model.number_prior import NumberPrior
@@ -95,17 +97,20 @@ class ClassRecipe(Recipe):
     classes: int
     alpha: float
     scale: float | None = None  # of the variances of numbers; None: there are none
+    together: bool = False  # whether numbers vary together within a class
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the model is."""
         many = "1 class" if self.classes == 1 else f"{self.classes} classes"
         scale = "" if self.scale is None else f", scale = {self.scale:g}"
-        return (f"{many}, α = {self.alpha:g}{scale}",)
+        together = ", covariances" if self.together else ""
+        return (f"{many}, α = {self.alpha:g}{scale}{together}",)
 
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
         """Fit it from a few starts."""
-        prior = NumberPrior() if self.scale is None else NumberPrior(scale=self.scale)
+        together = Covariance(full=self.together)
+        prior = NumberPrior(scale=self.scale or 1.0, covariance=together)
         network = over_leaves(leaves_of(table, prior), self.classes)
         problem = build_problem(table, network, dirichlet(network, self.alpha))
         # What predicts is the posterior around the mode of φ: no need to go elsewhere first.
@@ -131,7 +136,13 @@ def recipes_for(table: Table, only: Kind | None = None) -> tuple[Recipe, ...]:
         scales = SCALES if numbers else (None,)
         exponents = EXPONENTS if categories else EXPONENTS[:1]
         classes = [k for k in CLASSES if k == CLASSES[0] or k * MEMBERS <= table.weight]
-        every = itertools.product((1, *classes) if numbers else classes, exponents, scales)
+        measured = sum(column.kind is ColumnKind.GAUSSIAN for column in table.columns)
+        every = itertools.product(
+            (1, *classes) if numbers else classes,
+            exponents,
+            scales,
+            (False, True) if measured > 1 else (False,),
+        )
         found += [ClassRecipe(*one) for one in every]
     return tuple(found)
 
