@@ -7,11 +7,18 @@ import numpy as np
 from lacunet.executor import Executor
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
+from lacunet.inference.expectation import Tangent, expect
+from lacunet.inference.plans.compact import MANY, compact_cells
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Options, learn
-from lacunet.model.latent_class import is_latent_class, latent_class
+from lacunet.model.conjugacy import random_theta
+from lacunet.model.families import GAUSSIAN
+from lacunet.model.latent_class import is_latent_class, latent_class, over_leaves
 from lacunet.model.network import Network, Variable
+from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
+from lacunet.model.unit import Unit
+from lacunet.state import Numbers
 
 PREPARING = "preparing (kernels are compiled once, then kept on disk)"
 
@@ -20,6 +27,8 @@ def prepare(executor: Executor, *networks: Network) -> None:
     """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
     executor.say(PREPARING, 0.0)
     _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
+    if any(compact_cells(network).dense for network in networks):
+        _run_number_kernels()
 
 
 @functools.cache
@@ -27,6 +36,19 @@ def _run_all_kernels(*, trees: bool) -> None:
     problem = example(trees=trees)
     theta = learn(problem, Options(starts=2)).model.theta
     negative_hessian(problem, theta, free_coordinates(problem.layout, theta))
+
+
+@functools.cache
+def _run_number_kernels() -> None:
+    """The same for numbers that are seen by their statistics: one more value than they need."""
+    values = Numbers(np.linspace(-1.0, 1.0, MANY + 1))
+    number = Variable("x", values, family=GAUSSIAN, unit=Unit(), prior=NumberPrior().of_gaussian)
+    network = over_leaves([number], 2)
+    codes = np.arange(len(values), dtype=np.int16)[:, None]
+    problem = problem_of_codes(codes, np.ones(len(codes)), network, dirichlet(network, PAPER_ALPHA))
+    theta = random_theta(network.layout, np.random.default_rng(0), problem.alpha)
+    expect(problem, theta)
+    Tangent(problem, theta)(np.ones(network.layout.size))
 
 
 def example(*, trees: bool) -> Problem:
