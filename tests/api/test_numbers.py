@@ -164,7 +164,6 @@ def test_numbers_cannot_be_parents(frame):
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda table, fit: lacunet.learn_structure(table),
         lambda table, fit: lacunet.missing_as_state(table),
         lambda table, fit: lacunet.compare_missing(table, 2),
     ],
