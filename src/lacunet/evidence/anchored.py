@@ -37,9 +37,9 @@ from lacunet.scoring.occupancy import log_factors
 
 CHAINS = 2  # of the walk, for each start
 BURNED = 100  # sweeps that are forgotten
-APART = 10  # sweeps from one sample to the next
+APART = 5  # sweeps from one sample to the next
 SAMPLES = 8  # of each chain, in the first round
-STEPS, GROUPS = 32, 4  # of forward chains, in the first round
+STEPS, GROUPS = 64, 4  # of forward chains, in the first round
 WIDE = 1.5  # nats: where forward chains differ by more, longer ones help better than more of them
 STREAM = 13  # of random numbers
 
