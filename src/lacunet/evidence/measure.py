@@ -38,6 +38,7 @@ MOST_RENEWALS = 50  # of particles in one run, as far as seen
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take, before annealing;
 LARGE_PART = 1.0  # the same, where they may do by themselves, as they often do
 SHORT_PART = 1 / 30  # the same, where a walk may do
+DEARER = 5  # first rounds of a walk whose work particles may take to the target
 WALKED_PER_SECOND = 2e8  # numbers that a walk over partitions touches in a second, about
 FITS = 3  # independent fits whose places annealing may start from
 STARTS = 8  # the same, of a walk
@@ -196,7 +197,7 @@ class _Measuring:
             pass
         walk = walkable([self.problem]) and self._walk_is_short()
         particles = self._first_particles(SHORT_PART if walk else LARGE_PART, hopeful=not walk)
-        if walk and particles is not None and not particles.wide:
+        if walk and particles is not None and self._cheaper_than_walk(particles):
             particles.until_done()
         if particles is not None and self._enough(particles):
             return self._of_particles(particles)
@@ -247,6 +248,9 @@ class _Measuring:
             note = Flag(Kind.MISSED_MODE, detail={"value": e.value, "stderr": e.stderr})
             return replace(a, verdict=Verdict.LOWER_BOUND, stderr=None, notes=(*a.notes, note))
         return a
+
+    def _cheaper_than_walk(self, particles: ParticleRounds) -> bool:
+        return not particles.wide and particles.price() < DEARER * walk_cost(self.problem, STARTS)
 
     def _walk_is_short(self) -> bool:
         likely = walk_cost(self.problem, STARTS)
