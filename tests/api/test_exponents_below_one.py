@@ -84,7 +84,7 @@ def test_complete_data_have_their_posterior_means():
 @pytest.mark.parametrize("alpha", ["bdeu:1", "bdeu:10", 0.05], ids=str)
 def test_a_selection_has_every_score_but_laplaces(carcinoma, alpha):
     """Exponents of BDeu fall as classes are added: from 5 to 0.8 with a size of 10."""
-    found = lacunet.select(carcinoma, [1, 2, 6], alpha=alpha, scores=MANY, **QUICK)
+    found = lacunet.select(carcinoma, [1, 2, 6], alpha=alpha, scores=MANY, quick=True, **QUICK)
     for candidate in found.candidates:
         gone = {"laplace"} if candidate.fit.estimate is Estimate.SOFTMAX else set()
         if gone and candidate.states > 1:
