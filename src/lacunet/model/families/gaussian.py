@@ -14,7 +14,8 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.model.families.family import Family, Segment
+from lacunet.model.families.by_integral import ByIntegral
+from lacunet.model.families.family import Segment
 from lacunet.model.unit import Unit
 from lacunet.state import State
 
@@ -49,7 +50,7 @@ def hyperparameters(m: float, kappa: float, a: float, b: float) -> tuple[float, 
 
 
 @dataclass(frozen=True)
-class Gaussian(Family):
+class Gaussian(ByIntegral):
     """Places are (Σ x, n, Σ x², n): θ = (μ, μ, σ², σ²), η = (μ/σ², −μ²/2σ², −1/2σ², −½ log σ²)."""
 
     name: ClassVar[str] = "gaussian"
@@ -128,19 +129,9 @@ class Gaussian(Family):
         """Dσ² = σ² dlog σ²."""
         return hyper + np.where(at.k == 3, 2.0, 0.0)
 
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
-
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        return -float(NormalInverseGamma.of(hyper, at).log_integral.sum())
-
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        """A Student t for each configuration."""
-        after, before = (NormalInverseGamma.of(x, at).log_integral for x in (hyper + N, hyper))
-        return at.by_variable(np.zeros(len(at.ij)), after - before)
-
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return np.asarray(NormalInverseGamma.of(hyper, at).log_integral.sum(axis=-1))
+    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """See ByIntegral; log marginals are Student t distributions."""
+        return NormalInverseGamma.of(hyper, at).log_integral
 
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
         m, kappa, a, b = NormalInverseGamma.of(hyper, at)

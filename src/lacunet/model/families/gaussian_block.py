@@ -30,6 +30,7 @@ from lacunet.model.families.block_places import (
     triangle,
 )
 from lacunet.model.families.block_predictive import BlockSpread
+from lacunet.model.families.by_integral import ByIntegral
 from lacunet.model.families.family import Family, Segment
 from lacunet.model.families.gaussian import GAUSSIAN, LOG_2PI
 from lacunet.model.unit import Unit
@@ -39,7 +40,7 @@ TINY = 1e-20  # of a complex step: its square is nothing
 
 
 @dataclass(frozen=True)
-class GaussianBlock(Family):
+class GaussianBlock(ByIntegral):
     """Places are (Σ x, n, Σ x_a x_b for a ≤ b, n): θ = (μ, 1, Σ, 1), as many of each."""
 
     name: ClassVar[str] = "gaussian_block"
@@ -163,18 +164,8 @@ class GaussianBlock(Family):
         last, more = self.places.width - 1, len(self.members) + 1.0
         return hyper + np.where(at.k == last, more, 0.0)
 
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
-
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        return -float(self.prior(hyper, at).log_integral.sum())
-
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        after, before = (self.prior(x, at).log_integral for x in (hyper + N, hyper))
-        return at.by_variable(np.zeros(len(at.ij)), after - before)
-
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return np.asarray(self.prior(hyper, at).log_integral.sum(axis=-1))
+    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        return self.prior(hyper, at).log_integral
 
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
         m, kappa, nu, S = self.prior(hyper, at)

@@ -11,13 +11,14 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.model.families.family import Family, Segment, slope_of_root
+from lacunet.model.families.by_integral import ByIntegral
+from lacunet.model.families.family import Segment, slope_of_root
 from lacunet.model.unit import Unit
 from lacunet.state import State
 
 
 @dataclass(frozen=True)
-class Poisson(Family):
+class Poisson(ByIntegral):
     """Places are (Σ x, n): θ = (λ, λ), η = (log λ, −λ), hyperparameters (shape, rate)."""
 
     name: ClassVar[str] = "poisson"
@@ -72,20 +73,9 @@ class Poisson(Family):
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return hyper - np.where(at.k == 0, 1.0, 0.0)
 
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
-
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        return -float(np.sum(_log_gamma_integral(*at.by_place(hyper))))
-
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        """A negative binomial for each configuration."""
-        before, after = at.by_place(hyper), at.by_place(hyper + N)
-        each = _log_gamma_integral(*after) - _log_gamma_integral(*before)
-        return at.by_variable(np.zeros(len(at.ij)), each)
-
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return np.asarray(_log_gamma_integral(*at.by_place(hyper)).sum(axis=-1))
+    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """See ByIntegral; log marginals are negative binomials."""
+        return _log_gamma_integral(*at.by_place(hyper))
 
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
         shape, rate = at.by_place(hyper)
