@@ -6,7 +6,6 @@ expected of the statistics is the same turned round. Rows are taken in blocks th
 a number that is missing is 0, and so is its mark. Tests hold them to enumeration by value.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,13 @@ from lacunet.inference.kernels.lanes import (
     weigh_four_rows,
     weigh_row,
 )
-from lacunet.inference.kernels.rows import exp_rows, spread_rows, sum_patterns
+from lacunet.inference.kernels.rows import (
+    exp_rows,
+    spread_rows,
+    sum_patterns,
+    to_expected,
+    to_posteriors,
+)
 from lacunet.jit import kernel
 
 NUMBERS_AT_ONCE = 1 << 13  # of a block of rows: 64 KiB
@@ -147,13 +152,7 @@ def expect_numbers(rows: NumberRows, counts: FloatArray, weights: Weights, out: 
         r = room.cells[:n]
         weigh(block, weights, room, r)
         exp_rows(r, bits, top, total)
-        for i in range(n):
-            weight = counts[first + i]
-            if weight > 0.0:  # 0 · −inf would be NaN
-                log_lik += weight * (top[i] + math.log(total[i]))
-            scale = weight / total[i] if total[i] > 0.0 else 0.0
-            for c in range(width):
-                r[i, c] *= scale
+        log_lik = to_expected(r, top, total, counts[first : first + n], log_lik)
         gather(block, r, room, out)
     return log_lik
 
@@ -173,10 +172,7 @@ def number_posteriors(
         r, top = posterior[first : first + n], log_z[first : first + n]
         weigh(block, weights, room, r)
         exp_rows(r, bits, top, total)
-        for i in range(n):
-            top[i] += math.log(total[i])
-            for c in range(width):
-                r[i, c] *= 1.0 / total[i] if total[i] > 0.0 else 0.0
+        to_posteriors(r, top, total)
 
 
 @kernel

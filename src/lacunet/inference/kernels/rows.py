@@ -184,6 +184,31 @@ def exp_rows(x: FloatArray, bits: IntArray, top: FloatArray, total: FloatArray) 
 
 
 @kernel
+def to_posteriors(r: FloatArray, top: FloatArray, total: FloatArray) -> None:
+    """Make posteriors of what `exp_rows` leaves, and log-likelihoods of `top`."""
+    for i in range(r.shape[0]):
+        top[i] += math.log(total[i])
+        for c in range(r.shape[1]):
+            r[i, c] *= 1.0 / total[i] if total[i] > 0.0 else 0.0
+
+
+@kernel
+def to_expected(
+    r: FloatArray, top: FloatArray, total: FloatArray, counts: FloatArray, log_lik: float
+) -> float:
+    """Make posteriors times counts of what `exp_rows` leaves; add to the log-likelihood."""
+    width = r.shape[1]
+    for i in range(r.shape[0]):
+        weight = counts[i]
+        if weight > 0.0:  # 0 · −inf would be NaN
+            log_lik += weight * (top[i] + math.log(total[i]))
+        scale = weight / total[i] if total[i] > 0.0 else 0.0
+        for c in range(0, width, LANES):
+            scale_lanes(r, i * width + c, scale)
+    return log_lik
+
+
+@kernel
 def posterior_rows(
     table: FloatArray, index: IndexArray, posterior: FloatArray, log_z: FloatArray
 ) -> None:
@@ -196,10 +221,7 @@ def posterior_rows(
         r, top = posterior[first : first + m], log_z[first : first + m]
         sum_patterns(table, index[first : first + m], r)
         exp_rows(r, bits, top, total)
-        for i in range(m):
-            top[i] += math.log(total[i])
-            for c in range(width):
-                r[i, c] *= 1.0 / total[i] if total[i] > 0.0 else 0.0
+        to_posteriors(r, top, total)
 
 
 @kernel
@@ -215,13 +237,7 @@ def expect_rows(table: FloatArray, index: IndexArray, counts: FloatArray, out: F
         r, rows = buffer[:m], index[first : first + m]
         sum_patterns(table, rows, r)
         exp_rows(r, bits, top, total)
-        for i in range(m):
-            weight = counts[first + i]
-            if weight > 0.0:  # 0 · −inf would be NaN
-                log_lik += weight * (top[i] + math.log(total[i]))
-            scale = weight / total[i] if total[i] > 0.0 else 0.0
-            for c in range(0, width, LANES):
-                scale_lanes(r, i * width + c, scale)
+        log_lik = to_expected(r, top, total, counts[first : first + m], log_lik)
         spread_rows(r, rows, out)
     return log_lik
 
