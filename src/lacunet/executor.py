@@ -170,6 +170,15 @@ def _serial() -> Executor:
     return SERIAL
 
 
+def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
+    """Let BLAS have one thread from now on; what is given ends that when it is left."""
+    import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
+    from threadpoolctl import threadpool_limits
+
+    limits: contextlib.AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    return limits
+
+
 @contextlib.contextmanager
 def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Executor]:
     """Give an executor on that many threads (default: one per core), for the time of a block.
@@ -178,10 +187,7 @@ def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Exe
     products ten times slower, and BLAS sums in another order with another number of threads.
     """
     count = threads or os.cpu_count() or 1
-    import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         if count == 1:
             yield Serial(listener)
             return

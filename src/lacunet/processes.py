@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from lacunet.errors import WorkerError
-from lacunet.executor import Executor, Serial, on_threads
+from lacunet.executor import Executor, Serial, on_threads, one_blas_thread
 from lacunet.progress import Listener, ignore
 
 if TYPE_CHECKING:
@@ -63,18 +63,10 @@ def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Exe
         return
     from loky import ProcessPoolExecutor
 
-    pool = ProcessPoolExecutor(count, initializer=_limit_blas)
+    pool = ProcessPoolExecutor(count, initializer=one_blas_thread)
     try:
         yield Processes(pool, listener)
     except BaseException:  # also Ctrl-C: nobody wants what is under way
         pool.shutdown(wait=True, kill_workers=True)
         raise
     pool.shutdown(wait=True)
-
-
-def _limit_blas() -> None:
-    """Let BLAS have one thread in a new process, until that ends."""
-    import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(limits=1, user_api="blas")

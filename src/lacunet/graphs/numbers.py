@@ -14,6 +14,7 @@ from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
 from lacunet.graphs.counting import Prior
 from lacunet.graphs.families import Statistics
+from lacunet.inference.kernels.numbering import renumber
 from lacunet.model.families import Segment
 from lacunet.model.network import Variable
 from lacunet.model.prior import understand_alpha
@@ -58,7 +59,8 @@ class NumberFamilies:
                 seen = self.codes[u, rows] >= 0
                 both, own = rows[seen], j[seen]
                 base = here if seen.all() else self._log_marginal(child, both, own, whole)
-                finer = _numbered(own * states + self.codes[u, both])
+                finer = own * states + self.codes[u, both]
+                renumber(finer)
                 scores[u] = here + self._log_marginal(child, both, finer, whole * states) - base
         return scores
 
@@ -66,7 +68,8 @@ class NumberFamilies:
         """Number the configurations of some parents that occur in some rows."""
         j = np.zeros(len(rows), dtype=np.int64)
         for u in parents.tolist():
-            j = _numbered(j * self.cards[u] + self.codes[u, rows])
+            j = j * self.cards[u] + self.codes[u, rows]
+            renumber(j)
         return j
 
     def _log_marginal(self, child: int, rows: IntArray, j: IntArray, whole: float) -> float:
@@ -88,11 +91,6 @@ class NumberFamilies:
             return np.array(v.prior)
         width, (value, is_size) = v.family.width(v.states), self.prior
         return np.full(width, value / (width * whole) if is_size else value)
-
-
-def _numbered(j: IntArray) -> IntArray:
-    """Number what occurs from 0."""
-    return np.unique(j, return_inverse=True)[1].reshape(-1)
 
 
 class MixedFamilies:
