@@ -16,6 +16,7 @@ class Expectation:
 
     log_lik: float  # log p(D | θ)
     N: FloatArray  # (size,) E[N | D, θ] over the rows in which family i is not barren
+    natural: FloatArray  # (size,) η(θ), or whatever stood in for it
 
 
 def safe_log(p: FloatArray) -> FloatArray:
@@ -39,12 +40,12 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
     """
     layout, cells = problem.layout, problem.components.cells
     log_lik = problem.log_base
+    natural = conjugacy.natural(theta, layout)
     if problem.any_seen:
-        log_lik += conjugacy.log_density(problem.seen, theta, layout)
+        log_lik += dot(problem.seen, natural)
     N = problem.components.seen.copy()
-    weights = cells.weights(conjugacy.natural(theta, layout))
-    log_lik += problem.components.add_expected(weights, N, executor)
-    return Expectation(log_lik, cells.statistics(N))
+    log_lik += problem.components.add_expected(cells.weights(natural), N, executor)
+    return Expectation(log_lik, cells.statistics(N), natural)
 
 
 def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
@@ -53,7 +54,7 @@ def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
     weights = cells.weights(natural)
     N = np.zeros(len(weights))
     log_z = problem.components.add_expected(weights, N)
-    return Expectation(log_z, cells.statistics(N))
+    return Expectation(log_z, cells.statistics(N), natural)
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
-from lacunet.inference.expectation import expect
+from lacunet.inference.expectation import dot, expect
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 
@@ -101,7 +101,7 @@ class Objective:
         expected = expect(self.problem, theta, self.executor)
         g = expected.log_lik + self.constant
         if self.estimate is not Estimate.ML:
-            g += conjugacy.log_density(self.pseudo, theta, self.problem.layout)
+            g += dot(self.pseudo, expected.natural)
         return Point(theta, expected.N, expected.log_lik, g)
 
     def m_step(self, point: Point) -> FloatArray:

@@ -29,6 +29,8 @@ def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERI
 def learn_posterior(problem: Problem, options: Options, executor: Executor = SERIAL) -> Fit:
     """Look for the best parameters, and give them their posterior."""
     found = learn(problem, options, executor=executor)
+    if found.estimate is Estimate.SOFTMAX:  # it is the mode of φ
+        return with_posterior(found, found.point)
     return with_posterior(found, softmax_climb(problem, found.model.theta, executor.silent()).point)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.kernels import products as kernels
-from lacunet.model.families.block_places import BlockPlaces, Joint
+from lacunet.model.families.block_places import Joint, places_of
 from lacunet.model.families.partial_block import (
     Holes,
     completed,
@@ -109,7 +109,7 @@ class BlockRows:
     def draw(self, flat: FloatArray, cells: FloatArray, rng: Any, out: FloatArray) -> None:
         """Add statistics of so many cases of each row and cell, what is missing drawn."""
         own, total = self.natural(flat), np.zeros((self.block.cells, self.block.width))
-        places = BlockPlaces(self.block.d)
+        places = places_of(self.block.d)
         for group, rows, shown, holes in self._chunks():
             given = conditional(own, holes, self.block.d) if holes.missing.shape[1] else None
             for p, (start, stop) in enumerate(pairwise(shown.starts.tolist())):

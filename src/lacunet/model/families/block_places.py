@@ -1,7 +1,7 @@
 """Vectors and matrices at the places of a block of numbers, and its prior."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -44,40 +44,66 @@ class BlockPlaces:
         """Places of coordinates."""
         return [*range(self.d), *range(self.d + 1, self.width - 1)]
 
+    @cached_property
+    def _at(self) -> IntArray:
+        """(d, d) the place of each pair of numbers."""
+        a, b = self.pairs
+        at = np.empty((self.d, self.d), dtype=np.int64)
+        at[a, b] = at[b, a] = np.arange(self.d + 1, self.width - 1)
+        return at
+
+    @cached_property
+    def _lower(self) -> IntArray:
+        """Where each place of the triangle is in a matrix that is written row by row."""
+        a, b = self.pairs
+        return b * self.d + a
+
+    @cached_property
+    def _shares(self) -> FloatArray:
+        """(pairs,) what a place of η has of Λ: a pair of two numbers stands for both its orders."""
+        a, b = self.pairs
+        return np.where(a == b, -0.5, -1.0)
+
+    @cached_property
+    def _whole(self) -> FloatArray:
+        """(d, d) the same the other way round."""
+        return np.where(np.eye(self.d) > 0, -2.0, -1.0)
+
     def read(self, tables: FloatArray) -> Joint:
         """From places, (..., width), to vectors and symmetric matrices."""
-        a, b = self.pairs
-        second = np.empty((*tables.shape[:-1], self.d, self.d), dtype=tables.dtype)
-        second[..., a, b] = second[..., b, a] = tables[..., self.d + 1 : -1]
-        return Joint(tables[..., : self.d], tables[..., self.d], second, tables[..., -1])
+        d = self.d
+        return Joint(tables[..., :d], tables[..., d], tables[..., self._at], tables[..., -1])
 
     def write(self, joint: Joint) -> FloatArray:
         """The other way; of a matrix the lower triangle."""
-        a, b = self.pairs
-        parts = (
-            joint.first,
-            joint.cases[..., None],
-            joint.second[..., b, a],
-            joint.for_variance[..., None],
-        )
+        return self._put(joint.first, joint.cases, self._triangle(joint.second), joint.for_variance)
+
+    def _triangle(self, matrices: FloatArray) -> FloatArray:
+        """(..., d, d) → (..., pairs)."""
+        return matrices.reshape(*matrices.shape[:-2], self.d * self.d)[..., self._lower]
+
+    def _put(
+        self, vector: FloatArray, one: FloatArray, pairs: FloatArray, last: FloatArray
+    ) -> FloatArray:
+        parts = (vector, one[..., None], pairs, last[..., None])
         return np.concatenate(parts, axis=-1)
 
     def natural(
         self, h: FloatArray, square: FloatArray, precise: FloatArray, log_det: FloatArray
     ) -> FloatArray:
-        """η at places; a pair of two numbers stands for both of its orders."""
-        a, b = self.pairs
-        pairs = precise[..., b, a] * np.where(a == b, -0.5, -1.0)
-        return np.concatenate([h, square[..., None], pairs, log_det[..., None]], axis=-1)
+        """η at places."""
+        return self._put(h, square, self._triangle(precise) * self._shares, log_det)
 
     def read_natural(self, tables: FloatArray) -> Joint:
         """Λμ, −½ μᵀΛμ, Λ and ½ log |Λ| of η at places."""
-        a, b = self.pairs
-        factor = np.where(a == b, -2.0, -1.0)
         joint = self.read(tables)
-        matrix = np.zeros((self.d, self.d))
-        matrix[a, b] = matrix[b, a] = factor
-        return joint._replace(second=joint.second * matrix)
+        return joint._replace(second=joint.second * self._whole)
+
+
+@cache
+def places_of(d: int) -> BlockPlaces:
+    """Places of d numbers: where each pair stands is worked out once."""
+    return BlockPlaces(d)
 
 
 class InverseWishart(NamedTuple):
@@ -111,13 +137,13 @@ def hyperparameters(d: int, m: float, kappa: float, nu: float, scale: float) -> 
     one = np.ones(d)
     second = scale * np.eye(d) + kappa * m**2 * np.ones((d, d))
     joint = Joint(kappa * m * one, np.array(kappa), second, np.array(nu + 1.0))
-    return tuple(BlockPlaces(d).write(joint).tolist())
+    return tuple(places_of(d).write(joint).tolist())
 
 
 def joint_statistics(x: FloatArray) -> FloatArray:
     """T(x) of whole rows of numbers, (rows, d) → (rows, width)."""
     one = np.ones(len(x))
-    return BlockPlaces(x.shape[1]).write(Joint(x, one, outer(x, x), one))
+    return places_of(x.shape[1]).write(Joint(x, one, outer(x, x), one))
 
 
 def outer(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.model.families.block_places import BlockPlaces, InverseWishart, inverse
+from lacunet.model.families.block_places import InverseWishart, inverse, places_of
 
 
 class BlockSpread(NamedTuple):
@@ -26,13 +26,13 @@ class BlockSpread(NamedTuple):
     @classmethod
     def at(cls, theta: FloatArray, d: int) -> BlockSpread:
         """Read it off tables of θ, (K, width)."""
-        mean, _, covariance, _ = BlockPlaces(d).read(theta)
+        mean, _, covariance, _ = places_of(d).read(theta)
         return cls(mean, covariance, np.full(len(mean), np.inf))
 
     @classmethod
     def over(cls, hyper: FloatArray, d: int) -> BlockSpread:
         """Integrate θ out, given tables of hyperparameters, (K, width)."""
-        m, kappa, nu, S = InverseWishart.of(BlockPlaces(d).read(hyper))
+        m, kappa, nu, S = InverseWishart.of(places_of(d).read(hyper))
         degrees = nu - d + 1.0
         return cls(m, S * ((kappa + 1.0) / (kappa * degrees))[:, None, None], degrees)
 

@@ -26,6 +26,7 @@ from lacunet.model.families.block_places import (
     lower,
     moved_covariance,
     outer,
+    places_of,
     slope,
     triangle,
 )
@@ -51,7 +52,7 @@ class GaussianBlock(ByIntegral):
     @cached_property
     def places(self) -> BlockPlaces:
         """Where vectors and matrices stand among the places of a configuration."""
-        return BlockPlaces(len(self.members))
+        return places_of(len(self.members))
 
     def width(self, states: Sequence[State]) -> int:
         return 0 if self.place else self.places.width

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.model.families.block_places import BlockPlaces, Joint, inverse, outer
+from lacunet.model.families.block_places import Joint, inverse, outer, places_of
 
 
 class Holes(NamedTuple):
@@ -31,50 +31,56 @@ class Conditional(NamedTuple):
 
 def products(o: int) -> int:
     """How many products o numbers have."""
-    return BlockPlaces(o).width - 1
+    return places_of(o).width - 1
 
 
 def marginal(natural: FloatArray, holes: Holes, d: int) -> FloatArray:
     """Log weights of the products that patterns show, (K, width) → (P, K, products)."""
-    joint = BlockPlaces(d).read_natural(natural)
+    if not holes.missing.shape[1]:  # all is shown: products are places
+        whole = natural[None, :, :-1].copy()
+        whole[..., d] += natural[:, -1]
+        return whole
+    joint = places_of(d).read_natural(natural)
     own = _rows(joint.second, holes.shown, holes.shown)
     h = _some(joint.first, holes.shown)
-    constant = np.broadcast_to(joint.cases + joint.for_variance, h.shape[:-1])
-    if holes.missing.shape[1]:
-        across = _rows(joint.second, holes.shown, holes.missing)
-        A, b, C = _conditional(joint, holes)
-        own = own + across @ A
-        h = h - np.einsum("...om,...m->...o", across, b)
-        other = _some(joint.first, holes.missing)
-        constant = constant + 0.5 * (np.einsum("...m,...m->...", other, b) + _log_det(C))
-    places = BlockPlaces(holes.shown.shape[1])
+    across = _rows(joint.second, holes.shown, holes.missing)
+    A, b, C = _conditional(joint, holes)
+    own = own + across @ A
+    h = h - np.einsum("...om,...m->...o", across, b)
+    other = _some(joint.first, holes.missing)
+    filled = 0.5 * (np.einsum("...m,...m->...", other, b) + _log_det(C))
+    constant = joint.cases + joint.for_variance + filled
+    places = places_of(holes.shown.shape[1])
     return places.natural(h, constant, own, np.zeros_like(constant))[..., :-1]
 
 
 def completed(natural: FloatArray, holes: Holes, S: FloatArray, d: int) -> FloatArray:
     """Expected statistics given products that were shown: (P, K, products) → (P, K, width)."""
-    given = BlockPlaces(holes.shown.shape[1]).read(np.concatenate([S, S[..., :1]], axis=-1))
-    joint = BlockPlaces(d).read_natural(natural)
+    o = holes.shown.shape[1]
+    with_cases = np.concatenate([S, S[..., o : o + 1]], axis=-1)
+    if o == d:
+        return with_cases
+    given = places_of(o).read(with_cases)
+    joint = places_of(d).read_natural(natural)
     first = np.zeros((*S.shape[:-1], d), dtype=np.result_type(S, natural))
     second = np.zeros((*first.shape, d), dtype=first.dtype)
     _put(second, holes.shown, holes.shown, given.second)
     _put_some(first, holes.shown, given.first)
-    if holes.missing.shape[1]:
-        A, b, C = _conditional(joint, holes)
-        n = given.cases[..., None]
-        mean = np.einsum("...mo,...o->...m", A, given.first)
-        across = A @ given.second + outer(b, given.first)
-        square = across @ np.swapaxes(A, -1, -2) + outer(mean + n * b, b) + n[..., None] * C
-        _put_some(first, holes.missing, mean + n * b)
-        _put(second, holes.missing, holes.shown, across)
-        _put(second, holes.shown, holes.missing, np.swapaxes(across, -1, -2))
-        _put(second, holes.missing, holes.missing, square)
-    return BlockPlaces(d).write(Joint(first, given.cases, second, given.cases))
+    A, b, C = _conditional(joint, holes)
+    n = given.cases[..., None]
+    mean = np.einsum("...mo,...o->...m", A, given.first)
+    across = A @ given.second + outer(b, given.first)
+    square = across @ np.swapaxes(A, -1, -2) + outer(mean + n * b, b) + n[..., None] * C
+    _put_some(first, holes.missing, mean + n * b)
+    _put(second, holes.missing, holes.shown, across)
+    _put(second, holes.shown, holes.missing, np.swapaxes(across, -1, -2))
+    _put(second, holes.missing, holes.missing, square)
+    return places_of(d).write(Joint(first, given.cases, second, given.cases))
 
 
 def conditional(natural: FloatArray, holes: Holes, d: int) -> Conditional:
     """What is missing given what is shown, by pattern and class."""
-    return _conditional(BlockPlaces(d).read_natural(natural), holes)
+    return _conditional(places_of(d).read_natural(natural), holes)
 
 
 def _conditional(joint: Joint, holes: Holes) -> Conditional:
