@@ -1,5 +1,6 @@
 """Hypothesis, for all tests: seeded, no deadline (the first example compiles kernels)."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))  # the oracle and the problems are not a package
 
 from examples import EXAMPLES
+
+# Commands that tests start keep their bytecode, as a user's do: some hundred of them are started.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 for name, number in EXAMPLES.items():
     settings.register_profile(

@@ -106,7 +106,7 @@ def test_networks_are_compared(carcinoma):
         assert values[0] == pytest.approx(values[1], abs=1e-9)
 
 
-@examples(25)
+@examples(10)
 @given(st.integers(0, 10_000), st.sampled_from([0.02, 0.1, 0.4, "bdeu:1"]))
 def test_bounds_are_bounds(seed, alpha):
     """MLED ≤ CS ≤ VB ≤ log p(D|S), which the oracle sums over all completions."""

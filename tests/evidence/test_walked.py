@@ -87,7 +87,7 @@ def test_a_walk_measures_what_exact_sums_do():
 @pytest.mark.slow
 def test_many_classes_measured_twice_agree():
     """A small version of 64 leaves and 16 classes: searches end in different modes."""
-    problem = make_case([2] * 24, 8, 120, seed=4, alpha=1.0).problem
+    problem = make_case([2] * 16, 6, 80, seed=4, alpha=1.0).problem
     one, other = (measure(problem, goal=Goal(0.3, 6000.0), seed=seed) for seed in (1, 2))
     for found in (one, other):
         assert found.method is Method.WALK

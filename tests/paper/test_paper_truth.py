@@ -12,7 +12,7 @@ from lacunet.settings import Settings
 
 pytestmark = pytest.mark.slow  # most look at one study, which takes long
 
-QUICK = Settings(starts=4, threads=1, target=0.3, budget=5.0)
+QUICK = Settings(starts=4, threads=1, target=1.0, budget=60.0)
 HOW = {"datasets": 1, "design": TINY, "settings": QUICK}
 
 

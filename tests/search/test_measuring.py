@@ -235,7 +235,7 @@ def test_whoever_is_far_behind_is_left_at_its_score():
 def test_the_default_is_calibrated_on_data_from_the_prior():
     """As good as evidence measured for every number of classes, and better than scores."""
     numbers, by_default, by_evidence, by_scores = range(1, 5), [], [], []
-    for n in range(20):
+    for n in range(12):
         k = 1 + n % 4
         model = api.random_model(k, 6, alpha=1.0, seed=n)
         codes = sample_codes(model, 60, np.random.default_rng(n))
