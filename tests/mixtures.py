@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import betaln, gammaln, logsumexp
 
 from lacunet.inference.problem import problem_of_codes
-from lacunet.model.families import GAUSSIAN, POISSON, Binomial
+from lacunet.model.families import GAUSSIAN, POISSON, Binomial, Common
 from lacunet.model.families.gaussian import hyperparameters
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import dirichlet
@@ -22,12 +22,14 @@ MOST = 12  # the highest of all counts
 FAMILIES = {
     "poisson": POISSON,
     "gaussian": GAUSSIAN,
+    "common": Common(GAUSSIAN),  # one variance for all classes
     "binomial": Binomial(most=MOST),
     "geometric": Geometric(),
     "exponential": Exponential(),
 }
 ALPHA = 1.5
 NORMAL = (0.3, 0.2, 2.0, 0.8)  # m, κ, a, b
+NORMALS = ("gaussian", "common")
 UNIT = Unit(origin=4.0, size=3.0)  # of numbers
 
 
@@ -51,16 +53,33 @@ def mixture(name, rows, *, classes=2, seed=0, holes=0.0):
 
 def leaf(name, title, values):
     """A number with a prior of its own."""
-    of_numbers = {"unit": UNIT, "prior": hyperparameters(*NORMAL)} if name == "gaussian" else {}
+    of_numbers = {"unit": UNIT, "prior": hyperparameters(*NORMAL)} if name in NORMALS else {}
     return Variable(title, tuple(values.tolist()), family=FAMILIES[name], **of_numbers)
 
 
 def _drawn(name, rates, rng):
-    if name == "gaussian":
+    if name in NORMALS:
         return np.round(rng.normal(rates, 1.0), 2)
     if name == "exponential":
         return np.round(rng.exponential(rates), 2)
     return np.minimum(rng.poisson(rates), MOST)
+
+
+def log_marginals(name, groups):
+    """Log probability of the values of all classes, parameters integrated out."""
+    if name != "common":
+        return sum(log_marginal(name, x) for x in groups)
+    m, kappa, a, b = NORMAL
+    total, wide, shape = a * math.log(b) - gammaln(a), b, a
+    for x in groups:  # a mean of each class, shrunk to m; what is left around them adds up
+        z = (np.asarray(x, dtype=float) - UNIT.origin) / UNIT.size
+        n = len(z)
+        mean = (kappa * m + z.sum()) / (kappa + n)
+        wide += 0.5 * (((z - mean) ** 2).sum() + kappa * (mean - m) ** 2)
+        shape += n / 2
+        total += 0.5 * math.log(kappa / (kappa + n))
+        total -= n * (0.5 * math.log(2 * math.pi) + math.log(UNIT.size))
+    return total + gammaln(shape) - shape * math.log(wide)
 
 
 def log_marginal(name, x):
@@ -99,11 +118,12 @@ def exact_evidence(name, problem):
         sizes = np.bincount(world, minlength=k)
         total = gammaln(k * ALPHA) - gammaln(k * ALPHA + len(world))
         total += np.sum(gammaln(ALPHA + sizes) - gammaln(ALPHA))
+        for column in (0, 2):
+            states = variables[column + 1].states
+            own = [problem.codes[np.array(world) == c, column] for c in range(k)]
+            total += log_marginals(name, [[states[x] for x in mine if x >= 0] for mine in own])
         for c in range(k):
             mine = problem.codes[np.array(world) == c]
-            for column in (0, 2):
-                states = variables[column + 1].states
-                total += log_marginal(name, [states[x] for x in mine[:, column] if x >= 0])
             N = np.array([np.sum(mine[:, 1] == 0), np.sum(mine[:, 1] == 1)])
             total += gammaln(2 * ALPHA) - gammaln(2 * ALPHA + N.sum())
             total += np.sum(gammaln(ALPHA + N) - gammaln(ALPHA))
@@ -128,7 +148,7 @@ def log_lik(name, problem, theta):
 
 def density(name, x, theta):
     """p(x) in each class, by SciPy."""
-    if name == "gaussian":
+    if name in NORMALS:
         scale = UNIT.size * np.sqrt(theta[2])
         return stats.norm.pdf(x, UNIT.origin + UNIT.size * theta[0], scale)
     if name == "poisson":

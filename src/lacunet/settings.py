@@ -118,7 +118,8 @@ class Settings:
     covariance: str = _option(
         DIAGONAL,
         "Gaussian columns within a class: diagonal (each by itself), full (all of them together), "
-        "or blocks that vary together, NAME+NAME with commas between.",
+        "or blocks that vary together, NAME+NAME with commas between. Each class has its own, or "
+        "all have the same: diagonal-common, full-common, or common after blocks.",
     )
     starts: int = _option(DEFAULT_STARTS, "Random starts of EM.")
     schedule: str = _option(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import lacunet
-from lacunet.errors import DataError, LacunetError, OptionError
+from lacunet.errors import DataError, OptionError
 from lacunet.model.covariance import Covariance, understand_covariance
 from lacunet.search.certainty import How
 
@@ -25,9 +25,19 @@ def people():
     return frame.mask(rng.random(frame.shape) < 0.1)
 
 
-def test_a_fit_goes_through_a_file_and_its_scores(people, tmp_path):
-    fit = lacunet.fit(people, 2, kinds=KINDS, covariance="full", starts=4)
-    assert fit.model.network.dimension == 1 + 2 * (9 + 1)
+DIMENSIONS = {
+    "diagonal": 1 + 2 * (6 + 1),
+    "diagonal-common": 1 + 2 * (3 + 1) + 3,
+    "full": 1 + 2 * (9 + 1),
+    "full-common": 1 + 2 * (3 + 1) + 6,
+    "height+weight,common": 1 + 2 * (3 + 1) + 4,
+}
+
+
+@pytest.mark.parametrize("covariance", DIMENSIONS)
+def test_a_fit_goes_through_a_file_and_its_scores(people, tmp_path, covariance):
+    fit = lacunet.fit(people, 2, kinds=KINDS, covariance=covariance, starts=4)
+    assert fit.model.network.dimension == DIMENSIONS[covariance]
     shown = fit.grids()[1].text()
     for name in ("height: mean", "weight: sd", "age: median", "sex = m"):
         assert name in shown
@@ -38,6 +48,9 @@ def test_a_fit_goes_through_a_file_and_its_scores(people, tmp_path):
         for model in (path, fit.model)
     )
     assert again == pytest.approx(here, rel=1e-10)
+    np.testing.assert_allclose(
+        lacunet.log_likelihoods(people, path), lacunet.log_likelihoods(people, fit.model)
+    )
 
 
 def test_the_evidence_knows_what_varies_together(people):
@@ -54,15 +67,13 @@ def test_what_cannot_be_measured_is_said_by_scores(people):
     some = people.head(30)
     found = lacunet.select(some, [1, 2], kinds=KINDS, covariance="height+weight", starts=2)
     assert found.found.how in (How.APPROXIMATED, How.CLEAR)
-    with pytest.raises(LacunetError, match="joint distribution"):
-        lacunet.log_evidence(some, 2, kinds=KINDS, covariance="height+weight")
 
 
 def test_what_is_refused(people):
     ask = {"kinds": KINDS, "starts": 2}
     with pytest.raises(OptionError, match="'sex' is no Gaussian column"):
         lacunet.fit(people, 2, covariance="height+sex", **ask)
-    for said in ("", "height", "height+", "wide"):
+    for said in ("", "height", "height+", "wide", "common", "full,common"):
         with pytest.raises(OptionError, match="is not understood"):
             lacunet.fit(people, 2, covariance=said, **ask)
     with pytest.raises(OptionError, match="stands twice"):
@@ -77,3 +88,8 @@ def test_blocks_by_name():
     assert understand_covariance("full").blocks(["a"]) == []
     assert understand_covariance("diagonal") == Covariance()
     assert understand_covariance("a + c").blocks(["a", "b", "c"]) == [("a", "c")]
+    for said in ("a+c,common", "common, a+c"):
+        assert understand_covariance(said) == Covariance(named=(("a", "c"),), common=True)
+    for said in ("diagonal", "full"):
+        found = understand_covariance(f"{said}-common")
+        assert found == Covariance(full=said == "full", common=True)

@@ -1,23 +1,23 @@
 """Blocks of numbers with holes: marginals, completions, curvature, evidence of small data."""
 
-import itertools
-
 import numpy as np
 import pytest
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal as normal
 from sklearn.mixture import GaussianMixture
 
+import block_sums
 import lacunet
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
-from lacunet.inference.expectation import Tangent, complete_counts, expect, hidden_counts
+from lacunet.inference.expectation import Tangent, expect, hidden_counts
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.sizes import with_sizes
 from lacunet.inference.weighable import Weighable
 from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Estimate
 from lacunet.learn.variational import at_theta, vary
 from lacunet.model import conjugacy
 from lacunet.model.covariance import understand_covariance
@@ -25,6 +25,10 @@ from lacunet.model.families.block_places import Joint, joint_statistics
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
+from lacunet.scores import choose_scores
+from lacunet.scoring.score_input import ScoreInput
+
+forms = pytest.mark.parametrize("said", ["full", "full-common"])
 
 
 def numbers(rows, d, seed=0, holes=0.0):
@@ -71,9 +75,10 @@ def classes_of(problem, theta):
     return weights, joint.first * size + origin, joint.second * np.outer(size, size)
 
 
-def test_the_likelihood_of_rows_with_holes_is_that_of_scipy():
+@forms
+def test_the_likelihood_of_rows_with_holes_is_that_of_scipy(said):
     X = numbers(60, 4, holes=0.3)
-    problem = made(X)
+    problem = made(X, said=said)
     theta = some_theta(problem)
     weights, means, covariances = classes_of(problem, theta)
     total = 0.0
@@ -87,9 +92,10 @@ def test_the_likelihood_of_rows_with_holes_is_that_of_scipy():
     assert expect(problem, theta).log_lik == pytest.approx(total, rel=1e-11)
 
 
-def test_expected_statistics_are_conditional_moments():
+@forms
+def test_expected_statistics_are_conditional_moments(said):
     """By the definition: the slope of the log-likelihood in η is what is expected of T."""
-    problem = made(numbers(40, 3, holes=0.3))
+    problem = made(numbers(40, 3, holes=0.3), said=said)
     eta = conjugacy.natural(some_theta(problem), problem.layout)
     found, h = hidden_counts(problem, eta), 1e-6
     v = np.random.default_rng(0).standard_normal(len(eta))
@@ -123,8 +129,9 @@ def test_draws_have_the_means_that_are_expected():
     assert (np.abs(draws.mean(axis=0) - hidden_counts(problem, eta).N) < 5 * error).all()
 
 
-def test_curvature_is_a_finite_difference():
-    problem = made(numbers(40, 3, holes=0.2))
+@forms
+def test_curvature_is_a_finite_difference(said):
+    problem = made(numbers(40, 3, holes=0.2), said=said)
     layout, h = problem.layout, 1e-5
     theta = learn(problem, Options(starts=2)).model.theta
     coordinates = free_coordinates(layout, theta)
@@ -141,15 +148,17 @@ def test_curvature_is_a_finite_difference():
         np.testing.assert_allclose(A[2:, column], wanted[2:], atol=1e-4 * np.abs(A).max())
 
 
-def test_neither_the_order_of_columns_nor_their_units_matter():
+@pytest.mark.parametrize("said", ["full", "full-common", "diagonal-common"])
+def test_neither_the_order_of_columns_nor_their_units_matter(said):
     X = numbers(60, 3, holes=0.15)
+    X[:25] += 40.0  # so that there is one maximum to find, whatever a start is like
     theta_of = {}
     for name, (Y, order) in {
         "as they are": (X, [0, 1, 2]),
         "turned": (X, [2, 0, 1]),
         "in other units": (X * [10.0, 0.5, 3.0] + [5.0, 0.0, -7.0], [0, 1, 2]),
     }.items():
-        problem = made(Y, names=[f"x{j + 1}" for j in order])
+        problem = made(Y, said=said, names=[f"x{j + 1}" for j in order])
         fit = learn(problem, Options(starts=2))
         theta_of[name] = fit.log_lik, raised(problem, fit.model.theta)
     first = theta_of["as they are"]
@@ -159,9 +168,10 @@ def test_neither_the_order_of_columns_nor_their_units_matter():
     np.testing.assert_allclose(theta_of["in other units"], moved, rtol=1e-7)
 
 
-def test_one_class_of_complete_rows_has_a_closed_form():
+@forms
+def test_one_class_of_complete_rows_has_a_closed_form(said):
     X = numbers(30, 3)
-    problem = with_sizes(made(X), {0: 1})
+    problem = with_sizes(made(X, said=said), {0: 1})
     assert problem.exact
     block = problem.network.variables[1].family
     N, at = joint_statistics(shown_numbers(problem)).sum(axis=0), problem.layout.segments[-1]
@@ -173,42 +183,54 @@ def test_one_class_of_complete_rows_has_a_closed_form():
     assert not holes.exact  # what is missing is hidden, though no class is
 
 
-def test_bounds_are_below_the_sum_over_all_labellings():
-    X = numbers(7, 2, seed=3)
-    problem = made(X)
-    one, block = with_sizes(problem, {0: 1}), problem.network.variables[1].family
-    rows, at = joint_statistics(shown_numbers(problem)), one.layout.segments[-1]
-    prior = one.alpha[1:]
-    terms = []
-    for labels in itertools.product(range(2), repeat=7):
-        member = np.array(labels)
-        sizes = np.bincount(member, minlength=2)
-        term = gammaln(2.6) - gammaln(2.6 + 7) + (gammaln(1.3 + sizes) - gammaln(1.3)).sum()
-        for c in range(2):
-            term += block.log_marginal(rows[member == c].sum(axis=0), prior, at).sum()
-        terms.append(term)
-    exact = logsumexp(terms) + problem.log_base
-    fit = learn(problem, Options(starts=4))
-    bound = raised(problem, fit.model.theta)
-    assert exact - 4.0 < bound < exact
-    N = complete_counts(problem, fit.model.theta)
-    cs = (
-        conjugacy.log_marginal(N, problem.alpha, problem.layout).sum()
-        - conjugacy.log_density(N, fit.model.theta, problem.layout)
-        + fit.log_lik
-    )
-    assert cs <= bound + 1e-9
+@forms
+def test_scores_are_bounds_or_near_the_sum_over_all_labellings(said):
+    X = numbers(8, 2, seed=3)
+    X[[2, 5], 1] = np.nan
+    problem, usual = made(X, said=said), NumberPrior()
+    prior = usual.mean, usual.weight, usual.degrees + 1.0, usual.scale
+    x = np.where(np.isnan(X), np.nan, shown_numbers(problem)[_rows_of(problem, X)])
+    exact = block_sums.log_evidence(x, 2, prior, common=said == "full-common")
+    sizes = [v.unit.size for v in problem.network.variables[1:]]
+    exact -= (~np.isnan(X)).sum(axis=0) @ np.log(sizes)
+    theta = learn(problem, Options(starts=8)).model.theta
+    at = ScoreInput(problem, theta)
+    values = {s.name: s(at).value for s in choose_scores("laplace,csl,vb,cs,mled,bic,draper")}
+    assert all(np.isfinite(list(values.values())))
+    assert values["cs"] <= values["vb"] + 1e-9 <= exact + 2e-9
+    assert values["csl"] + np.log(2) == pytest.approx(exact, abs=1.5)
+    dimension = 1 + 2 * 2 + (3 if said == "full-common" else 2 * 3)
+    assert problem.network.dimension == dimension
+    log_lik = expect(problem, theta).log_lik
+    assert values["bic"] == pytest.approx(log_lik - dimension / 2 * np.log(8), rel=1e-12)
 
 
-def test_the_likelihood_of_full_covariances_is_scikit_learns():
+def _rows_of(problem, X):
+    """Where each row stands among the distinct ones."""
+    columns = [problem.network.variables[j + 1].states for j in range(X.shape[1])]
+    codes = [
+        [
+            -1 if np.isnan(x) else list(states).index(x)
+            for states, x in zip(columns, row, strict=True)
+        ]
+        for row in X
+    ]
+    return [problem.codes.tolist().index(row) for row in codes]
+
+
+@pytest.mark.parametrize(("said", "theirs"), [("full", "full"), ("full-common", "tied")])
+def test_the_likelihood_of_full_covariances_is_scikit_learns(said, theirs):
     X = numbers(500, 4)
-    theirs = GaussianMixture(2, random_state=0).fit(X)
-    problem = made(X)
+    theirs = GaussianMixture(2, covariance_type=theirs, random_state=0, tol=1e-9).fit(X)
+    problem = made(X, said=said)
     variables = problem.network.variables[1:]
     size, origin = (np.array([getattr(v.unit, n) for v in variables]) for n in ("size", "origin"))
     one, block = np.ones(2), variables[0].family
-    covariances = theirs.covariances_ / np.outer(size, size)
+    covariances = np.broadcast_to(theirs.covariances_, (2, 4, 4)) / np.outer(size, size)
     own = Joint((theirs.means_ - origin) / size, one, covariances, one)
     tables = [theirs.weights_, block.places.write(own), *[np.zeros((2, 0))] * 3]
     found = expect(problem, problem.layout.flat(tables)).log_lik
     assert found == pytest.approx(theirs.score(X) * len(X), rel=1e-9)
+    if said == "full-common":  # a likelihood with a maximum: both find it
+        best = learn(problem, Options(estimate=Estimate.ML, starts=2)).log_lik
+        assert best == pytest.approx(found, rel=1e-9)

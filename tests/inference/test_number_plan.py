@@ -24,7 +24,7 @@ from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
 from mixtures import mixture
 
-kinds = pytest.mark.parametrize("name", ["gaussian", "poisson"])
+kinds = pytest.mark.parametrize("name", ["gaussian", "poisson", "common"])
 
 
 @pytest.fixture(autouse=True)

@@ -46,9 +46,17 @@ def frame():
     return bodies()
 
 
-@pytest.fixture(scope="module")
-def model(frame):
-    return lacunet.fit(frame, 2, kinds=KINDS, covariance="height+weight+age", **FAST).model
+@pytest.fixture(scope="module", params=["height+weight+age", "height+weight+age,common"])
+def model(frame, request):
+    return lacunet.fit(frame, 2, kinds=KINDS, covariance=request.param, **FAST).model
+
+
+def pooled(model, prior):
+    """What is known of a class: of a common covariance, with what all classes say."""
+    m, kappa, nu, S = prior
+    if model.network.variables[1].family.apart:
+        return prior
+    return m, kappa, np.broadcast_to(nu.sum(), nu.shape), np.broadcast_to(S.sum(axis=0), S.shape)
 
 
 def by_hand(model, frame, plug_in=False):
@@ -74,7 +82,7 @@ def by_hand(model, frame, plug_in=False):
                     wide = scale @ joint.second[c] @ scale
                     log_p[c] += stats.multivariate_normal.logpdf(x, mean[shown], wide[pick])
                 else:
-                    m, kappa, nu, S = (y[c] for y in InverseWishart.of(joint))
+                    m, kappa, nu, S = (y[c] for y in pooled(model, InverseWishart.of(joint)))
                     df = nu - 2
                     wide = scale @ S @ scale * (kappa + 1) / (kappa * df)
                     mean = origin + scale @ m

@@ -111,7 +111,10 @@ def test_more_data_bring_laplace_and_csl_to_the_truth(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "method"),
-    [*((name, Method.SMC) for name in FAMILIES), ("gaussian", Method.AIS), ("poisson", Method.AIS)],
+    [
+        *((name, Method.SMC) for name in FAMILIES),
+        *((name, Method.AIS) for name in ("gaussian", "poisson")),
+    ],
 )
 def test_measured_evidence_is_the_exact_sum(name, method):
     problem = mixture(name, 8, holes=0.1, seed=5)
@@ -134,3 +137,6 @@ def test_a_likelihood_without_maximum_is_not_climbed():
     problem = mixture("gaussian", 20)
     with pytest.raises(OptionError, match=r"'first' is continuous.*--estimate map"):
         learn(problem, Options(estimate=Estimate.ML))
+    few = mixture("common", 3, classes=3)
+    with pytest.raises(OptionError, match=r"different values.*only from 4 up.*--estimate map"):
+        learn(few, Options(estimate=Estimate.ML))

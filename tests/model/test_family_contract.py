@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from lacunet.inference.sampling.predicting import log_predictive
-from lacunet.model.families import CATEGORICAL, GAUSSIAN, POISSON, Binomial
+from lacunet.model.families import CATEGORICAL, GAUSSIAN, POISSON, Binomial, Common
 from lacunet.model.families.categorical import Categorical
 from lacunet.model.families.gaussian import NormalInverseGamma, hyperparameters
 from lacunet.model.layout import Layout
@@ -17,11 +17,13 @@ FAMILIES = {
     "categorical": CATEGORICAL,
     "poisson": POISSON,
     "gaussian": GAUSSIAN,
+    "common": Common(GAUSSIAN),
     "binomial": Binomial(most=7),
     "geometric": Geometric(),
     "exponential": Exponential(),
 }
-CONTINUOUS = (GAUSSIAN, Exponential())
+NORMAL = (GAUSSIAN, Common(GAUSSIAN))
+CONTINUOUS = (*NORMAL, Exponential())
 each_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 EDGES = pytest.mark.parametrize("edge", [False, True])
 STEP = 1e-5
@@ -33,7 +35,7 @@ def values_of(family):
     if family.tabular:
         return (0, 1, 2)
     if family in CONTINUOUS:  # at equal distances, so that sums are integrals (a part of R is cut)
-        low = -WIDE if family == GAUSSIAN else 0.0
+        low = -WIDE if family in NORMAL else 0.0
         return tuple((low + GRID * (np.arange(round((WIDE - low) / GRID)) + 0.5)).tolist())
     return tuple(range(8)) if family == Binomial(most=7) else tuple(range(300))
 
@@ -45,7 +47,7 @@ def log_widths(family):
 
 def hyper_of(family, at, rng):
     """Hyperparameters, any that a family allows."""
-    if family != GAUSSIAN:
+    if family not in NORMAL:
         return rng.uniform(0.6, 3.0, len(at.ij))
     m, kappa, a, b = rng.uniform([-1, 0.5, 2.5, 0.6], [1, 2, 4, 3], (at.configurations, 4)).T
     return at.at_places(*hyperparameters(m, kappa, a, b))
@@ -185,7 +187,7 @@ def test_draws_have_the_means_that_are_told(family):
         assert (np.abs(drawn.mean(axis=0) - mean) <= 4.5 * error + 1e-12).all()
 
 
-TWO_PLACES = [name for name in FAMILIES if name != "gaussian"]
+TWO_PLACES = [name for name, family in FAMILIES.items() if family not in NORMAL]
 
 
 @pytest.mark.parametrize("name", TWO_PLACES)
@@ -236,7 +238,7 @@ def test_the_prior_is_linear_in_the_natural_parameters(family):
     if world.at.totals(np.ones(world.size)).min() > 1:  # one state: nothing to integrate over
         in_phi = prior + family.log_jacobian(world.theta, world.at)
         assert in_phi == pytest.approx(world.value(world.theta, world.hyper) - integral, rel=1e-12)
-    strong = world.hyper if family == GAUSSIAN else 1.0 + world.hyper
+    strong = world.hyper if family in NORMAL else 1.0 + world.hyper
     assert family.has_mode(strong, world.at)
     assert not family.has_mode(0.5 * np.ones(world.size), world.at)
 
@@ -332,7 +334,7 @@ def test_volumes(family):
     assert (np.diff(world.at.ij[free]) >= 0).all()
     found = family.log_jacobian(world.theta, world.at)
     assert np.linalg.slogdet(jacobian(world))[1] == pytest.approx(found, abs=1e-5)
-    if family == GAUSSIAN:  # it has a determinant to speak of where statistics have their maximum
+    if family in NORMAL:  # it has a determinant to speak of where statistics have their maximum
         world.theta = family.maximize(world.N, world.hyper, world.theta, world.at)
         world.N = world.N + world.hyper
     information = np.array(

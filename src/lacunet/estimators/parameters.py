@@ -37,7 +37,8 @@ MEANINGS = {
     Prior of means, variances and rates, such as 'scale=0.25'; see `lacunet.select`.""",
     "covariance": """covariance : str
     How Gaussian columns vary within a class: 'diagonal', each by itself; 'full', all together; or
-    blocks of names, as 'height+weight'.""",
+    blocks of names, as 'height+weight'. In all classes alike: 'diagonal-common', 'full-common',
+    'height+weight,common'.""",
     "numbers_": """numbers_ : dict of str to dict of str to ndarray
     What is told of each column of numbers, by its title, a number for each class: 'mean' and 'sd'
     of a Gaussian, 'median' and 'factor' of a lognormal, 'rate' of counts, 'mean' of ordered

@@ -12,7 +12,14 @@ from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.model.covariance import Covariance
 from lacunet.model.ensemble import Ensemble
-from lacunet.model.families import GAUSSIAN, POISSON, Binomial, GaussianBlock
+from lacunet.model.families import (
+    GAUSSIAN,
+    POISSON,
+    Binomial,
+    Common,
+    Gaussian,
+    GaussianBlock,
+)
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.unit import Unit
@@ -35,7 +42,13 @@ def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Va
             own = prior.of_block(len(members)) if place == 0 else ()
             family = GaussianBlock(members, place)
             leaves[places[name]] = replace(leaves[places[name]], family=family, prior=own)
-    return leaves
+    return [_in_common(v) for v in leaves] if prior.covariance.common else leaves
+
+
+def _in_common(v: Variable) -> Variable:
+    """Give all classes one variance, or covariance, of a Gaussian column."""
+    own = v.family
+    return replace(v, family=Common(own)) if isinstance(own, Gaussian | GaussianBlock) else v
 
 
 def _check_different(leaves: list[Variable], table: Table, block: list[int]) -> None:
@@ -164,6 +177,7 @@ KINDS = {
     "poisson": ColumnKind.POISSON,
     "binomial": ColumnKind.ORDINAL,
     "gaussian_block": ColumnKind.GAUSSIAN,
+    "common": ColumnKind.GAUSSIAN,
 }
 LEAVES: dict[ColumnKind, Callable[[Column, FloatArray, NumberPrior], Variable]] = {
     ColumnKind.CATEGORICAL: _category,

@@ -59,8 +59,11 @@ def prior_of_states(problem: Problem, sizes: Mapping[int, int]) -> list[FloatArr
     tables = []
     for i, family in enumerate(problem.layout.families):
         table = problem.layout.table(problem.alpha, i)
+        before = table[..., :1].size
         for axis, v in enumerate(family):
             if v in sizes:  # its states are alike: take the first, over and over
                 table = np.take(table, np.zeros(sizes[v], dtype=np.int64), axis=axis)
+        if table.size:
+            table = problem.layout.kinds[i].shared_out(table, table[..., 0].size / before)
         tables.append(table)
     return tables

@@ -1,5 +1,6 @@
 """What learning climbs: a posterior density, of θ or of φ = log θ, or the likelihood."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -49,7 +50,15 @@ def attainable(estimate: Estimate, problem: Problem) -> Estimate:
 
 def _check_bounded(problem: Problem) -> None:
     """Refuse the maximum of a likelihood that has none."""
-    for v in problem.network.variables:
+    network = problem.network
+    for i, v in enumerate(network.variables):
+        fewest = v.family.fewest_values(math.prod(network.shape(i)[:-1]))
+        if np.isfinite(fewest) and len(v.states) < fewest:
+            raise OptionError(
+                f"'{v.name}' has {len(v.states)} different values, and with so many classes the "
+                f"likelihood has a maximum only from {fewest:g} up: variances go to 0. Use "
+                "--estimate map, where the prior holds them off, or fewer classes."
+            )
         if not v.family.bounded:
             raise OptionError(
                 f"'{v.name}' is continuous, so the likelihood has no maximum: it grows without end "

@@ -50,6 +50,15 @@ class Places:
             y[places] = x[self.states[list(group)]].sum(axis=0)
         return y
 
+    def regroup_prior(self, alpha: FloatArray, new: "Places", state: int) -> FloatArray:
+        """Give hyperparameters of a layout in which every state has the prior of one."""
+        y = self.regroup(alpha, new, [[state]] * len(new.states))
+        for i, (kind, family) in enumerate(zip(new.layout.kinds, new.layout.families, strict=True)):
+            if self.h in family[:-1] and new.layout.widths[i]:
+                table = new.layout.table(y, i)
+                table[...] = kind.shared_out(table, len(new.states) / len(self.states))
+        return y
+
 
 @dataclass(frozen=True)
 class Freed:
@@ -77,7 +86,7 @@ def ways_to_free(problem: Problem, N: FloatArray, places: Places) -> list[Freed]
         with_hidden(problem.network, {problem.network.variables[h].name: 1}).layout, h
     )
     children = [i for i, family in enumerate(layout.families) if h in family and i != h]
-    alpha = places.regroup(problem.alpha, alone, [[0]])
+    alpha = places.regroup_prior(problem.alpha, alone, 0)
     exponents = np.moveaxis(layout.table(problem.alpha, h), -1, 0)  # (states, configurations…)
     cases = np.moveaxis(layout.table(N, h), -1, 0)
 

@@ -79,9 +79,8 @@ class Halver:
         """
         state, weights = task
         layout = self.network.layout
-        problem = weighable(
-            weights, self.places.regroup(self.problem.alpha, self.two, [[state]] * 2)
-        )
+        alpha = self.places.regroup_prior(self.problem.alpha, self.two, state)
+        problem = weighable(weights, alpha)
         objective = Objective.build(problem, self.estimate)
         drawn = [random_start(objective, self.seed, i) for i in range(STARTS)]
         raced = [em(objective, start, iterations=RACE) for start in drawn]

@@ -50,6 +50,11 @@ def parameters(eta: FloatArray, layout: Layout) -> FloatArray:
     return _joined(layout, Family.parameters, eta)
 
 
+def by_configuration(hyper: FloatArray, layout: Layout) -> FloatArray:
+    """Hyperparameters of each configuration by itself, with all that it shares with others."""
+    return _joined(layout, Family.by_configuration, hyper)
+
+
 def has_mode(hyper: FloatArray, layout: Layout) -> bool:
     """Whether the density of θ has a maximum whatever the data say; for categories α ≥ 1."""
     return all(s.family.has_mode(hyper[s.where], s) for s in layout.segments)

@@ -1,4 +1,4 @@
-"""Which Gaussian columns vary together within a class, as a person says it."""
+"""Which Gaussian columns vary together within a class, and whether alike in all classes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lacunet.errors import OptionError, did_you_mean
 
 DIAGONAL, FULL = "diagonal", "full"
+COMMON = "common"
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,7 @@ class Covariance:
 
     full: bool = False  # whether all Gaussian columns are one block
     named: tuple[tuple[str, ...], ...] = ()  # blocks, by the names of their columns
+    common: bool = False  # whether all classes have the same variances and covariances
 
     def blocks(self, columns: Sequence[str]) -> list[tuple[str, ...]]:
         """The blocks that Gaussian columns fall into; a column alone is none."""
@@ -29,21 +31,26 @@ class Covariance:
 
 
 def understand_covariance(said: str) -> Covariance:
-    """Read diagonal, full, or blocks: NAME+NAME with commas between.
+    """Read diagonal, full, or blocks, NAME+NAME with commas between; with common: alike in all.
 
     >>> understand_covariance("height+weight,age+income").named
     (('height', 'weight'), ('age', 'income'))
+    >>> understand_covariance("full-common") == Covariance(full=True, common=True)
+    True
     """
-    if said in (DIAGONAL, FULL):
-        return Covariance(full=said == FULL)
-    blocks = tuple(tuple(n.strip() for n in part.split("+")) for part in said.split(","))
+    for form in (DIAGONAL, FULL):
+        if said in (form, f"{form}-{COMMON}"):
+            return Covariance(full=form == FULL, common=said != form)
+    parts = [part.strip() for part in said.split(",")]
+    blocks = tuple(tuple(n.strip() for n in part.split("+")) for part in parts if part != COMMON)
     names = [name for block in blocks for name in block]
-    if any(len(block) < 2 for block in blocks) or not all(names):
+    if not blocks or any(len(block) < 2 for block in blocks) or not all(names):
         raise OptionError(
-            f"covariance: '{said}' is not understood. Give diagonal, full, or blocks of columns: "
-            "NAME+NAME with commas between."
+            f"covariance: '{said}' is not understood. Give {DIAGONAL}, {FULL}, "
+            f"{DIAGONAL}-{COMMON}, {FULL}-{COMMON}, or blocks of columns: NAME+NAME with commas "
+            f"between, and {COMMON} among them if all classes have the same."
         )
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise OptionError(f"covariance: '{twice}' stands twice. A column is in one block.")
-    return Covariance(named=blocks)
+    return Covariance(named=blocks, common=COMMON in parts)

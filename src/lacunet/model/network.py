@@ -266,7 +266,10 @@ class Network:
         return self.by_value.weights(natural)
 
     def averaged_cells(self, theta: FloatArray, hyper: FloatArray) -> FloatArray:
-        """Log weight of every cell: of categories at θ, of numbers over θ by hyperparameters."""
+        """Log weight of every cell: of categories at θ, of numbers over θ by hyperparameters.
+
+        These are of each configuration by itself.
+        """
         own, layout = conjugacy.natural(theta, self.layout), self.layout
         return self.cells.flat(
             [
@@ -329,10 +332,17 @@ class Model:
         )
 
     @cached_property
+    def by_configuration(self) -> FloatArray:
+        """What numbers are averaged over in each configuration by itself, or θ, (size,)."""
+        if self.averaged is None:
+            return self.theta
+        return conjugacy.by_configuration(self.averaged, self.network.layout)
+
+    @cached_property
     def log_weights(self) -> FloatArray:
         """What rows are asked with, (cells,): log p of every cell, without its `log_base`."""
         if self.averaged is not None:
-            return self.network.averaged_cells(self.theta, self.averaged)
+            return self.network.averaged_cells(self.theta, self.by_configuration)
         return self.network.to_cells(conjugacy.natural(self.theta, self.network.layout))
 
     def moments(self, i: int) -> tuple[FloatArray, FloatArray]:
@@ -340,7 +350,7 @@ class Model:
         v, layout = self.network.variables[i], self.network.layout
         at = i if v.family.stands_at is None else self.network.index(v.family.stands_at)
         if self.averaged is not None:
-            return v.family.averaged_moments(layout.table(self.averaged, at))
+            return v.family.averaged_moments(layout.table(self.by_configuration, at))
         return v.family.moments(layout.table(self.theta, at))
 
     def table(self, name: str) -> FloatArray:

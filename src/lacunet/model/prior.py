@@ -42,7 +42,9 @@ def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
     for i, v in enumerate(network.variables):
         if v.prior:
             whole = alpha.copy() if whole is alpha else whole
-            network.layout.table(whole, i)[...] = v.prior
+            table = network.layout.table(whole, i)
+            times = table.size / table.shape[-1]
+            table[...] = v.family.shared_out(np.array(v.prior), times)
     return whole
 
 

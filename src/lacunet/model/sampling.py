@@ -84,10 +84,10 @@ def draw_numbers(
 
     (rows, 1), or (rows, numbers of the block).
     """
-    family, averaged = model.network.variables[i].family, model.averaged
-    table = model.network.layout.table(model.theta if averaged is None else averaged, i)
+    family = model.network.variables[i].family
+    table = model.network.layout.table(model.by_configuration, i)
     own = np.ascontiguousarray(np.broadcast_to(table[configuration], (rows, table.shape[-1])))
-    draw = family.draw_values if averaged is None else family.draw_averaged
+    draw = family.draw_values if model.averaged is None else family.draw_averaged
     seen = draw(own, rng).reshape(rows, -1)
     units = [model.network.variables[j].unit or Unit() for j in members(model.network, i)]
     return np.stack([unit.values(x) for unit, x in zip(units, seen.T, strict=True)], axis=1)

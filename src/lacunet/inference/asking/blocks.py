@@ -53,9 +53,9 @@ def root_of(network: Network) -> int:
 
 def spread_of(model: Model, block: list[int]) -> BlockSpread:
     """Where the numbers of a block lie in each class."""
-    if model.averaged is not None:
-        return BlockSpread.over(table_of(model.network, model.averaged, block[0]), len(block))
-    return BlockSpread.at(table_of(model.network, model.theta, block[0]), len(block))
+    own = table_of(model.network, model.by_configuration, block[0])
+    read = BlockSpread.at if model.averaged is None else BlockSpread.over
+    return read(own, len(block))
 
 
 def rest_of(model: Model) -> Rest:

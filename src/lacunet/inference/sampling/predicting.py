@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.taking_in import Swarm, effective
 from lacunet.inference.plans.plan import Plan
-from lacunet.model.families import Family
+from lacunet.model.families import Family, Segment
 from lacunet.model.network import Network
 
 
@@ -24,8 +24,22 @@ class Touched:
     """What the joint cells of a case touch of one family."""
 
     family: Family
-    places: IntArray  # (K, width) positions of the configuration that each is in
+    block: IntArray  # (q, width) positions of all its configurations
+    which: IntArray  # (K,) the configuration that each is in
     T: FloatArray  # (K, width) statistics that it adds there
+
+    @property
+    def places(self) -> IntArray:
+        """(K, width) positions of the configuration that each is in."""
+        return self.block[self.which]
+
+    def hyper(self, A: FloatArray) -> FloatArray:
+        """Hyperparameters of these configurations, each by itself, (particles, K, width)."""
+        if self.family.apart:
+            return A[:, self.places]
+        at = Segment.of_table(self.family, *self.block.shape)
+        own = self.family.by_configuration(A[:, self.block.reshape(-1)], at)
+        return own.reshape(len(A), *self.block.shape)[:, self.which]
 
 
 def take_in_by_statistics(
@@ -61,13 +75,13 @@ def touched_by(network: Network, cells: IntArray) -> Iterator[Touched]:
         i = int(np.searchsorted(network.cells.offsets, positions[0], side="right")) - 1
         first = network.cells.ij[network.cells.offsets[i]]  # a block begins with its first
         table = layout.table(np.arange(layout.size), i).reshape(-1, layout.widths[i])
-        places = table[network.cells.ij[positions] - first]
+        which = network.cells.ij[positions] - first
         v = network.variables[i]
-        yield Touched(v.family, places, v.statistics[network.cells.k[positions]])
+        yield Touched(v.family, table, which, v.statistics[network.cells.k[positions]])
 
 
 def _log_predictive(touched: Sequence[Touched], A: FloatArray) -> FloatArray:
     found = np.zeros((len(A), len(touched[0].places)))
     for one in touched:
-        found += one.family.log_predictive(A[:, one.places], one.T)
+        found += one.family.log_predictive(one.hyper(A), one.T)
     return found

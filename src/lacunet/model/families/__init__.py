@@ -2,6 +2,7 @@
 
 from lacunet.model.families.binomial import Binomial
 from lacunet.model.families.categorical import CATEGORICAL
+from lacunet.model.families.common import Common
 from lacunet.model.families.family import Family, Segment
 from lacunet.model.families.gaussian import GAUSSIAN, Gaussian
 from lacunet.model.families.gaussian_block import GaussianBlock
@@ -14,6 +15,7 @@ __all__ = [
     "GAUSSIAN",
     "POISSON",
     "Binomial",
+    "Common",
     "Family",
     "Gaussian",
     "GaussianBlock",

@@ -6,7 +6,7 @@ Dirichlet holds for them, but a case counts m times.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -30,6 +30,10 @@ class Binomial(Categorical):
     @property
     def ends(self) -> tuple[float, float]:
         return 0.0, float(self.most)
+
+    @property
+    def written(self) -> dict[str, Any]:
+        return {"family": self.name, "most": self.most}
 
     def width(self, states: Sequence[State]) -> int:
         return 2

@@ -64,6 +64,11 @@ class Segment:
         return np.add.reduceat(cells, self.blocks) + np.add.reduceat(configurations, self.first)
 
     @cached_property
+    def owners(self) -> IntArray:
+        """(q,) which variable, by its number among these, a configuration belongs to."""
+        return np.repeat(np.arange(len(self.first)), np.diff([*self.first, self.configurations]))
+
+    @cached_property
     def _places(self) -> IntArray:
         """(width, q) positions of each place, where all configurations have as many."""
         return np.lexsort((self.ij, self.k)).reshape(-1, self.configurations)
@@ -108,8 +113,8 @@ class Family(ABC):
     name: ClassVar[str]  # as in files
     tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
     simplex: ClassVar[bool] = False  # whether θ of a configuration are probabilities that sum to 1
-    bounded: ClassVar[bool] = True  # whether the likelihood of a mixture has a highest value
     whole: ClassVar[bool] = False  # whether values are whole numbers
+    apart: ClassVar[bool] = True  # whether configurations of the parents share no parameters
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -128,6 +133,20 @@ class Family(ABC):
     def stands_at(self) -> str | None:
         """The variable at which its parameters stand, if it shares them; None: each has its own."""
         return None
+
+    @property
+    def written(self) -> dict[str, Any]:
+        """What a model file says of it."""
+        return {"family": self.name}
+
+    def fewest_values(self, configurations: int) -> float:
+        """Different values without which the likelihood of a mixture has no highest value."""
+        return 0.0
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it has one where there are enough of them."""
+        return bool(np.isfinite(self.fewest_values(1)))
 
     @property
     def by_itself(self) -> Family:
@@ -179,6 +198,14 @@ class Family(ABC):
         return np.full(len(theta), np.inf)
 
     # The conjugate pair
+
+    def by_configuration(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Hyperparameters of each configuration by itself, with all that it shares with others."""
+        return hyper
+
+    def shared_out(self, hyper: FloatArray, times: float) -> FloatArray:
+        """Hyperparameters of a configuration, (..., width), where there are `times` as many."""
+        return hyper
 
     @abstractmethod
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:

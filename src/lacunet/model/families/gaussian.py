@@ -14,12 +14,11 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.model.families.block_places import LOG_2PI, BlockPlaces
 from lacunet.model.families.by_integral import ByIntegral
 from lacunet.model.families.family import Segment
 from lacunet.model.unit import Unit
 from lacunet.state import State
-
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 class NormalInverseGamma(NamedTuple):
@@ -54,10 +53,14 @@ class Gaussian(ByIntegral):
     """Places are (Σ x, n, Σ x², n): θ = (μ, μ, σ², σ²), η = (μ/σ², −μ²/2σ², −1/2σ², −½ log σ²)."""
 
     name: ClassVar[str] = "gaussian"
-    bounded: ClassVar[bool] = False  # a class of one case has variance 0, and infinite density
+    places: ClassVar[BlockPlaces] = BlockPlaces(1)  # those of a block of one number
 
     def width(self, states: Sequence[State]) -> int:
         return 4
+
+    def fewest_values(self, configurations: int) -> float:
+        """None are enough: a class of one case has variance 0, and infinite density."""
+        return np.inf
 
     def statistics(self, states: Sequence[State]) -> FloatArray:
         x = np.array(states, dtype=np.float64)
@@ -100,6 +103,11 @@ class Gaussian(ByIntegral):
         return at.at_places(
             mean * precise, -0.5 * mean**2 * precise, -0.5 * precise, -0.5 * np.log(variance)
         )
+
+    def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> FloatArray:
+        """θ of means (..., q, 1) and variances (..., q, 1, 1)."""
+        own, variance = mean[..., 0], covariance[..., 0, 0]
+        return at.at_places(own, own, variance, variance)
 
     def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
         first, _, second, _ = at.by_place(natural)

@@ -18,6 +18,7 @@ from scipy.special import digamma
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import ModelError
 from lacunet.model.families.block_places import (
+    LOG_2PI,
     BlockPlaces,
     InverseWishart,
     Joint,
@@ -33,7 +34,7 @@ from lacunet.model.families.block_places import (
 from lacunet.model.families.block_predictive import BlockSpread
 from lacunet.model.families.by_integral import ByIntegral
 from lacunet.model.families.family import Family, Segment
-from lacunet.model.families.gaussian import GAUSSIAN, LOG_2PI
+from lacunet.model.families.gaussian import GAUSSIAN
 from lacunet.model.unit import Unit
 from lacunet.state import State
 
@@ -45,7 +46,6 @@ class GaussianBlock(ByIntegral):
     """Places are (Σ x, n, Σ x_a x_b for a ≤ b, n): θ = (μ, 1, Σ, 1), as many of each."""
 
     name: ClassVar[str] = "gaussian_block"
-    bounded: ClassVar[bool] = False
     members: tuple[str, ...]  # names of its variables
     place: int = 0  # which of them a variable is; parameters of all stand at the first
 
@@ -56,6 +56,13 @@ class GaussianBlock(ByIntegral):
 
     def width(self, states: Sequence[State]) -> int:
         return 0 if self.place else self.places.width
+
+    def fewest_values(self, configurations: int) -> float:
+        return np.inf
+
+    @property
+    def written(self) -> dict[str, Any]:
+        return {"family": self.name, "members": list(self.members)}
 
     @property
     def stands_at(self) -> str:
@@ -132,8 +139,11 @@ class GaussianBlock(ByIntegral):
     def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
         h, _, precise, _ = self.places.read_natural(at.tables(natural))
         covariance = inverse(precise)
-        one = np.ones(h.shape[:-1])
-        mean = np.einsum("...ab,...b->...a", covariance, h)
+        return self.theta_of(np.einsum("...ab,...b->...a", covariance, h), covariance, at)
+
+    def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> FloatArray:
+        """θ of means (..., q, d) and covariances (..., q, d, d)."""
+        one = np.ones(mean.shape[:-1])
         return self._write(Joint(mean, one, covariance, one), at)
 
     def prior(self, hyper: FloatArray, at: Segment) -> InverseWishart:
@@ -180,10 +190,9 @@ class GaussianBlock(ByIntegral):
 
     def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """See Family; up to ν = d + 1 the mean of Σ is infinite, and its mode stands in."""
-        m, kappa, nu, S = self.prior(hyper, at)
-        d, one = len(self.members), np.ones_like(kappa)
+        (m, _, nu, S), d = self.prior(hyper, at), len(self.members)
         over = np.where(nu > d + 1.0, nu - d - 1.0, nu + d + 1.0)
-        return self._write(Joint(m, one, S / over[..., None, None], one), at)
+        return self.theta_of(m, S / over[..., None, None], at)
 
     def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
         mean, _, covariance, _ = self._read(theta, at)
@@ -209,9 +218,8 @@ class GaussianBlock(ByIntegral):
     def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         """Means as far apart as values are, variances smaller than that of all of them."""
         q, d = at.configurations, len(self.members)
-        one = np.ones(q)
         covariance = np.broadcast_to(0.5 * np.eye(d), (q, d, d))
-        return self._write(Joint(rng.standard_normal((q, d)), one, covariance, one), at)
+        return self.theta_of(rng.standard_normal((q, d)), covariance, at)
 
     def maximize(
         self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
@@ -224,8 +232,7 @@ class GaussianBlock(ByIntegral):
         over = np.where(told, for_variance, 1.0)[..., None, None]
         best = (second - outer(first, mean)) / over
         best = np.where(told[..., None, None], best, old.second)
-        one = np.ones_like(cases)
-        return self._write(Joint(mean, one, (best + np.swapaxes(best, -1, -2)) / 2.0, one), at)
+        return self.theta_of(mean, (best + np.swapaxes(best, -1, -2)) / 2.0, at)
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
         here = self._read(theta, at)

@@ -5,7 +5,8 @@
     {"name": "age", "hidden": false, "family": "gaussian", "range": [18, 90],
      "unit": {"origin": 47.2, "size": 17.9, "log": false}}
 
-"range" are the lowest and the highest value that the data showed; binomial scores also have "most".
+"range" are the lowest and the highest value that the data showed; binomial scores also have "most",
+blocks "members", and Gaussians whose covariance all configurations share "common": true.
 Tables, priors and posteriors are nested by parents, then by the places of the family.
 """
 
@@ -16,7 +17,16 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
-from lacunet.model.families import GAUSSIAN, POISSON, Binomial, Family, GaussianBlock, Segment
+from lacunet.model.families import (
+    GAUSSIAN,
+    POISSON,
+    Binomial,
+    Common,
+    Family,
+    Gaussian,
+    GaussianBlock,
+    Segment,
+)
 from lacunet.model.network import Variable
 from lacunet.model.unit import Unit
 
@@ -25,16 +35,13 @@ FAMILIES: dict[str, Family] = {f.name: f for f in (GAUSSIAN, POISSON)}
 
 def write(v: Variable) -> dict[str, Any]:
     """Describe a variable that is a number."""
-    entry = {
+    return {
         "name": v.name,
         "hidden": v.hidden,
-        "family": v.family.name,
+        **v.family.written,
         "range": [v.states[0], v.states[-1]],
         "unit": asdict(v.unit or Unit()),
     }
-    if isinstance(v.family, GaussianBlock):
-        entry["members"] = list(v.family.members)
-    return {**entry, "most": v.family.most} if isinstance(v.family, Binomial) else entry
 
 
 def read(entry: dict[str, Any], name: str) -> Variable:
@@ -59,6 +66,17 @@ def read(entry: dict[str, Any], name: str) -> Variable:
 
 
 def _family(entry: dict[str, Any], name: str) -> Family:
+    family, common = _own_family(entry, name), entry.get("common", False)
+    if not isinstance(common, bool):
+        raise ModelError(f"variable '{name}': \"common\" is {common!r}. It must be true or false.")
+    if not common:
+        return family
+    if not isinstance(family, Gaussian | GaussianBlock):
+        raise ModelError(f"variable '{name}': only Gaussian families have a common covariance.")
+    return Common(family)
+
+
+def _own_family(entry: dict[str, Any], name: str) -> Family:
     said = entry["family"]
     if said == Binomial.name:
         most = entry.get("most")

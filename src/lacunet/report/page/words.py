@@ -42,7 +42,7 @@ def count(n: int, noun: str) -> str:
 
 def kind(v: Variable) -> str:
     """Write how many states a variable has, or which kind of number it is."""
-    return str(len(v.states)) if v.family.tabular else v.family.name
+    return str(len(v.states)) if v.family.tabular else v.family.by_itself.name
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
