@@ -37,6 +37,11 @@ class Kind(Enum):
         "less than the rounding of its values to {gap:.2g} makes by itself; repeated values make "
         "such a class look better than it is"
     )
+    FEW_PAIRS = (
+        "few pairs: '{one}' and '{other}' are seen together in {pairs:g} cases, fewer than the "
+        "{fewest:g} that {classes:g} classes ask for; how they vary together is what the prior "
+        "says (pairs like that: {number:g})"
+    )
     NO_EXPECTED_CASES = (
         "boundary: {number} of {total} probabilities have no expected cases ({variable} {states})"
     )

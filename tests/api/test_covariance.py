@@ -6,6 +6,7 @@ import pytest
 
 import lacunet
 from lacunet.errors import DataError, OptionError
+from lacunet.flags import Kind
 from lacunet.model.covariance import Covariance, understand_covariance
 from lacunet.search.certainty import How
 
@@ -93,3 +94,39 @@ def test_blocks_by_name():
     for said in ("diagonal", "full"):
         found = understand_covariance(f"{said}-common")
         assert found == Covariance(full=said == "full", common=True)
+
+
+def test_pairs_that_are_hardly_ever_seen_together_are_named():
+    """The prior says how they vary together; the rest is learned."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)).round(3), columns=list("abc"))
+    frame.loc[:39, "a"] = np.nan
+    frame.loc[40:76, "b"] = np.nan  # three rows show both
+    kinds = {"kinds": "a=gaussian,b=gaussian,c=gaussian", "starts": 2}
+    for covariance, fewest in (("full", 6), ("full-common", 4)):
+        fit = lacunet.fit(frame, 2, covariance=covariance, **kinds)
+        (flag,) = [f for f in fit.flags if f.kind is Kind.FEW_PAIRS]
+        said = [flag.detail[n] for n in ("one", "other", "pairs", "fewest", "number")]
+        assert said == ["a", "b", 3, fewest, 1]
+        assert np.isfinite(fit.log_lik)
+    for covariance in ("diagonal", "b+c", "a+c,common"):
+        found = lacunet.fit(frame, 2, covariance=covariance, **kinds)
+        assert Kind.FEW_PAIRS not in [f.kind for f in found.flags]
+    one = lacunet.fit(frame, 1, covariance="full", **kinds)
+    assert Kind.FEW_PAIRS not in [f.kind for f in one.flags]  # three cases are enough for one
+
+
+def test_columns_that_follow_from_others_are_refused():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)).round(3), columns=list("abc"))
+    frame["sum"] = frame["a"] - 2.0 * frame["c"]
+    kinds = dict.fromkeys(frame.columns, "gaussian")
+    holes = frame.mask(rng.random(frame.shape) < 0.1)
+    for data in (frame, holes):
+        with pytest.raises(DataError, match=r"'sum' follows from 'a', 'c'.*--exclude sum"):
+            lacunet.fit(data, 2, kinds=kinds, covariance="full", starts=2)
+        lacunet.fit(data, 2, kinds=kinds, covariance="a+b+c", starts=2)
+    twice = holes.assign(sum=-3.0 * holes["a"])
+    twice.loc[:30, "sum"] = np.nan  # means and deviations of the two differ then
+    with pytest.raises(DataError, match="'a' and 'sum' say the same"):
+        lacunet.fit(twice, 2, kinds=kinds, covariance="full-common", starts=2)

@@ -1,5 +1,7 @@
 """Columns of numbers on the command line: what is printed of them, kept, and refused."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -112,3 +114,50 @@ def test_what_cannot_be_is_refused(invoke, people, arguments, words):
     ran = invoke(command, people, *rest)
     assert ran.code == 2
     assert words in ran.err
+
+
+MISTAKES = {
+    "inf": ("inf", "a=gaussian,b=gaussian", r"column 'a', row 8 \(line 9\): 'inf' is not finite"),
+    "text": ("tall", "a=gaussian,b=gaussian", r"column 'a', row 8 \(line 9\): 'tall' is not a num"),
+    "negative": ("-2", "a=poisson,b=gaussian", r"column 'a', row 8 \(line 9\): -2 is no count"),
+    "fraction": ("2.5", "a=poisson,b=gaussian", r"column 'a', row 8 \(line 9\): 2.5 is no count"),
+    "nobody": ("2", "aa=poisson,b=gaussian", r"there is no column 'aa' .*Did you mean 'a'"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_values_that_cannot_be_are_named_with_their_row(invoke, tmp_path, mistake):
+    cell, kinds, words = MISTAKES[mistake]
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.integers(0, 9)},{rng.normal():.3f}" for _ in range(30)]
+    rows[7] = f"{cell},0.5"
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n" + "\n".join(rows) + "\n")
+    ran = invoke("fit", path, "--states", 2, "--kinds", kinds, "--covariance", "full", *FAST)
+    assert ran.code == 2
+    assert re.search(words, ran.err), ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_blocks_that_have_no_density_are_refused_and_those_with_few_pairs_flagged(invoke, tmp_path):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 40)).round(3)
+    half = np.arange(40) % 2 == 0
+    frames = {
+        "same": pl.DataFrame({"a": a, "b": 2.0 * a}),
+        "one value": pl.DataFrame({"a": a, "b": np.full(40, 1.5)}),
+        "few pairs": pl.DataFrame(
+            {"a": np.where(half, a, np.nan), "b": np.where(half, np.nan, b)}
+        ).fill_nan(None),
+    }
+    found = {}
+    for name, frame in frames.items():
+        path = tmp_path / f"{name}.csv"
+        frame.write_csv(path)
+        options = ("--kinds", "a=gaussian,b=gaussian", "--covariance", "full", *FAST)
+        found[name] = invoke("fit", path, "--states", 2, *options)
+    assert found["same"].code == found["one value"].code == 2
+    assert "'a' and 'b' say the same" in found["same"].err
+    assert "column 'b' has only one value, 1.5" in found["one value"].err
+    assert found["few pairs"].code == 0
+    assert "few pairs: 'a' and 'b' are seen together in 0 cases" in found["few pairs"].out

@@ -76,6 +76,23 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(
+            Kind.FEW_PAIRS,
+            detail={
+                "one": "age",
+                "other": "iq",
+                "pairs": 4.0,
+                "fewest": 6,
+                "classes": 2,
+                "number": 1,
+            },
+        ),
+        (
+            "few pairs: 'age' and 'iq' are seen together in 4 cases, fewer than the 6 that 2 "
+            "classes ask for; how they vary together is what the prior says (pairs like that: 1)"
+        ),
+    ),
+    (
         Flag(Kind.NO_EXPECTED_CASES, ("class", "1", "3"), {"number": 5, "total": 28}),
         "boundary: 5 of 28 probabilities have no expected cases (class 1, 3)",
     ),

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
+from lacunet.inference.dependent import check_independent
 from lacunet.model.covariance import Covariance
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.families import (
@@ -24,8 +24,6 @@ from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.unit import Unit
 
-SAME = 1e-9  # standard deviations by which two columns may differ and still say the same
-
 
 def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:
     """Give a variable for each column, whose parents may be anything."""
@@ -37,7 +35,8 @@ def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Va
     places = {v.name: j for j, v in enumerate(leaves)}
     for block in prior.covariance.blocks([v.name for v in leaves if v.family == GAUSSIAN]):
         members = tuple(sorted(block, key=places.__getitem__))
-        _check_different(leaves, table, [places[name] for name in members])
+        shown = [_numbers(leaves[j], table.codes[:, j]) for j in map(places.__getitem__, members)]
+        check_independent(np.stack(shown, axis=1), members)
         for place, name in enumerate(members):
             own = prior.of_block(len(members)) if place == 0 else ()
             family = GaussianBlock(members, place)
@@ -51,20 +50,9 @@ def _in_common(v: Variable) -> Variable:
     return replace(v, family=Common(own)) if isinstance(own, Gaussian | GaussianBlock) else v
 
 
-def _check_different(leaves: list[Variable], table: Table, block: list[int]) -> None:
-    """Refuse columns of which one is a multiple of another: together they have no density."""
-    numbers = {
-        j: np.where(table.codes[:, j] >= 0, leaves[j].values_of(table.codes[:, j]), np.nan)
-        for j in block
-    }
-    for a, b in combinations(block, 2):
-        apart = np.minimum(np.abs(numbers[a] - numbers[b]), np.abs(numbers[a] + numbers[b]))
-        both = np.isfinite(apart)
-        if both.sum() > 2 and (apart[both] < SAME).all():
-            raise DataError(
-                f"'{leaves[a].name}' and '{leaves[b].name}' say the same, in other units: together "
-                f"they have no density. Leave one of them out: --exclude {leaves[b].name}."
-            )
+def _numbers(v: Variable, codes: CodeArray) -> FloatArray:
+    """What its family sees of rows; NaN where they do not show it."""
+    return np.where(codes >= 0, v.values_of(codes), np.nan)
 
 
 def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:

@@ -9,7 +9,7 @@ from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.model.conjugacy import cases
-from lacunet.model.joint import table_of
+from lacunet.model.joint import members, table_of
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
 
@@ -25,6 +25,31 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Fla
     else:
         yield from _classes(problem.layout, classes, theta, N)
         yield from _narrow(problem, classes, theta, N)
+        for i in classes.leaves:
+            yield from _few_pairs(problem, classes, i)
+
+
+def _few_pairs(problem: Problem, classes: LatentClasses, i: int) -> Iterator[Flag]:
+    """Name the two numbers of a block that are seen together least often, if that is too seldom."""
+    network, block = problem.network, members(problem.network, i)
+    fewest = network.variables[i].family.fewest_pairs(classes.number)
+    told = problem.codes[:, [network.observed.index(j) for j in block]] >= 0
+    together = (told * problem.counts[:, None]).T @ told
+    pairs = [(together[a, b], a, b) for a, b in combinations(range(len(block)), 2)]
+    few = [pair for pair in pairs if pair[0] < fewest]
+    if few:
+        least, a, b = min(few)
+        yield Flag(
+            Kind.FEW_PAIRS,
+            detail={
+                "one": network.variables[block[a]].name,
+                "other": network.variables[block[b]].name,
+                "pairs": float(least),
+                "fewest": fewest,
+                "classes": classes.number,
+                "number": len(few),
+            },
+        )
 
 
 def _narrow(

@@ -89,6 +89,10 @@ class Common(ByIntegral):
         """As many classes could have a value each, and no variance."""
         return configurations + self.places.d
 
+    def fewest_pairs(self, configurations: int) -> float:
+        """One in each class is where its mean is; two more say what is around means."""
+        return configurations + 2.0
+
     # And given hyperparameters of one configuration by itself, as `by_configuration` has them
 
     def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:

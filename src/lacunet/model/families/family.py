@@ -143,6 +143,10 @@ class Family(ABC):
         """Different values without which the likelihood of a mixture has no highest value."""
         return 0.0
 
+    def fewest_pairs(self, configurations: int) -> float:
+        """Cases that must show two of its numbers for the data to say how these vary together."""
+        return 0.0
+
     @property
     def bounded(self) -> bool:
         """Whether it has one where there are enough of them."""

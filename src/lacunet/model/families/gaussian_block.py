@@ -60,6 +60,10 @@ class GaussianBlock(ByIntegral):
     def fewest_values(self, configurations: int) -> float:
         return np.inf
 
+    def fewest_pairs(self, configurations: int) -> float:
+        """Two always lie on a line."""
+        return 3.0 * configurations
+
     @property
     def written(self) -> dict[str, Any]:
         return {"family": self.name, "members": list(self.members)}

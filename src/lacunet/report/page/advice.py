@@ -69,6 +69,12 @@ MEANINGS = (
         "them than there is to say. Read the column as categories, or expect wider classes.",
     ),
     Meaning(
+        (Kind.FEW_PAIRS,),
+        "Columns that are hardly ever seen together",
+        "How they vary together within a class cannot be told from so few rows, so the prior does. "
+        "Give them no covariance (--covariance with other blocks), or one that all classes share.",
+    ),
+    Meaning(
         (Kind.NO_EXPECTED_CASES,),
         "Probabilities of 0 or 1",
         "Nobody in some class has some of the answers. That is a finding, not a fault; but "

@@ -1,0 +1,51 @@
+"""Columns of numbers that say the same: together they have no density, so no block has them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray
+from lacunet.errors import DataError
+
+SAME = 1e-9  # standard deviations by which columns may differ and still say the same
+NEARLY = 1 - 1e-6  # squared correlation from which on they are looked at
+
+
+def check_independent(numbers: FloatArray, names: Sequence[str]) -> None:
+    """Refuse a block, (rows, columns) with NaN for holes, in which some columns give another.
+
+    Numbers are of order 1. Of two columns all rows count that show both; of more, whole rows.
+    """
+    shown = np.isfinite(numbers)
+    for a, b in np.argwhere(np.triu(_nearly(np.where(shown, numbers, 0.0), shown), 1)):
+        pairs = numbers[shown[:, a] & shown[:, b]][:, [a, b]]
+        if flat_direction(pairs) is not None:
+            raise DataError(
+                f"'{names[a]}' and '{names[b]}' say the same, in other units: together they have "
+                f"no density. Leave one of them out: --exclude {names[b]}."
+            )
+    along = flat_direction(numbers[shown.all(axis=1)])
+    if along is not None:
+        *others, last = (f"'{names[k]}'" for k in np.flatnonzero(np.abs(along) > SAME).tolist())
+        raise DataError(
+            f"{last} follows from {', '.join(others)}: together they have no density. Leave one of "
+            f"them out: --exclude {last[1:-1]}."
+        )
+
+
+def _nearly(x: FloatArray, shown: BoolArray) -> BoolArray:
+    """(d, d) which two columns may say the same, by their correlation in rows that show both."""
+    told = shown.astype(np.float64)
+    n = np.maximum(told.T @ told, 1.0)
+    mean = (x.T @ told) / n
+    variance = (x**2).T @ told / n - mean**2
+    return (x.T @ x / n - mean * mean.T) ** 2 >= NEARLY * variance * variance.T
+
+
+def flat_direction(x: FloatArray) -> FloatArray | None:
+    """Weights of columns, (d,), whose sum is the same in all rows, (n, d); None: there are none."""
+    rows, d = x.shape
+    if rows <= d:
+        return None
+    _, sizes, directions = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    return directions[-1] if sizes[-1] < SAME * np.sqrt(rows) else None
