@@ -3,10 +3,13 @@
 import itertools
 
 import numpy as np
+import polars as pl
 import pytest
 
+from lacunet import read_table
 from lacunet.flags import Kind
-from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.leaves import leaves_of
+from lacunet.inference.problem import build_problem, problem_of_codes
 from lacunet.learn import agglomerate, schedules
 from lacunet.learn.agglomerate import Rows, agglomerated, count_families, merged, take_rows
 from lacunet.learn.ascent import Outcome, ascend, em_while_fast
@@ -18,8 +21,10 @@ from lacunet.learn.schedules import Schedule, climb_from_starts, rank_for
 from lacunet.learn.wander import wander
 from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.conjugacy import random_theta
-from lacunet.model.latent_class import latent_class
+from lacunet.model.covariance import Covariance
+from lacunet.model.latent_class import latent_class, over_leaves
 from lacunet.model.network import Model
+from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
 from problems import build, make, make_case, problem_for
@@ -129,6 +134,41 @@ def test_rows_are_merged_as_by_trying_every_pair(network, missing, seed):
     wanted = merged_by_hand(network, codes, rows.weights, h, seed, network.layout.cards[h])
     found = merged(problem, rows, h)
     assert partition(found) == partition(wanted)
+
+
+def mixed_rows(seed, states, *, together):
+    """Eleven rows of two measurements and a category, with holes; the problem of so many states."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(0.0, 1.0, (11, 2)).round(1)
+    x[rng.random(x.shape) < 0.15] = np.nan
+    frame = pl.DataFrame({"x": x[:, 0], "y": x[:, 1], "c": rng.choice(["a", "b"], 11)})
+    table = read_table(frame.fill_nan(None), kinds={"x": "gaussian", "y": "gaussian"})
+    prior = NumberPrior(scale=0.3, covariance=Covariance(full=together))
+    network = over_leaves(leaves_of(table, prior), states)
+    return build_problem(table, network, dirichlet(network, 1.0))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_with_numbers_are_merged_as_by_trying_every_pair(seed):
+    problem, wide = (mixed_rows(seed, states, together=False) for states in (3, 11))
+    rows = take_rows(problem, problem.counts, 3)
+    codes = rows.codes.copy()
+    codes[:, 0] = np.arange(len(codes))
+    while len(used := np.unique(codes[:, 0])) > 3:
+        trials = []
+        for a, b in itertools.combinations(used, 2):
+            trial = codes.copy()
+            trial[trial[:, 0] == b, 0] = a
+            N = count_families(wide.network, Rows(trial, rows.weights))
+            trials.append((log_bd(N, wide.alpha, wide.layout).sum(), trial))
+        codes = max(trials, key=lambda t: t[0])[1]
+    assert partition(merged(problem, rows, 0)) == partition(codes[:, 0])
+
+
+def test_numbers_of_a_block_are_merged_as_if_they_were_alone():
+    alone, block = (mixed_rows(5, 3, together=together) for together in (False, True))
+    rows = take_rows(alone, alone.counts, 3)
+    np.testing.assert_array_equal(merged(block, rows, 0), merged(alone, rows, 0))
 
 
 def test_families_are_counted_where_they_are_known():

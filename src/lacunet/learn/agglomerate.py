@@ -3,8 +3,9 @@
 Every row begins as a cluster of its own. Then the two clusters are merged whose merging raises most
 (or lowers least) the probability of the data together with the hidden values that the clusters
 stand for, log BD (CH96 eq. 5): parameters are averaged over, so it is mass that decides and not the
-best fit. Where there are many states random starts of EM end hundreds of nats below the best mode;
-this one is rarely off by more than a few.
+best fit. Measurements count as if they were independent of each other in a cluster. Where there are
+many states random starts of EM end hundreds of nats below the best mode; this one is rarely off by
+more than a few.
 
 Any hidden variable will do: rows are counted where its families are known, and families with an
 unknown cell do not count. Of several hidden variables the ones with the most known neighbours come
@@ -13,14 +14,19 @@ first, and are known to the others from then on.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from lacunet.inference.kernels.merging import merge_greedily
+from lacunet.inference.kernels.merging import (
+    Counted,
+    add_gains_of_sums,
+    merge_greedily,
+)
 from lacunet.inference.problem import Problem
+from lacunet.learn.number_clusters import NumbersAround
 from lacunet.model import conjugacy
 from lacunet.model.families.categorical import log_rising
 from lacunet.model.joint import members, statistics_of
@@ -76,17 +82,21 @@ def _unknown_around(layout: Layout, hidden: Sequence[int], h: int) -> int:
 
 def merged(problem: Problem, rows: Rows, h: int) -> IntArray:
     """Merge the rows by what is known around h, and give a state of h to each, (m,)."""
-    places = Places.around(problem, rows, h)
-    seen, index = np.unique(places.seen, axis=0, return_inverse=True)
+    places, numbers = Places.around(problem, rows, h), NumbersAround.of(problem, rows.codes, h)
+    together = np.column_stack([places.seen, numbers.x, np.isnan(numbers.x)])
+    _, one, index = np.unique(together, axis=0, return_index=True, return_inverse=True)
+    seen, numbers = places.seen[one], replace(numbers, x=numbers.x[one])
     cases = np.bincount(index.reshape(-1), weights=rows.weights).astype(np.int32)
     label, states = np.arange(len(seen)), problem.layout.cards[h]
     if len(seen) > states:
         shared = seen.sum(axis=0) > 1  # where a row is alone, merging changes nothing
         seen = seen[:, shared]
         which, tables = places.tables(shared, int(cases.sum()))
-        gains = first_gains(seen, cases, which, tables)
+        gains, measured = first_gains(seen, cases, which, tables), numbers.clusters(cases)
+        add_gains_of_sums(measured, gains)
         first = which * tables.shape[1]
-        merge_greedily(seen * cases[:, None], gains, first, tables.reshape(-1), states, label)
+        counted = Counted(seen * cases[:, None], first, tables.reshape(-1))
+        merge_greedily(counted, measured, gains, states, label)
     _, state = np.unique(label, return_inverse=True)
     return np.asarray(state[index.reshape(-1)], dtype=np.int64)
 

@@ -11,10 +11,13 @@ from dataclasses import replace
 from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
-from lacunet.learn.ascent import Climb, Outcome
+from lacunet.learn.ascent import Climb, Outcome, em_while_fast
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.schedules import climb_from
+from lacunet.learn.ranks import HEAVIEST, best_of
+from lacunet.learn.schedules import climb_from, merged_start
+from lacunet.learn.starts import random_starts
+from lacunet.model.network import Model
 
 
 def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Climb:
@@ -32,6 +35,21 @@ def learn_posterior(problem: Problem, options: Options, executor: Executor = SER
     if found.estimate is Estimate.SOFTMAX:  # it is the mode of φ
         return with_posterior(found, found.point)
     return with_posterior(found, softmax_climb(problem, found.model.theta, executor.silent()).point)
+
+
+def quick_posterior(problem: Problem, starts: int, seed: int) -> Model:
+    """Give a network the posterior around the heaviest of a few modes, each nearly climbed.
+
+    For whoever weighs many models: EM until it slows down, from merged rows and random starts.
+    """
+    objective = Objective.build(problem, Estimate.SOFTMAX)
+    points = [merged_start(objective, seed, 0)]
+    if not problem.exact:
+        points += random_starts(objective, starts, seed)
+    climbs = [em_while_fast(objective, point) for point in points]
+    _, best = best_of(objective, climbs, HEAVIEST)
+    alpha = problem.alpha
+    return Model(problem.network, best.point.theta, alpha, alpha + best.point.N)
 
 
 def with_posterior(fit: Fit, mode: Point) -> Fit:

@@ -3,13 +3,35 @@
 A cluster is a vector of counts, one for each *place* at which rows are counted. What a cluster is
 worth is a sum over places of a number that depends on the count there alone: it stands in a table,
 so many positions after the first of that place. For the BD score (CH96 eq. 5) these numbers are
-logarithms of gamma functions.
+logarithms of gamma functions. Of measurements a cluster has sums and sums of squares; what it is
+worth is their marginal likelihood under a normal distribution whose mean and variance are unknown.
 """
+
+import math
+from typing import NamedTuple
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.jit import kernel
+
+
+class Counted(NamedTuple):
+    """What m clusters have at P places."""
+
+    counts: IndexArray  # (m, P)
+    first: IndexArray  # (P,) where the numbers of each place start
+    table: FloatArray  # what counts are worth
+
+
+class Measured(NamedTuple):
+    """What m clusters have of D measurements."""
+
+    cases: IndexArray  # (m, D)
+    sums: FloatArray  # (m, D)
+    squares: FloatArray  # (m, D)
+    prior: FloatArray  # (D, 4) what is added to sums, cases of the mean, squares, and the shape
+    table: FloatArray  # (D, most + 1) what cases are worth but for the variance
 
 
 @kernel
@@ -28,6 +50,35 @@ def worth(positions: IndexArray, more: IndexArray, table: FloatArray) -> float:
 
 
 @kernel
+def worth_of_sums(measured: Measured, i: int, more: int) -> float:
+    """Worth of the measurements of cluster i, or of i and `more` together if that is not −1."""
+    value = 0.0
+    for d in range(measured.cases.shape[1]):
+        n, total, squares = measured.cases[i, d], measured.sums[i, d], measured.squares[i, d]
+        if more >= 0:
+            n += measured.cases[more, d]
+            total += measured.sums[more, d]
+            squares += measured.squares[more, d]
+        first, kappa, second, shape = measured.prior[d]
+        total += first
+        spread = 0.5 * (second + squares - total * total / (kappa + n))
+        value += measured.table[d, n] - (shape + 0.5 * n) * math.log(spread)
+    return value
+
+
+@kernel
+def add_gains_of_sums(measured: Measured, gains: FloatArray) -> None:
+    """Add what merging two clusters gains by their measurements, (m, m)."""
+    m = gains.shape[0]
+    own = np.array([worth_of_sums(measured, i, -1) for i in range(m)])
+    for i in range(m):
+        for j in range(i):
+            gain = worth_of_sums(measured, i, j) - own[i] - own[j]
+            gains[i, j] += gain
+            gains[j, i] += gain
+
+
+@kernel
 def find_partner(i: int, gains: FloatArray, alive: BoolArray, partner: IntArray) -> None:
     """Find the living cluster with which cluster i gains most; −1 where it is the last."""
     partner[i] = -1
@@ -38,25 +89,21 @@ def find_partner(i: int, gains: FloatArray, alive: BoolArray, partner: IntArray)
 
 @kernel
 def merge_greedily(
-    counts: IndexArray,
-    gains: FloatArray,
-    first: IndexArray,
-    table: FloatArray,
-    keep: int,
-    label: IntArray,
+    counted: Counted, measured: Measured, gains: FloatArray, keep: int, label: IntArray
 ) -> None:
-    """Merge the rows of `counts`, (m, places), until `keep` are left; `label` says into which.
+    """Merge m clusters until `keep` are left; `label` says into which.
 
-    `gains`, (m, m), is what the merging of two rows adds to their worth. Each cluster remembers its
-    best partner, so that a merge costs one row of gains. Counts and gains are used up.
+    `gains`, (m, m), is what the merging of two adds to their worth. Each cluster remembers its
+    best partner, so that a merge costs one row of gains. All that is given is used up.
     """
+    counts, first, table = counted
     m = counts.shape[0]
     alive = np.ones(m, dtype=np.bool_)
     partner = np.empty(m, dtype=np.int64)
     own = np.empty(m)
     for i in range(m):
         label[i] = i
-        own[i] = worth(first, counts[i], table)
+        own[i] = worth(first, counts[i], table) + worth_of_sums(measured, i, -1)
         find_partner(i, gains, alive, partner)
     for _ in range(m - keep):
         a = -1
@@ -66,13 +113,17 @@ def merge_greedily(
         b = partner[a]
         alive[b] = False
         counts[a] += counts[b]
-        own[a] = worth(first, counts[a], table)
+        measured.cases[a] += measured.cases[b]
+        measured.sums[a] += measured.sums[b]
+        measured.squares[a] += measured.squares[b]
+        own[a] = worth(first, counts[a], table) + worth_of_sums(measured, a, -1)
         positions = first + counts[a]
         for i in range(m):
             if label[i] == b:
                 label[i] = a
             if alive[i] and i != a:
-                gains[i, a] = gains[a, i] = worth(positions, counts[i], table) - own[i] - own[a]
+                both = worth(positions, counts[i], table) + worth_of_sums(measured, i, a)
+                gains[i, a] = gains[a, i] = both - own[i] - own[a]
                 if partner[i] == a or partner[i] == b:
                     find_partner(i, gains, alive, partner)
                 elif gains[i, a] > gains[i, partner[i]]:

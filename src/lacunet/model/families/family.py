@@ -192,6 +192,13 @@ class Family(ABC):
         """What a value is like by itself: a family, and tables of its θ; of a block, its own."""
         return self, theta
 
+    def measured(self, hyper: FloatArray) -> FloatArray | None:
+        """Hyperparameters of a normal distribution of a value by itself; None: it has no such.
+
+        Of the table of one configuration, (width,) → (4,), as the Gaussian family has them.
+        """
+        return None
+
     def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw a value given hyperparameters, (n, width) → (n,): first θ, then the value."""
         at = Segment.of_table(self, 1, hyper.shape[-1])

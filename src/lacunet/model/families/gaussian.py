@@ -91,6 +91,9 @@ class Gaussian(ByIntegral):
         np.divide(b * (kappa + 1.0), kappa * (a - 1.0), out=wide, where=a > 1.0)
         return m, wide
 
+    def measured(self, hyper: FloatArray) -> FloatArray | None:
+        return hyper
+
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return rng.normal(theta[..., 0], np.sqrt(theta[..., 2]))
 

@@ -113,6 +113,12 @@ class GaussianBlock(ByIntegral):
         own = self.place
         return spread.mean[:, own].reshape(shape), spread.covariance[:, own, own].reshape(shape)
 
+    def measured(self, hyper: FloatArray) -> FloatArray | None:
+        """Of the variable's own number: as many degrees less as others are beside it."""
+        joint, own = self.places.read(hyper), self.place
+        fewer = joint.for_variance - (len(self.members) - 1.0)
+        return np.array([joint.first[own], joint.cases, joint.second[own, own], fewer])
+
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         """All numbers of the block, (..., d)."""
         mean, _, covariance, _ = self.places.read(theta)

@@ -1,0 +1,48 @@
+"""What clusters of rows have of measurements that depend on one hidden variable alone."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.special import gammaln
+
+from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.inference.kernels.merging import Measured
+from lacunet.inference.problem import Problem
+from lacunet.model.joint import table_of
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersAround:
+    """Measurements of m rows, D columns."""
+
+    x: FloatArray  # (m, D) as families see them; NaN where one is missing
+    prior: FloatArray  # (D, 4) hyperparameters of a normal distribution of each, by itself
+
+    @classmethod
+    def of(cls, problem: Problem, codes: IntArray, h: int) -> Self:
+        """Those whose only parent is h, of rows of codes, (m, variables)."""
+        network = problem.network
+        columns, priors = [], []
+        for i, v in enumerate(network.variables):
+            if network.parents[i] != (h,):
+                continue
+            # States of h may have priors of their own; which of them a cluster becomes is open.
+            prior = v.family.measured(table_of(network, problem.alpha, i).mean(axis=0))
+            if prior is not None:
+                columns.append(np.where(codes[:, i] >= 0, v.values_of(codes[:, i]), np.nan))
+                priors.append(prior)
+        x = np.array(columns).reshape(len(columns), len(codes)).T
+        return cls(x, np.array(priors).reshape(len(priors), 4))
+
+    def clusters(self, cases: IndexArray) -> Measured:
+        """Make every row a cluster, which stands for so many cases, (m,)."""
+        told = ~np.isnan(self.x)
+        x, n = np.where(told, self.x, 0.0), np.where(told, cases[:, None], 0.0)
+        first, kappa, second, degrees = self.prior.T
+        shape = (degrees - 1.0) / 2.0
+        often = np.arange(int(cases.sum()) + 1.0)
+        table = gammaln(shape[:, None] + often / 2.0) - 0.5 * np.log(kappa[:, None] + often)
+        prior = np.stack([first, kappa, second, shape], axis=1)
+        sums: FloatArray = n * x
+        return Measured(n.astype(np.int32), sums, sums * x, prior, table)
