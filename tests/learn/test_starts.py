@@ -136,21 +136,21 @@ def test_rows_are_merged_as_by_trying_every_pair(network, missing, seed):
     assert partition(found) == partition(wanted)
 
 
-def mixed_rows(seed, states, *, together):
+def mixed_rows(seed, states, **forms):
     """Eleven rows of two measurements and a category, with holes; the problem of so many states."""
     rng = np.random.default_rng(seed)
     x = rng.normal(0.0, 1.0, (11, 2)).round(1)
     x[rng.random(x.shape) < 0.15] = np.nan
     frame = pl.DataFrame({"x": x[:, 0], "y": x[:, 1], "c": rng.choice(["a", "b"], 11)})
     table = read_table(frame.fill_nan(None), kinds={"x": "gaussian", "y": "gaussian"})
-    prior = NumberPrior(scale=0.3, covariance=Covariance(full=together))
+    prior = NumberPrior(scale=0.3, covariance=Covariance(**forms))
     network = over_leaves(leaves_of(table, prior), states)
     return build_problem(table, network, dirichlet(network, 1.0))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_with_numbers_are_merged_as_by_trying_every_pair(seed):
-    problem, wide = (mixed_rows(seed, states, together=False) for states in (3, 11))
+    problem, wide = (mixed_rows(seed, states) for states in (3, 11))
     rows = take_rows(problem, problem.counts, 3)
     codes = rows.codes.copy()
     codes[:, 0] = np.arange(len(codes))
@@ -165,10 +165,11 @@ def test_rows_with_numbers_are_merged_as_by_trying_every_pair(seed):
     assert partition(merged(problem, rows, 0)) == partition(codes[:, 0])
 
 
-def test_numbers_of_a_block_are_merged_as_if_they_were_alone():
-    alone, block = (mixed_rows(5, 3, together=together) for together in (False, True))
+@pytest.mark.parametrize("form", ["full", "common"])
+def test_numbers_with_covariances_are_merged_as_if_they_had_none(form):
+    alone, other = mixed_rows(5, 3), mixed_rows(5, 3, **{form: True})
     rows = take_rows(alone, alone.counts, 3)
-    np.testing.assert_array_equal(merged(block, rows, 0), merged(alone, rows, 0))
+    np.testing.assert_array_equal(merged(other, rows, 0), merged(alone, rows, 0))
 
 
 def test_families_are_counted_where_they_are_known():

@@ -9,6 +9,7 @@ from scipy.special import gammaln
 from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.merging import Measured
 from lacunet.inference.problem import Problem
+from lacunet.model import conjugacy
 from lacunet.model.joint import table_of
 
 
@@ -23,12 +24,13 @@ class NumbersAround:
     def of(cls, problem: Problem, codes: IntArray, h: int) -> Self:
         """Those whose only parent is h, of rows of codes, (m, variables)."""
         network = problem.network
+        alpha = conjugacy.by_configuration(problem.alpha, problem.layout)
         columns, priors = [], []
         for i, v in enumerate(network.variables):
             if network.parents[i] != (h,):
                 continue
             # States of h may have priors of their own; which of them a cluster becomes is open.
-            prior = v.family.measured(table_of(network, problem.alpha, i).mean(axis=0))
+            prior = v.family.measured(table_of(network, alpha, i).mean(axis=0))
             if prior is not None:
                 columns.append(np.where(codes[:, i] >= 0, v.values_of(codes[:, i]), np.nan))
                 priors.append(prior)

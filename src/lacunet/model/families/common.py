@@ -82,6 +82,9 @@ class Common(ByIntegral):
     def alone(self, theta: FloatArray) -> tuple[Family, FloatArray]:
         return self.inner.alone(theta)
 
+    def measured(self, hyper: FloatArray) -> FloatArray | None:
+        return self.inner.measured(hyper)
+
     def deviations(self, theta: FloatArray) -> FloatArray:
         return self.inner.deviations(theta)
 
