@@ -8,32 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.density.published import DataSet
 from lacunet.arrays import CodeArray, IntArray
 from lacunet.data import Column, Table
+from lacunet.data.kinds import ColumnKind
+from lacunet.state import Numbers
 
 FOLD = "fold"
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """A file `discrete-NAME.csv`, and what a published program reached on its folds."""
-
-    name: str
-    published: float  # LCM by EM: mean over the folds of log p(test rows), nats
-    best: float  # the best of nine programs,
-    by: str  # and which: MSPN sum-product networks; EAST latent trees; IL, CIL latent forests
-
-
-SETS = (  # F. Rodriguez-Sanchez, incremental latent forests, run 1
-    DataSet("hayes_roth", -89.7, -88.9, "MSPN"),
-    DataSet("house_building", -293.3, -293.3, "LCM"),
-    DataSet("vote", -188.9, -174.3, "MSPN"),
-    DataSet("spect_heart", -317.1, -288.3, "EAST"),
-    DataSet("car_evaluation", -3287.6, -1503.8, "IL"),
-    DataSet("alarm", -2642.6, -1180.0, "EAST"),
-    DataSet("mushroom", -5921.3, -5519.6, "EAST"),
-    DataSet("coil_42", -6952.7, -6269.0, "CIL"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +39,20 @@ class Folds:
         return self.codes[self.fold == fold]
 
 
-def read_folds(folder: Path, name: str) -> Folds:
-    """Read a file of a folder."""
-    with (folder / f"discrete-{name}.csv").open(newline="", encoding="utf-8") as file:
+def read_folds(folder: Path, one: DataSet) -> Folds:
+    """Read the file of a data set from a folder."""
+    with (folder / one.file).open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     where = header.index(FOLD)
     cells = np.array(rows)
     fold = cells[:, where].astype(np.int64)
     columns, codes = [], []
     for j in (j for j in range(len(header)) if j != where):
-        states, own = np.unique(cells[:, j], return_inverse=True)
-        columns.append(Column(header[j], tuple(states.tolist())))
+        if one.is_number(header[j]):
+            values, own = np.unique(cells[:, j].astype(np.float64), return_inverse=True)
+            columns.append(Column(header[j], Numbers(values), ColumnKind.GAUSSIAN))
+        else:
+            states, own = np.unique(cells[:, j], return_inverse=True)
+            columns.append(Column(header[j], tuple(states.tolist())))
         codes.append(own.astype(np.int32))
     return Folds(tuple(columns), np.column_stack(codes), fold)

@@ -16,6 +16,7 @@ import numpy as np
 
 from bench.cases import IntArray
 from bench.density.folds import read_folds
+from bench.density.published import ALARM
 from bench.density.stacked import FOLDS
 from bench.peer import Peers
 from bench.report import Line, skipped
@@ -64,7 +65,7 @@ def _of_the_file(quick: bool) -> Iterator[Line]:
     if not folder or not (Path(folder) / "discrete-alarm.csv").exists():
         yield skipped("r", title, f"set {FOLDS} to a folder with that file")
         return
-    whole = read_folds(Path(folder), "alarm")
+    whole = read_folds(Path(folder), ALARM)
     for missing in QUICK if quick else PUBLISHED:
         masks = range(replicates(quick))
         trials = [_filled(whole.codes, whole.columns, missing, mask) for mask in masks]

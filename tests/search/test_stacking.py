@@ -10,6 +10,7 @@ import lacunet
 from lacunet import DataError, OptionError
 from lacunet.data import Column, Table
 from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.leaves import widest_block
 from lacunet.inference.problem import build_problem
 from lacunet.processes import on_processes
 from lacunet.search.stacking import recipes
@@ -247,3 +248,38 @@ def test_numbers_that_vary_together_are_learned_together(monkeypatch):
         lacunet.log_likelihoods(new, stack.ensemble).sum()
         > lacunet.log_likelihoods(new, apart).sum() + 20.0
     )
+
+
+# Numbers
+
+
+def number_frame(rows=60):
+    """Measurements of which one is the sum of two others, and one hardly ever differs."""
+    x = generator().normal(size=(rows, 3))
+    rare = np.where(np.arange(rows) < rows - 10, 0.0, x[:, 2] ** 2)
+    return pl.DataFrame(
+        {"a": x[:, 0], "b": x[:, 1], "sum": x[:, 0] + x[:, 1], "c": x[:, 2], "rare": rare}
+    )
+
+
+def test_columns_that_follow_from_others_are_in_no_block():
+    frame = number_frame()
+    table = lacunet.read_table(frame, kinds=dict.fromkeys(frame.columns, "gaussian"))
+    assert widest_block(table) == (("a", "b", "c", "rare"),)
+    (model,) = ClassRecipe(2, 1.0, 0.1, together=True).learn(table, seed=0)
+    blocks = {v.family.stands_at for v in model.network.variables}
+    assert blocks == {None, "a"}
+
+
+def test_covariances_are_learned_apart_and_in_common():
+    frame = number_frame()
+    table = lacunet.read_table(frame, kinds=dict.fromkeys(frame.columns, "gaussian"))
+    classes = [r for r in recipes_for(table) if isinstance(r, ClassRecipe)]
+    assert {(r.together, r.common) for r in classes} == {
+        (False, False),
+        (True, False),
+        (True, True),
+    }
+    assert all(r.classes > 1 for r in classes if r.common)
+    names = [name for r in recipes_for(table) for name in r.names]
+    assert len(set(names)) == len(names)

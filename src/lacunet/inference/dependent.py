@@ -33,6 +33,18 @@ def check_independent(numbers: FloatArray, names: Sequence[str]) -> None:
         )
 
 
+def independent(numbers: FloatArray) -> list[int]:
+    """Columns, (rows, columns) with NaN for holes, that do not follow from those before them."""
+    whole = numbers[np.isfinite(numbers).all(axis=1)]
+    if flat_direction(whole) is None:
+        return list(range(numbers.shape[1]))
+    kept: list[int] = []
+    for j in range(numbers.shape[1]):
+        if flat_direction(whole[:, [*kept, j]]) is None:
+            kept.append(j)
+    return kept
+
+
 def _nearly(x: FloatArray, shown: BoolArray) -> BoolArray:
     """(d, d) which two columns may say the same, by their correlation in rows that show both."""
     told = shown.astype(np.float64)

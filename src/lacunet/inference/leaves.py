@@ -9,7 +9,7 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
-from lacunet.inference.dependent import check_independent
+from lacunet.inference.dependent import check_independent, independent
 from lacunet.model.covariance import Covariance
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.families import (
@@ -42,6 +42,15 @@ def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Va
             family = GaussianBlock(members, place)
             leaves[places[name]] = replace(leaves[places[name]], family=family, prior=own)
     return [_in_common(v) for v in leaves] if prior.covariance.common else leaves
+
+
+def widest_block(table: Table) -> tuple[tuple[str, ...], ...]:
+    """All Gaussian columns that may be in one block; none, where there are less than two."""
+    every = [_leaf(table, j, NumberPrior()) for j in range(len(table.columns))]
+    gaussian = [j for j, v in enumerate(every) if v.family == GAUSSIAN]
+    shown = [_numbers(every[j], table.codes[:, j]) for j in gaussian]
+    kept = independent(np.array(shown).T) if len(shown) > 1 else []
+    return (tuple(every[gaussian[k]].name for k in kept),) if len(kept) > 1 else ()
 
 
 def _in_common(v: Variable) -> Variable:

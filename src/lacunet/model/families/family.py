@@ -193,10 +193,7 @@ class Family(ABC):
         return self, theta
 
     def measured(self, hyper: FloatArray) -> FloatArray | None:
-        """Hyperparameters of a normal distribution of a value by itself; None: it has no such.
-
-        Of the table of one configuration, (width,) → (4,), as the Gaussian family has them.
-        """
+        """What a Gaussian family would have of a value by itself, (width,) → (4,); None: nothing."""
         return None
 
     def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -20,7 +20,7 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learning import find_graph
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
-from lacunet.inference.leaves import leaves_of
+from lacunet.inference.leaves import leaves_of, widest_block
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate
@@ -40,6 +40,7 @@ CLASSES = (2, 4, 8, 16, 32)
 MEMBERS = 10  # cases for each class, at least
 EXPONENTS = (1.0, 0.25)  # of classes: the uniform prior, and one for which classes differ more
 SCALES = (1.0, 0.1, 0.01, 0.001)  # of numbers: variances of classes, in that of the whole column
+COMMON_SCALE = 0.1  # of covariances that all classes share: all rows tell them, so one will do
 STARTS = 4
 
 
@@ -98,19 +99,22 @@ class ClassRecipe(Recipe):
     alpha: float
     scale: float | None = None  # of the variances of numbers; None: there are none
     together: bool = False  # whether numbers vary together within a class
+    common: bool = False  # and alike in all classes
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the model is."""
         many = "1 class" if self.classes == 1 else f"{self.classes} classes"
         scale = "" if self.scale is None else f", scale = {self.scale:g}"
+        common = ", common" if self.common else ""
         together = ", covariances" if self.together else ""
-        return (f"{many}, α = {self.alpha:g}{scale}{together}",)
+        return (f"{many}, α = {self.alpha:g}{scale}{together}{common}",)
 
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
         """Fit it from a few starts."""
-        together = Covariance(full=self.together)
-        prior = NumberPrior(scale=self.scale or 1.0, covariance=together)
+        blocks = widest_block(table) if self.together else ()
+        covariance = Covariance(named=blocks, common=self.common)
+        prior = NumberPrior(scale=self.scale or 1.0, covariance=covariance)
         network = over_leaves(leaves_of(table, prior), self.classes)
         problem = build_problem(table, network, dirichlet(network, self.alpha))
         if self.scale is None:
@@ -138,13 +142,17 @@ def recipes_for(table: Table, only: Kind | None = None) -> tuple[Recipe, ...]:
         exponents = EXPONENTS if categories else EXPONENTS[:1]
         classes = [k for k in CLASSES if k == CLASSES[0] or k * MEMBERS <= table.weight]
         measured = sum(column.kind is ColumnKind.GAUSSIAN for column in table.columns)
+        several = measured > 1
         every = itertools.product(
             (1, *classes) if numbers else classes,
             exponents,
             scales,
-            (False, True) if measured > 1 else (False,),
+            (False, True) if several else (False,),
         )
         found += [ClassRecipe(*one) for one in every]
+        if several:
+            alike = itertools.product(classes, exponents)
+            found += [ClassRecipe(*one, COMMON_SCALE, True, True) for one in alike]
     return tuple(found)
 
 
