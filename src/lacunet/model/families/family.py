@@ -193,7 +193,7 @@ class Family(ABC):
         return self, theta
 
     def measured(self, hyper: FloatArray) -> FloatArray | None:
-        """What a Gaussian family would have of a value by itself, (width,) → (4,); None: nothing."""
+        """What a Gaussian family has of a value by itself, (width,) → (4,); None: nothing."""
         return None
 
     def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
