@@ -11,7 +11,7 @@ from lacunet.evidence.partitions.cases import leaves_of, log_class_weights, walk
 from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
 from lacunet.evidence.partitions.flows import log_ratios
 from lacunet.evidence.partitions.levels import Occupancy
-from lacunet.evidence.partitions.posterior import counts_of
+from lacunet.evidence.partitions.tally import Tally
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
@@ -97,7 +97,7 @@ def test_a_chain_keeps_its_books(name):
     used = int(chain.at.used[0])
     energy = sum(log_block(chain.leaves, chain.at.blocks, b) for b in range(used))
     assert energy == pytest.approx(log_weight(problem, chain.at.block), abs=1e-9)
-    N = counts_of(problem, chain.leaves, chain)
+    N = Tally(problem).of(chain.leaves.row, chain.at.block)
     held = chain.at.blocks.numbers[:used] - chain.leaves.numbers.prior
     layout = with_classes(problem, used).layout
     for g, leaf in enumerate((1, 3)):

@@ -5,7 +5,7 @@ import pytest
 from format_networks import READ, ordinary
 
 from lacunet.errors import ModelError, OutputError
-from lacunet.model.formats import bif, read_network, write_network, xdsl, xmlbif
+from lacunet.model.formats import bif, read_model, read_network, write_network, xdsl, xmlbif
 
 BIF = """network n {
 }
@@ -255,6 +255,12 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "comment.bif").write_text("// nothing")
     with pytest.raises(ModelError, match=r"comment\.bif: the file has no blocks"):
         read_network(tmp_path / "comment.bif")
+
+
+def test_a_network_is_not_a_model_file(tmp_path):
+    write_network(ordinary(), tmp_path / "net.bif")
+    with pytest.raises(ModelError, match=r"net\.bif: BIF is not a model file\. `read_network`"):
+        read_model(tmp_path / "net.bif")
 
 
 @pytest.mark.parametrize("name", ["net.net", "net", "net.bif.gz"])

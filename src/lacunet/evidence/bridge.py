@@ -16,22 +16,29 @@ from scipy.special import expit
 
 from lacunet.arrays import BoolArray, FloatArray
 
-HALVINGS = 60  # of the interval in which the mass lies
+STEPS = 100  # of Newton, or halvings of the interval in which the mass lies; a few suffice
+EXACT = 1e-9  # nats
 MARGIN = 50.0  # nats by which it is wider than all weights
 
 
 def log_bridge(up: FloatArray, down: FloatArray) -> float:
     """Log mass, from log weights of forward chains (−inf: ended elsewhere) and of backward ones.
 
+    One that came from where no forward chain ever gets to has the log weight inf.
+
     >>> round(log_bridge(np.array([1.0, 1.0]), np.array([1.0, 60.0])), 6)  # 1 + log 2
     1.693147
     """
-    everything = [np.ones((1, len(chains)), dtype=np.bool_) for chains in (up, down)]
-    return float(log_bridges(up, down, *everything)[0])
+    all_up, all_down = (np.ones((1, len(chains)), dtype=np.bool_) for chains in (up, down))
+    return float(log_bridges(up, down, all_up, all_down)[0])
 
 
 def log_bridges(
-    up: FloatArray, down: FloatArray, counted_up: BoolArray, counted_down: BoolArray
+    up: FloatArray,
+    down: FloatArray,
+    counted_up: BoolArray,
+    counted_down: BoolArray,
+    near: float | None = None,
 ) -> FloatArray:
     """The same from some of the chains only, for several choices of them at once: (R,).
 
@@ -39,19 +46,29 @@ def log_bridges(
     ----------
     counted_up, counted_down : (R, chains)
         Which count.
+    near
+        The mass by all of them, if it is known: that of some is not far from it.
     """
-    finite = np.concatenate([up[up > -np.inf], down])
+    finite = np.concatenate([up[up > -np.inf], down[down < np.inf]])
     low = np.full(len(counted_up), finite.min() - MARGIN)
     high = np.full(len(counted_up), finite.max() + MARGIN)
     shares = [
         counted / counted.sum(axis=1, keepdims=True) for counted in (counted_up, counted_down)
     ]
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        forwards = (shares[0] * expit(up - middle[:, None])).sum(axis=1)
-        backwards = (shares[1] * expit(middle[:, None] - down)).sum(axis=1)
+    middle = (low + high) / 2 if near is None else np.full(len(low), near)
+    for _ in range(STEPS):
+        left, right = expit(up - middle[:, None]), expit(middle[:, None] - down)
+        forwards, backwards = (shares[0] * left).sum(axis=1), (shares[1] * right).sum(axis=1)
         # Falls as the mass rises: left of the root chains forwards still say that it is larger.
-        larger = forwards > backwards
-        low, high = np.where(larger, middle, low), np.where(larger, high, middle)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = np.log(forwards) - np.log(backwards)
+            fall = (shares[0] * left * (1.0 - left)).sum(axis=1) / forwards
+            fall += (shares[1] * right * (1.0 - right)).sum(axis=1) / backwards
+            newton = middle + off / fall
+        low, high = np.where(off > 0, middle, low), np.where(off > 0, high, middle)
+        inside = (newton > low) & (newton < high)
+        before, middle = middle, np.where(inside, newton, (low + high) / 2)
+        if np.abs(middle - before).max() < EXACT:
+            break
     reached = (counted_up & (up > -np.inf)).any(axis=1)
-    return np.where(reached, (low + high) / 2, -math.inf)
+    return np.where(reached, middle, -math.inf)

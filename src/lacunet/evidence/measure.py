@@ -37,7 +37,6 @@ MOST_CASES = 200_000  # that particles take in one by one
 MOST_RENEWALS = 50  # of particles in one run, as far as seen
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take, before annealing;
 LARGE_PART = 1.0  # the same, where they may do by themselves, as they often do
-SHORT_PART = 1 / 30  # the same, where a walk may do
 DEARER = 5  # first rounds of a walk whose work particles may take to the target
 WALKED_PER_SECOND = 2e8  # numbers that a walk over partitions touches in a second, about
 FITS = 3  # independent fits whose places annealing may start from
@@ -196,7 +195,7 @@ class _Measuring:
         except LacunetError:
             pass
         walk = walkable([self.problem]) and self._walk_is_short()
-        particles = self._first_particles(SHORT_PART if walk else LARGE_PART, hopeful=not walk)
+        particles = self._first_particles(self._walk_part if walk else LARGE_PART, hopeful=not walk)
         if walk and particles is not None and self._cheaper_than_walk(particles):
             particles.until_done()
         if particles is not None and self._enough(particles):
@@ -253,8 +252,13 @@ class _Measuring:
         return not particles.wide and particles.price() < DEARER * walk_cost(self.problem, STARTS)
 
     def _walk_is_short(self) -> bool:
-        likely = walk_cost(self.problem, STARTS)
-        return likely < FIRST_PART * self.means.clock.goal.budget * WALKED_PER_SECOND
+        return self._walk_part < FIRST_PART
+
+    @property
+    def _walk_part(self) -> float:
+        """Share of the budget that the first round of a walk takes, about."""
+        seconds = walk_cost(self.problem, STARTS) / WALKED_PER_SECOND
+        return seconds / self.means.clock.goal.budget
 
     def _walk(self) -> Measurement:
         if not walkable([self.problem]):

@@ -10,9 +10,9 @@ which of them fits best; masses of all parts add up to the whole. Where nothing 
 there is one reference and one region: everything.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -26,6 +26,7 @@ from lacunet.model.relabelling import Chain, Relabelling
 
 JITTER = 0.05  # relative noise of a reference's profiles
 ALONE = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
+MOST_KNOWN = 256  # relabellings that are kept
 NO_CASES = 0.01  # what cells count for that neither cases nor a prior have: they are known
 
 Profile: TypeAlias = Mapping[int, FloatArray]  # (k, f) of each variable of a block, in a context
@@ -56,6 +57,7 @@ class Regions:
             for block in symmetries.blocks
         ]
         self.profiles: list[Profiles] = [self._profiles(x) for x in exponents]
+        self._known: dict[Hashable, Relabelling] = {}  # of samples before: most are labelled alike
 
     def at_home(self, own: int, samples: FloatArray) -> BoolArray:
         """Which samples (chains, size), expected counts as θ and N give them, are in a region."""
@@ -143,7 +145,15 @@ class Regions:
             value, order = found[h][other]
             total += value
             places[members[h]], orders[members[h]] = members[other], order
-        return total, Relabelling(self.symmetries.layout, places, orders, within)
+        return total, self._relabelling(places, orders, within)
+
+    def _relabelling(self, *named: Mapping[int, Any]) -> Relabelling:
+        key = tuple(str(sorted(names.items())) for names in named)
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = Relabelling(self.symmetries.layout, *named)
+        return self._known[key]
 
 
 def _assigned(values: FloatArray) -> tuple[IntArray, IntArray]:

@@ -12,10 +12,10 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Clock, Means
-from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights, told_rows
+from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights
 from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk_on
-from lacunet.inference.classes import with_classes
-from lacunet.inference.kernels.blocks import Leaves, Levels
+from lacunet.evidence.partitions.tally import Tally
+from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
 
@@ -38,7 +38,7 @@ class PosteriorWalk:
         self, problem: Problem, fits: Sequence[FloatArray], chains: int, seed: int
     ) -> None:
         """Start chains at fits, in turn; each draws its own partition there."""
-        self.problem, self.leaves = problem, leaves_of(problem)
+        self.tally, self.leaves = Tally(problem), leaves_of(problem)
         self.most = min(classes_of(problem.network).number, len(self.leaves.row))
         weights = [log_class_weights(problem, theta) for theta in fits]
         self.chains: list[Chain] = []
@@ -55,7 +55,7 @@ class PosteriorWalk:
 
     def go_on(self, sweeps: int, means: Means, *, samples: int) -> None:
         """Walk on with every chain, so many sweeps to each sample; without samples, just walk."""
-        piece = _Piece(self.problem, Stretch(self._levels, sweeps), samples, means.clock)
+        piece = _Piece(self.tally, Stretch(self._levels, sweeps), samples, means.clock)
         walked = means.executor.map(partial(_sampled, piece), list(enumerate(self.chains)))
         self.chains = [chain for chain, _ in walked]
         # Samples that were drawn at the same time stand together.
@@ -73,7 +73,7 @@ class PosteriorWalk:
 class _Piece:
     """What a chain is to do."""
 
-    problem: Problem
+    tally: Tally
     stretch: Stretch  # to each sample
     samples: int  # to be kept
     clock: Clock
@@ -88,24 +88,5 @@ def _sampled(piece: _Piece, numbered: tuple[int, Chain]) -> tuple[Chain, list[Sn
         chain, _ = walk_on(piece.stretch, chain)
         if piece.samples:
             used = int(chain.at.used[0])
-            kept.append(Snapshot(used, counts_of(piece.problem, chain.leaves, chain), number))
+            kept.append(Snapshot(used, piece.tally.of(chain.leaves.row, chain.at.block), number))
     return chain, kept
-
-
-def counts_of(problem: Problem, leaves: Leaves, chain: Chain) -> FloatArray:
-    """Statistics of a partition, blocks in its order, in the layout with as many classes."""
-    used, block = int(chain.at.used[0]), chain.at.block
-    fewer = with_classes(problem, used)
-    classes = classes_of(fewer.network)
-    codes = told_rows(problem)[0][leaves.row]
-    sizes = np.bincount(block, minlength=used).astype(np.float64)
-    tables: dict[int, FloatArray] = {classes.root: sizes}
-    for n, leaf in enumerate(classes.leaves):
-        shown = codes[:, n] >= 0
-        v = fewer.network.variables[leaf]
-        tables[leaf] = np.zeros((used, v.family.width(v.states)))
-        if v.family.tabular:
-            np.add.at(tables[leaf], (block[shown], codes[shown, n]), 1.0)
-        else:
-            np.add.at(tables[leaf], block[shown], v.statistics_of(codes[shown, n]))
-    return fewer.layout.flat([tables[i] for i in range(len(tables))])

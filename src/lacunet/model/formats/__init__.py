@@ -80,6 +80,12 @@ def write_network(model: Model, path: StrPath, say: Callable[[str], None] = warn
 
 def read_model(path: StrPath) -> Model:
     """Read and check a model file."""
+    ending = Path(path).suffix.lower()
+    for other in FORMATS:
+        if other.read is not None and ending in other.endings and other is not JSON_MODEL:
+            raise ModelError(
+                f"{os.fspath(path)}: {other.name} is not a model file. `read_network` reads it."
+            )
     return _read(path, [JSON_MODEL])[1]
 
 

@@ -1,0 +1,161 @@
+"""The shape of a posterior: sticks, Betas and their copula, held to sums and to what they mean."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import beta, kstest
+
+from lacunet.evidence.anchored import AnchoredWalk
+from lacunet.evidence.bridge import log_bridges
+from lacunet.evidence.clock import Clock, Goal, Means
+from lacunet.evidence.crossings.chains import ByChains
+from lacunet.evidence.crossings.crossing import Seen
+from lacunet.evidence.crossings.leap import ByShape
+from lacunet.evidence.crossings.shape import Shape
+from lacunet.evidence.crossings.sticks import Sticks
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.partitions.tally import Tally
+from lacunet.executor import SERIAL
+from lacunet.inference.sampling.draws import Draws
+from lacunet.learn.fit import Options, learn
+from lacunet.model import conjugacy
+from problems import make_case
+
+UNHURRIED = Means(SERIAL, Clock(Goal(0.1, 6000.0)))
+
+
+def case_with_tables_of_several_sizes():
+    return make_case([3, 2, 4], 2, 12, seed=5, alpha=1.3, missing=0.1)
+
+
+def test_sticks_are_put_together_as_they_were_broken():
+    problem = case_with_tables_of_several_sizes().problem
+    sticks, layout = Sticks.of(problem.layout), problem.layout
+    assert len(sticks.own) == problem.network.dimension
+    theta = conjugacy.draw_theta(np.ones(layout.size), layout, np.random.default_rng(0))
+    share, left = sticks.broken(theta[None])
+    np.testing.assert_allclose(share + left, 1.0)
+    again = np.exp(sticks.log_theta(np.log(share), np.log(left)))[0]
+    np.testing.assert_allclose(again, theta)
+
+
+def test_shares_of_dirichlets_are_independent_betas():
+    layout = case_with_tables_of_several_sizes().problem.layout
+    rng, sticks = np.random.default_rng(1), Sticks.of(layout)
+    exponents = rng.uniform(0.5, 4.0, layout.size)
+    drawn = np.stack([conjugacy.draw_theta(exponents, layout, rng) for _ in range(2000)])
+    share, _ = sticks.broken(drawn)
+    a, b = sticks.betas(exponents)
+    assert (
+        min(kstest(v, beta(p, q).cdf).pvalue for v, p, q in zip(share.T, a, b, strict=True)) > 1e-4
+    )
+    apart = np.corrcoef(share.T) - np.eye(len(a))
+    assert np.abs(apart).max() < 5 / math.sqrt(2000)
+
+
+def samples_of(problem, number, rng):
+    """Counts that Gibbs sweeps leave."""
+    draws, N = Draws(problem, rng), np.zeros((1, problem.layout.size))
+    kept = []
+    for _ in range(number):
+        for _ in range(3):
+            N = draws.hidden(draws.natural(problem.prior + N))
+        kept.append(N[0])
+    return np.stack(kept)
+
+
+@pytest.mark.parametrize("alpha", [0.4, 1.3, 4.0])
+def test_draws_of_a_shape_weigh_what_the_evidence_is(alpha):
+    """Whatever the shape is fitted to, the mean weight of its draws is p(D), all labellings."""
+    problem = make_case([2, 3, 2], 2, 12, seed=6, alpha=alpha, missing=0.1).problem
+    rng = np.random.default_rng(2)
+    exponents = problem.prior + samples_of(problem, 60, rng)
+    shape = Shape.around(Sticks.of(problem.layout), exponents)
+    u = shape.draw(20_000, rng)
+    log_weights, log_theta = shape.weighed(problem, u, shape.log_shares(u))
+    np.testing.assert_allclose(np.bincount(problem.layout.ij, np.exp(log_theta[0])), 1.0)
+    weights = np.exp(log_weights - log_weights.max())
+    value = math.log(weights.mean()) + log_weights.max()
+    stderr = weights.std() / weights.mean() / math.sqrt(len(weights))
+    assert stderr < 0.1
+    assert abs(value - exact_evidence(problem).value) < 4 * stderr
+
+
+def test_coordinates_lead_back_to_shares_on_either_side():
+    problem = case_with_tables_of_several_sizes().problem
+    rng = np.random.default_rng(3)
+    sticks = Sticks.of(problem.layout)
+    shape = Shape.around(sticks, problem.prior + samples_of(problem, 40, rng))
+    u = shape.draw(50, rng)
+    share, left = (np.exp(x) for x in shape.log_shares(u))
+    np.testing.assert_allclose(shape.coordinates(share, left), u, atol=1e-8)
+
+
+def test_a_shape_has_the_spread_of_what_it_is_fitted_to():
+    """Means and variances of shares, hidden values included, and whether they move together."""
+    problem = make_case([2] * 6, 2, 60, seed=3, alpha=1.0).problem
+    rng, sticks = np.random.default_rng(4), Sticks.of(problem.layout)
+    exponents = problem.prior + samples_of(problem, 3000, rng)
+    true = rng.beta(*sticks.betas(exponents))
+    shape = Shape.around(sticks, exponents)
+    share = np.exp(shape.log_shares(shape.draw(3000, rng))[0])
+    np.testing.assert_allclose(share.mean(axis=0), true.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(share.std(axis=0), true.std(axis=0), rtol=0.08)
+    correlations = [np.corrcoef(x.T)[np.triu_indices(13, 1)] for x in (share, true)]
+    assert np.abs(correlations[1]).max() > 0.3
+    assert np.corrcoef(*correlations)[0, 1] > 0.8
+
+
+def test_bridges_from_parts_are_what_a_search_for_the_root_finds():
+    rng = np.random.default_rng(5)
+    up, down = rng.normal(-2.0, 2.0, 60), rng.normal(2.0, 2.0, 40)
+    up[:3], down[:2] = -np.inf, np.inf
+    counted = rng.random((7, 60)) < 0.7, rng.random((7, 40)) < 0.7
+    found = log_bridges(up, down, *counted, near=0.1)
+    np.testing.assert_allclose(found, log_bridges(up, down, *counted), atol=1e-7)
+    for value, x, y in zip(found, *counted, strict=True):
+
+        def off(mass, x=x, y=y):
+            return expit(up[x] - mass).mean() - expit(mass - down[y]).mean()
+
+        assert value == pytest.approx(brentq(off, -30, 30), abs=1e-7)
+
+
+def test_a_tally_counts_case_by_case():
+    case = make_case([2, 3], 3, 20, seed=2, missing=0.3)
+    problem, rng = case.problem, np.random.default_rng(0)
+    codes = problem.codes[(problem.codes >= 0).any(axis=1)]
+    row = np.arange(len(codes))
+    block = np.concatenate([[0, 1], rng.integers(0, 2, len(codes) - 2)])
+    two = make_case([2, 3], 2, 20, seed=2).problem.layout
+    tables = [np.zeros((2,)), np.zeros((2, 2)), np.zeros((2, 3))]
+    for b, own in zip(block, codes, strict=True):
+        tables[0][b] += 1
+        for leaf, code in enumerate(own):
+            if code >= 0:
+                tables[1 + leaf][b, code] += 1
+    np.testing.assert_array_equal(Tally(problem).of(row, block), two.flat(tables))
+
+
+@pytest.mark.parametrize(("leaves", "alpha", "kind"), [(8, 1.0, ByShape), (3, 0.05, Seen)])
+def test_what_a_walk_crosses_by(leaves, alpha, kind):
+    """Small exponents leave classes empty; with one class there is nothing to cross."""
+    problem = make_case([2] * leaves, 3, 80, seed=1, alpha=alpha).problem
+    fits = [learn(problem, Options(starts=4, seed=n)).model.theta for n in range(4)]
+    walk = AnchoredWalk(problem, fits, 0, UNHURRIED)
+    assert isinstance(walk.crossing, kind)
+
+
+@pytest.mark.slow
+def test_chains_and_shapes_find_the_same_mass():
+    problem = make_case([2] * 6, 2, 60, seed=1, alpha=1.0).problem
+    fits = [learn(problem, Options(starts=4, seed=n)).model.theta for n in range(8)]
+    by_shape = AnchoredWalk(problem, fits, 0, UNHURRIED)
+    by_chains = AnchoredWalk(problem, fits, 0, UNHURRIED)
+    by_chains.crossing = ByChains(by_chains.fewer, by_chains._reference(), by_chains.seed)
+    by_chains._cross(by_chains.crossing)
+    one, other = by_shape.until_done(), by_chains.until_done()
+    assert abs(one.value - other.value) < 4 * math.hypot(one.stderr, other.stderr)
