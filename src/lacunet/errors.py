@@ -7,6 +7,7 @@
     ├── ModelError (ValueError)     a network, its tables or its file
     ├── OptionError (ValueError)    an argument or option out of its range
     ├── OutputError (OSError)       a result that could not be written
+    ├── ImpossibleNumberError (ArithmeticError)  a result that cannot be right: a defect
     └── WorkerError (RuntimeError)  a process that ended before its task
 
 Each message says where, what, what is allowed, and the next step. Each class also inherits the
@@ -35,6 +36,10 @@ class OptionError(LacunetError, ValueError):
 
 class OutputError(LacunetError, OSError):
     """A result that could not be written."""
+
+
+class ImpossibleNumberError(LacunetError, ArithmeticError):
+    """A result that cannot be right, and is kept back: a defect of this program."""
 
 
 class WorkerError(LacunetError, RuntimeError):

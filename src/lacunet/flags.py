@@ -93,6 +93,9 @@ class Kind(Enum):
     BELOW_BOUND = (
         "too low, by at least {nats:.1f} nats: a lower bound of the evidence (vb) is above it"
     )
+    ABOVE_ZERO = (
+        "above 0, where no log probability of these data can be: an approximation that fails here"
+    )
     STILL_RISING = "stopped after {steps} steps, still rising"
     MORE_CLASSES_FIT_WORSE = "{more} classes fit worse than {fewer}: more starts would find better"
     MORE_LABELLINGS = (
@@ -104,6 +107,7 @@ class Kind(Enum):
         "is taken by itself"
     )
     FRACTIONAL_CASES = "cases come one by one, so they must be whole: a row weighs {weight:g}"
+    TOO_MANY_CASES = "cases come one by one, and {cases:.2g} are too many"
     ORDERS_DIFFER = (
         "orders of the cases differ: one pass gives {mean:.2f} ± {deviation:.2f} nats, over "
         "{orders} orders"

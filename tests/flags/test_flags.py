@@ -189,6 +189,13 @@ SENTENCES = [
         "too low, by at least 1.2 nats: a lower bound of the evidence (vb) is above it",
     ),
     (
+        Flag(Kind.ABOVE_ZERO),
+        (
+            "above 0, where no log probability of these data can be: an approximation that fails "
+            "here"
+        ),
+    ),
+    (
         Flag(Kind.STILL_RISING, detail={"steps": 10000}),
         "stopped after 10000 steps, still rising",
     ),
@@ -213,6 +220,10 @@ SENTENCES = [
     (
         Flag(Kind.FRACTIONAL_CASES, detail={"weight": 2.5}),
         "cases come one by one, so they must be whole: a row weighs 2.5",
+    ),
+    (
+        Flag(Kind.TOO_MANY_CASES, detail={"cases": 4e9}),
+        "cases come one by one, and 4e+09 are too many",
     ),
     (
         Flag(Kind.ORDERS_DIFFER, detail={"mean": -512.345, "deviation": 0.678, "orders": 256}),

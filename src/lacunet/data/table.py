@@ -19,6 +19,7 @@ from lacunet.errors import DataError
 from lacunet.state import Numbers, State, label
 from lacunet.tabular import Grid, Printable
 
+MOST_CASES = 1e12  # of which log probabilities are still right to a hundredth of a nat
 AS_COUNTS = "--weights-as frequency counts them as they are."
 
 
@@ -121,6 +122,7 @@ class Table(Printable):
         if survey is not None:
             notes = [*notes, f"weights are taken as {survey}. {AS_COUNTS}"]
         codes, counts = collapse(codes, weight, copies)
+        _check_total(counts, weights, source)
         told = (source, weights, tuple(notes), survey)
         return cls(tuple(columns), codes, counts, rows, empty, *told)
 
@@ -186,3 +188,21 @@ def _checked_counts(counts: ArrayLike | None, rows: int, source: str) -> FloatAr
     if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
         raise DataError(f"{source}: counts must be finite, not negative, and not all zero.")
     return weight
+
+
+def _check_total(counts: FloatArray, weights: str | None, source: str) -> None:
+    """Refuse less than a case, and more than floats can tell apart by their log probability."""
+    with np.errstate(over="ignore"):
+        total = float(counts.sum())
+    column = "counts" if weights is None else f"weight column '{weights}'"
+    if len(counts) and total < 1.0:
+        raise DataError(
+            f"{source}: {column}: rows add up to {total:.3g} cases, and one is the least. Multiply "
+            "the weights, or take them as those of a survey (--weights-as survey)."
+        )
+    if not total <= MOST_CASES:
+        raise DataError(
+            f"{source}: {column}: rows add up to {total:.3g} cases, and {MOST_CASES:g} are the "
+            "most: beyond, log probabilities are lost in rounding. Divide the weights, or take "
+            "them as those of a survey (--weights-as survey)."
+        )

@@ -19,11 +19,13 @@ from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.particle_run import SWEEPS
 from lacunet.evidence.partitions.cases import walkable
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings, told_together
+from lacunet.evidence.sampleable import check_sampling
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.evidence.used_classes import fewer_classes
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
+from lacunet.inference.plausible import check_log_probability
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import seconds_to_draw
 from lacunet.inference.sampling.tied_cases import can_take_in
@@ -44,7 +46,8 @@ STARTS = 8  # the same, of a walk
 EACH_RUN = 4  # samples taken from each particle run
 SEEDS_APART = 1_000_003  # so that their starts have nothing in common
 LEAST_PART = 0.1  # of the budget that is always left for roundings of weights
-ERRORS = 3.0  # standard errors by which two methods may differ
+ERRORS = 3.0  # standard errors by which two methods may differ,
+FAR_OUT = 6.0  # and that no estimate is off
 
 
 class Method(StrEnum):
@@ -71,6 +74,11 @@ class Measurement(Printable):
     used: dict[int, float]  # posterior of the number of used classes, of latent class models
     details: dict[str, int]  # what was run
     notes: tuple[Flag, ...] = ()
+
+    @property
+    def noise(self) -> float:
+        """How far above the truth it may be, in nats."""
+        return 0.0 if self.verdict is Verdict.EXACT else FAR_OUT * (self.stderr or RELIABLE_ERROR)
 
     @property
     def error(self) -> str:
@@ -112,6 +120,7 @@ def measure(
         return _on_roundings(problem, method, clock, seed, executor)
     measurement = _Measuring(problem, seed, Means(executor, clock), shared).by(method)
     executor.say("evidence", 1.0)
+    check_log_probability(problem, "evidence", {"log p(D|S)": measurement.value}, measurement.noise)
     return replace(measurement, seconds=clock.spent)
 
 
@@ -156,16 +165,18 @@ class _Measuring:
         if self.problem.exact:  # nothing is hidden: BD
             return self._told(self.problem.log_seen, Method.EXACT, {"completion": 1})
         match method:
+            case Method.AUTO:
+                return self._auto()
             case Method.EXACT:
                 return self._exact()
+        check_sampling(self.problem, one_by_one=method is not Method.AIS)
+        match method:
             case Method.SMC:
                 return self._smc()
             case Method.AIS:
                 return self._ais()
             case Method.WALK:
                 return self._walk()
-            case Method.AUTO:
-                return self._auto()
 
     def _say(self, what: str) -> None:
         clock = self.means.clock
@@ -194,6 +205,7 @@ class _Measuring:
             return self._exact(largest=QUICK_STEPS)
         except LacunetError:
             pass
+        check_sampling(self.problem)
         walk = walkable([self.problem]) and self._walk_is_short()
         particles = self._first_particles(self._walk_part if walk else LARGE_PART, hopeful=not walk)
         if walk and particles is not None and self._cheaper_than_walk(particles):

@@ -30,17 +30,18 @@ class Reference:
 
     exponents: FloatArray  # (size,) α_q
     log_weights: FloatArray  # (size,) λ
+    counts: FloatArray  # (size,) α_q − α: beside a large α they would be lost
 
     @classmethod
     def around(cls, problem: Problem, N: FloatArray) -> Self:
         """Fit to mean counts (hidden and seen): Dirichlets with α + N, and what goes with them."""
         exponents = problem.alpha + N
-        return cls(exponents, conjugacy.expected_natural(exponents, problem.layout))
+        return cls(exponents, conjugacy.expected_natural(exponents, problem.layout), N)
 
     @classmethod
     def prior(cls, problem: Problem) -> Self:
         """The prior (given what was seen whole); hidden values all the same."""
-        return cls(problem.prior, np.zeros(problem.layout.size))
+        return cls(problem.prior, np.zeros(problem.layout.size), problem.seen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +60,8 @@ class Path:
     def _constants(self) -> tuple[float, float]:
         """What of log f_b depends on b alone: (at the reference, at the posterior)."""
         problem, q = self.problem, self.reference
-        both = np.stack([q.exponents, problem.prior])
-        at_reference, at_posterior = conjugacy.log_integral(both, problem.layout)
+        both = np.stack([q.counts, problem.seen])
+        at_reference, at_posterior = conjugacy.log_quotient(both, problem.alpha, problem.layout)
         log_z = hidden_counts(problem, q.log_weights).log_lik
         return -log_z - float(at_reference), -float(at_posterior)
 
@@ -76,7 +77,8 @@ class Path:
         """Log f_b with θ integrated out, (chains,)."""
         at_reference, at_posterior = self._constants
         q = N @ self.reference.log_weights + at_reference
-        integral = conjugacy.log_integral(self.exponents(b, N), self.problem.layout)
+        counts = (1.0 - b) * self.reference.counts + b * (self.problem.seen + N)
+        integral = conjugacy.log_quotient(counts, self.problem.alpha, self.problem.layout)
         return (1.0 - b) * q + b * at_posterior + integral
 
     def start(self, chains: int, draws: Draws) -> FloatArray:

@@ -4,7 +4,6 @@ Sets of parents are arrays of columns. Configurations of parents are numbers; wh
 far more of them than rows, those that occur are numbered anew.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.kernels.numbering import renumber
 from lacunet.jit import kernel
+from lacunet.model.families.rising_kernels import log_gamma_above, log_rising
 
 AIR = 4  # a table may have this many cells per row before those that occur are numbered anew
 LANES = 4  # tables that neighbouring rows take turns with
@@ -79,10 +79,10 @@ def add_up(key: IntArray, counts: FloatArray, size: int) -> FloatArray:
 @kernel
 def log_rising_sum(a: float, N: FloatArray) -> float:
     """Sum log Γ(a + N) − log Γ(a) over all N above 0."""
-    total, at_rest = 0.0, math.lgamma(a)
+    total, at_rest = 0.0, log_gamma_above(a, 0.0)
     for cell in range(N.shape[0]):
         if N[cell] > 0.0:
-            total += math.lgamma(a + N[cell]) - at_rest
+            total += log_gamma_above(a, N[cell]) - at_rest
     return total
 
 
@@ -111,7 +111,7 @@ def log_bd(child: Child, j: IntArray, configurations: int, cells: float, prior: 
         left[j[row]] = child.possible[row]
     for q in range(configurations):
         if N_j[q] > 0.0:
-            total -= math.lgamma(left[q] * a + N_j[q]) - math.lgamma(left[q] * a)
+            total -= log_rising(left[q] * a, N_j[q])
     return total
 
 

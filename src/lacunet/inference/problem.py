@@ -19,6 +19,8 @@ from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 from lacunet.state import Numbers, State, label
 
+EXACT = 2.0**53  # below, floats hold every whole number
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -99,6 +101,11 @@ class Problem:
     def prior(self) -> FloatArray:
         """Hyperparameters given what was seen whole, (size,)."""
         return self.alpha + self.seen
+
+    @cached_property
+    def cases_show(self) -> bool:
+        """Whether one case more is a change beside exponents: sampling holds their sums."""
+        return float(np.abs(self.alpha).sum()) + self.cases < EXACT
 
     @cached_property
     def log_seen(self) -> float:

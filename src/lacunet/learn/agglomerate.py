@@ -28,7 +28,7 @@ from lacunet.inference.kernels.merging import (
 from lacunet.inference.problem import Problem
 from lacunet.learn.number_clusters import NumbersAround
 from lacunet.model import conjugacy
-from lacunet.model.families.categorical import log_rising
+from lacunet.model.families.rising import log_rising
 from lacunet.model.joint import members, statistics_of
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network

@@ -17,7 +17,8 @@ from lacunet.inference.kernels import rows as kernels
 from lacunet.learn.objective import Objective, Point
 from lacunet.model import conjugacy
 
-TOLERANCE = 1e-6  # on the largest gradient component, in cases
+TOLERANCE = 1e-6  # on the largest gradient component, in cases;
+LAST_DIGITS = 1e-14  # of cases and exponents, where that is more: a gradient is a difference
 PAPER_CHANGE = 1e-5  # relative change of g; CH96 §3
 EM_AT_MOST = 200
 MEMORY = (10, 80)  # fewest and most pairs that the quasi-Newton update remembers,
@@ -76,7 +77,9 @@ def ascend(
     gradient = objective.gradient(point)
     slope = conjugacy.slope(point.theta, gradient, layout, edge=edge)
     memory = Memory(len(slope))
-    while np.abs(gradient).max(initial=0.0) > TOLERANCE:
+    large = objective.problem.cases + float(np.abs(objective.pseudo).max(initial=0.0))
+    tolerance = max(TOLERANCE, LAST_DIGITS * large)
+    while np.abs(gradient).max(initial=0.0) > tolerance:
         if steps >= max_steps:
             return Climb(point, steps, Outcome.MAX_STEPS)
         known = point.N + objective.pseudo

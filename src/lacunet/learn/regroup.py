@@ -14,7 +14,7 @@ from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.problem import Problem
 from lacunet.learn.diagnose import state_sizes
 from lacunet.model import conjugacy
-from lacunet.model.families.categorical import log_rising
+from lacunet.model.families.rising import log_rising
 from lacunet.model.layout import Layout
 from lacunet.model.surgery import with_hidden
 

@@ -115,6 +115,11 @@ def log_integral(hyper: FloatArray, layout: Layout) -> FloatArray:
     return np.asarray(_total(layout, Family.log_integral, hyper))
 
 
+def log_quotient(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
+    """Log ∫ exp((hyper + N) · η) dφ / ∫ exp(hyper · η) dφ: (batch, size), (size,) → (batch,)."""
+    return np.asarray(_total(layout, Family.log_quotient, N, hyper))
+
+
 def expected_natural(hyper: FloatArray, layout: Layout) -> FloatArray:
     """E[η] under the prior with these hyperparameters."""
     return _joined(layout, Family.expected_natural, hyper)

@@ -70,6 +70,11 @@ class Layout:
         return all(kind.tabular for kind in self.kinds)
 
     @property
+    def discrete(self) -> bool:
+        """Whether what is seen has probabilities, not densities: no log evidence is above 0."""
+        return all(kind.tabular or kind.whole for kind in self.kinds)
+
+    @property
     def untied(self) -> bool:
         """Whether every cell has a position of its own, and no other has its parameter."""
         return self.tabular and not self.leaders

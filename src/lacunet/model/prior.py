@@ -11,6 +11,7 @@ from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 
 PAPER_ALPHA = 1.01  # CH96 §3: 1 + ε with ε = 0.01
+LEAST, MOST = 1e-100, 1e100  # beyond, sums and quotients of exponents are no numbers any more
 
 
 # One exponent for all; 'k2' (1 everywhere); 'bdeu:ESS' (an equivalent sample size, spread evenly);
@@ -65,10 +66,10 @@ def understand_alpha(alpha: float | str) -> tuple[float, bool]:
         raise OptionError(
             f"alpha '{alpha}' is not understood. Give a number above 0, k2, or bdeu:SIZE."
         ) from None
-    if not (np.isfinite(value) and value > 0):
+    if not LEAST <= value <= MOST:
         raise OptionError(
-            f"alpha {value:g} is not allowed: Dirichlet exponents must be above 0. "
-            f"The usual choice is {PAPER_ALPHA}."
+            f"alpha {value:g} is not allowed: Dirichlet exponents must be above 0, and from "
+            f"{LEAST:g} to {MOST:g}. The usual choice is {PAPER_ALPHA}."
         )
     return value, kind == "bdeu"
 
@@ -103,8 +104,11 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
             )
         whole = np.broadcast_to(table, shape)
         own = whole[layout.table(layout.learned, i)]  # what is known needs no exponent
-        if not (np.isfinite(own).all() and (own > 0).all()):
-            raise OptionError(f"alpha of '{name}': every exponent must be a number above 0.")
+        if not ((own >= LEAST) & (own <= MOST)).all():
+            raise OptionError(
+                f"alpha of '{name}': every exponent must be a number above 0, and from {LEAST:g} "
+                f"to {MOST:g}."
+            )
         tables.append(whole)
     return layout.flat(tables)
 

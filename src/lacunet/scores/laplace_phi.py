@@ -26,7 +26,7 @@ def laplace_phi(at: ScoreInput) -> Evidence:
         return Evidence("laplace-phi", {}, mode.flags)
     terms = {
         "log p(D|φ)": mode.point.log_lik,
-        "log p(φ)": mode.point.g - mode.point.log_lik,
+        "log p(φ)": _log_prior(at),
         "d/2 log 2π": d / 2 * math.log(2 * math.pi),
         "−½ log|A|": -mode.log_det / 2,
     }
@@ -35,12 +35,18 @@ def laplace_phi(at: ScoreInput) -> Evidence:
     return Evidence("laplace-phi", terms, (*mode.flags, skewed) if off > FAR_OFF else mode.flags)
 
 
+def _log_prior(at: ScoreInput) -> float:
+    """Log density of φ at its mode."""
+    theta, problem = at.softmax.point.theta, at.problem
+    density = conjugacy.log_prior(theta, problem.alpha, problem.layout)
+    return density + conjugacy.log_jacobian(theta, problem.layout)
+
+
 def _of_complete_data(at: ScoreInput) -> float:
     """Give the same approximation as if the expected counts had been seen."""
     mode, d = at.softmax, at.parameters
     log_lik = conjugacy.log_density(mode.point.N, mode.point.theta, at.problem.layout)
-    log_prior = mode.point.g - mode.point.log_lik
-    return log_lik + log_prior + d / 2 * math.log(2 * math.pi) - mode.log_det_complete / 2
+    return log_lik + _log_prior(at) + d / 2 * math.log(2 * math.pi) - mode.log_det_complete / 2
 
 
 def _exactly(at: ScoreInput) -> float:

@@ -12,4 +12,4 @@ def mled(at: ScoreInput) -> Evidence:
     return Evidence("mled", {"log p(D′|S)": float(families.sum()) + problem.log_base})
 
 
-MLED = Score("mled", "MLED", "CH96 eq. 12", mled)
+MLED = Score("mled", "MLED", "CH96 eq. 12", mled, bound=True)

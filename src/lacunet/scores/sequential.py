@@ -14,6 +14,7 @@ from lacunet.inference.sampling.passes import Passes, run_passes
 from lacunet.scoring.score import TABULAR, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
+MOST_CASES = 1e7  # that are taken in one by one
 CARRIED = 0.2  # part of the average that one order may be without a warning
 
 
@@ -22,6 +23,9 @@ def sequential(at: ScoreInput) -> Evidence:
     fractional = at.problem.counts[at.problem.counts != np.round(at.problem.counts)]
     if len(fractional):
         reason = Flag(Kind.FRACTIONAL_CASES, detail={"weight": float(fractional[0])})
+        return Evidence("sequential", {}, (reason,))
+    if at.problem.cases > MOST_CASES:
+        reason = Flag(Kind.TOO_MANY_CASES, detail={"cases": at.problem.cases})
         return Evidence("sequential", {}, (reason,))
     passes = run_passes(at.problem, seed=at.options.seed)
     terms = {"log p(seen whole)": passes.seen}
@@ -49,4 +53,5 @@ SEQUENTIAL = Score(
     domain=TABULAR,
     usual=False,
     every_labelling=True,
+    bound=True,
 )

@@ -17,4 +17,11 @@ def variational_bayes(at: ScoreInput) -> Evidence:
     return Evidence("vb", terms, (stopped,) if end.steps >= MAX_STEPS else ())
 
 
-VB = Score("vb", "Variational Bayes", "Attias (1999); Beal (2003)", variational_bayes, column="VB")
+VB = Score(
+    "vb",
+    "Variational Bayes",
+    "Attias (1999); Beal (2003)",
+    variational_bayes,
+    column="VB",
+    bound=True,
+)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
-from lacunet.inference.expectation import expect
+from lacunet.inference.expectation import Expectation, hidden_counts
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.families import log_gammas
@@ -34,18 +34,23 @@ class Tempered:
 
     def __call__(self, u: FloatArray) -> tuple[float, FloatArray, float]:
         """Give the log density, its gradient, and log p(D|θ)."""
-        layout = self.problem.layout
-        theta = log_gammas.theta_of(u, layout)
-        expected = expect(self.problem, theta)
-        slope = self.beta * conjugacy.pull_back(theta, expected.N, layout)
+        log_theta, expected = self._expect(u)
+        slope = conjugacy.pull_back(np.exp(log_theta), expected.N, self.problem.layout) * self.beta
         value = self.beta * expected.log_lik
         return *log_gammas.with_prior(value, slope, u, self.problem.alpha), expected.log_lik
+
+    def _expect(self, u: FloatArray) -> tuple[FloatArray, Expectation]:
+        """Give log θ, and the E step there: small exponents have θ below any float."""
+        problem, log_theta = self.problem, log_gammas.log_theta_of(u, self.problem.layout)
+        hidden = hidden_counts(problem, log_theta)
+        log_lik = hidden.log_lik + float(problem.seen @ log_theta) + problem.log_base
+        return log_theta, Expectation(log_lik, hidden.N + problem.seen)
 
     def chain(self, N: FloatArray, rng: np.random.Generator) -> Chain:
         """Start a chain near the posterior that counts N would give; N = 0 is the prior."""
         start = log_gammas.draw(self.problem.alpha + self.beta * N, rng)
-        counts = expect(self.problem, log_gammas.theta_of(start, self.problem.layout)).N
-        return Chain(self, start, self.problem.alpha + self.beta * counts, rng)
+        _, expected = self._expect(start)
+        return Chain(self, start, self.problem.alpha + self.beta * expected.N, rng)
 
 
 def wbic(at: ScoreInput) -> Evidence:
@@ -79,5 +84,12 @@ def wbic(at: ScoreInput) -> Evidence:
 
 
 WBIC = Score(
-    "wbic", "WBIC", "Watanabe (2013)", wbic, domain=TABULAR, usual=False, every_labelling=True
+    "wbic",
+    "WBIC",
+    "Watanabe (2013)",
+    wbic,
+    domain=TABULAR,
+    usual=False,
+    every_labelling=True,
+    bound=True,
 )

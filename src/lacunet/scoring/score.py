@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lacunet.flags import Flag, Kind
+from lacunet.inference.plausible import check_log_probability, is_above_zero
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import is_latent_class
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score_input import Evidence, ScoreInput
+
+FAR_OUT = 6.0  # standard errors that no estimate is off
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Score:
     usual: bool = True  # whether it runs without being named: cheap, and worth a column
     fewer: Fewer | None = None  # where it needs other fits, which candidates can share
     every_labelling: bool = False  # whether all equal labellings are in its value already
+    bound: bool = False  # whether it is the log of a probability, or below one, at every θ
 
     def __call__(self, at: ScoreInput) -> Evidence:
         """Give its value; fits that it needs are made for it alone."""
@@ -94,14 +98,17 @@ class Score:
         if self.fewer is None or not own.terms:  # where nothing is known here, nothing is
             return own
         began = time.perf_counter()
-        whole = self.fewer.together(problem, parts)
+        whole = _looked_at(problem, self.fewer.together(problem, parts))
         return replace(whole, name=self.name, seconds=own.seconds + time.perf_counter() - began)
 
     def _timed(self, at: ScoreInput) -> Evidence:
         began = time.perf_counter()
         possible = self.only_exact or np.isfinite(at.log_lik)
         nothing = Evidence(self.name, {}, (Flag(Kind.IMPOSSIBLE_DATA),))
-        evidence = self.evaluate(at) if possible else nothing
+        evidence = _looked_at(at.problem, self.evaluate(at)) if possible else nothing
+        if self.bound and at.dimension == at.parameters and evidence.terms:
+            noise = FAR_OUT * (evidence.stderr or 0.0)
+            check_log_probability(at.problem, self.name, evidence.terms, noise)
         return replace(evidence, seconds=time.perf_counter() - began)
 
     def applies(self, problem: Problem) -> bool:
@@ -112,3 +119,10 @@ class Score:
     def only_exact(self) -> bool:
         """Whether it is defined only where nothing is hidden."""
         return self.domain == NOTHING_HIDDEN
+
+
+def _looked_at(problem: Problem, evidence: Evidence) -> Evidence:
+    """Say it where a value is one that no evidence can have."""
+    if not is_above_zero(problem, evidence.terms):
+        return evidence
+    return replace(evidence, flags=(*evidence.flags, Flag(Kind.ABOVE_ZERO)))

@@ -27,7 +27,7 @@ from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
 from lacunet.inference.sizes import prior_of_states, states_told
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.model.families.categorical import log_rising
+from lacunet.model.families.rising import log_rising
 
 MOST_FITS = 32  # of models with fewer states, if all combinations are summed
 MOST_ALONE = 12  # if each variable is taken by itself

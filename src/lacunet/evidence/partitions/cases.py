@@ -16,6 +16,7 @@ from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.kernels.blocks import Leaves, Rows
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+from lacunet.model.families.rising import LARGE
 from lacunet.model.latent_class import classes_of
 
 AS_MANY = 8.0  # categories whose cells cost as much as that of a number
@@ -32,6 +33,7 @@ def walkable(problems: Sequence[Problem]) -> bool:
         first.whole
         and all(_seen_by_kernels(first, leaf) for leaf in first.network.observed)
         and bool((first.codes >= 0).any())
+        and first.cases_show
         and all(exchangeable(problem) for problem in problems)
         and all(_same_but_number(first, problem) for problem in problems[1:])
     )
@@ -83,10 +85,15 @@ def leaves_of(problem: Problem) -> Leaves:
         first,
         np.concatenate([prior, total]),
         float(problem.layout.table(problem.alpha, classes.root)[0]),
-        float(gammaln(prior).sum() - gammaln(total).sum())
-        + (0.0 if numbers is None else log_nothing(numbers)),
+        _log_empty(prior, total) + (0.0 if numbers is None else log_nothing(numbers)),
         numbers,
     )
+
+
+def _log_empty(prior: FloatArray, total: FloatArray) -> float:
+    """Log ∫ of a block without cases, as `log_gamma_above` counts: large exponents at 0."""
+    small, few = (x[x < LARGE] for x in (prior, total))
+    return float(gammaln(small).sum() - gammaln(few).sum())
 
 
 def told_rows(problem: Problem) -> tuple[IntArray, FloatArray]:

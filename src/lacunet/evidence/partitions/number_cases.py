@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import gammaln
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.number_blocks import (
@@ -17,6 +16,7 @@ from lacunet.inference.kernels.number_blocks import (
     work_out,
 )
 from lacunet.inference.problem import Problem
+from lacunet.model.families.rising import log_rising
 from lacunet.model.network import Variable
 
 KINDS = {"gaussian": STUDENT, "poisson": NEGATIVE_BINOMIAL, "binomial": BETA_BINOMIAL}
@@ -48,9 +48,9 @@ def number_leaves(problem: Problem, leaves: Sequence[int], codes: IntArray) -> N
         prior[g, : values.shape[1]] = problem.layout.table(problem.alpha, i)[0]
     kinds = np.array([KINDS[v.family.name] for v in variables], dtype=np.int64)
     tables = [
-        gammaln(x)
+        log_rising(a, more)
         for i, hyper, kind in zip(leaves, prior, kinds, strict=True)
-        for x in _arguments(kind, hyper, _highest(problem, i))
+        for a, more in _arguments(kind, hyper, _highest(problem, i))
     ]
     ends = np.cumsum([0, *map(len, tables)]).astype(np.int64)
     found = NumberLeaves(
@@ -80,12 +80,12 @@ def _highest(problem: Problem, leaf: int) -> FloatArray:
     return np.asarray(problem.counts[told] @ T + T.max(axis=0, initial=0.0))
 
 
-def _arguments(kind: int, hyper: FloatArray, highest: FloatArray) -> list[FloatArray]:
-    """Whatever log Γ is ever taken of, for each of three arguments of a leaf."""
-    none = np.empty(0)
+def _arguments(kind: int, hyper: FloatArray, highest: FloatArray) -> list[tuple[float, FloatArray]]:
+    """Whatever log Γ is ever taken of: a, and what comes to it, for three arguments of a leaf."""
+    none = 1.0, np.empty(0)
     if kind == STUDENT:  # a + n/2; hyper[3] is 2 a + 1
-        return [(hyper[3] - 1.0 + np.arange(highest[3] + 1.0)) / 2.0, none, none]
+        return [((hyper[3] - 1.0) / 2.0, np.arange(highest[3] + 1.0) / 2.0), none, none]
     if kind == NEGATIVE_BINOMIAL:
-        return [hyper[0] + np.arange(highest[0] + 1.0), none, none]
+        return [(hyper[0], np.arange(highest[0] + 1.0)), none, none]
     exponents, ends = [hyper[0], hyper[1], hyper[:2].sum()], [*highest, highest.sum()]
-    return [x + np.arange(end + 1.0) for x, end in zip(exponents, ends, strict=True)]
+    return [(a, np.arange(end + 1.0)) for a, end in zip(exponents, ends, strict=True)]

@@ -20,6 +20,7 @@ from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.walking import TRIED, Notes
 from lacunet.inference.problem import Problem
+from lacunet.model.families.rising import log_rising
 
 CHAINS = 16
 FAR = 250.0  # nats: numbers of classes whose guess is this far below the best are not visited
@@ -71,9 +72,7 @@ class Rounds:
         self.log_z = guess_levels(self.levels, guesses)
         self.guessed = self.levels.shares(self.log_z) if guesses else np.zeros(last)
         # Z_1, in closed form.
-        self.bottom = with_classes(problem, 1).log_seen + float(
-            math.lgamma(self.leaves.a + cases) - math.lgamma(self.leaves.a)
-        )
+        self.bottom = with_classes(problem, 1).log_seen + float(log_rising(self.leaves.a, cases))
         self.often = np.array([float(cases), float(TRIED)])
         starts = Starts(problem, self.leaves, fits, self.first, self.last, seed)
         self.chains: list[Chain] = [starts.chain(n) for n in range(CHAINS)]

@@ -28,7 +28,7 @@ class NumberLeaves(NamedTuple):
     kind: IntArray  # (G,) of each leaf
     prior: FloatArray  # (G, PLACES + KNOWN) what a block without cases has
     gamma_at: IntArray  # (G, 3) where the log Γ of each leaf start, of up to three arguments
-    log_gamma: FloatArray  # log Γ(argument + n), or + n/2 of variances, for n = 0, 1, …
+    log_gamma: FloatArray  # log Γ(argument + n)/Γ(argument), or + n/2 of variances, n = 0, 1, …
 
 
 @inlined

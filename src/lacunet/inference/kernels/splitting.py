@@ -29,6 +29,7 @@ from lacunet.inference.kernels.blocks import (
 )
 from lacunet.inference.kernels.number_blocks import log_number_blocks, number_odds
 from lacunet.jit import inlined, kernel
+from lacunet.model.families.rising_kernels import log_gamma_above, log_rising
 
 SCANS = 2  # before the last
 LONGEST = 1e200  # odds; a product of them and of what is larger than SMALL is still a number
@@ -46,10 +47,10 @@ class Halves(NamedTuple):
 @kernel
 def log_block(leaves: Leaves, blocks: Blocks, b: int) -> float:
     """Log weight of a block: log Γ(a + n)/Γ(a) · L."""
-    total = math.lgamma(leaves.a + blocks.size[b]) - math.lgamma(leaves.a) - leaves.log_empty
+    total = log_rising(leaves.a, blocks.size[b]) - leaves.log_empty
     cells = leaves.first[-1]
     for s in range(len(leaves.prior)):
-        part = math.lgamma(blocks.table[s, b])
+        part = log_gamma_above(leaves.prior[s], blocks.table[s, b] - leaves.prior[s])
         total += part if s < cells else -part
     return total + log_number_blocks(leaves.numbers, blocks.numbers, b, b)
 
@@ -162,10 +163,11 @@ def log_gain(leaves: Leaves, blocks: Blocks, b: int, c: int, number: int) -> flo
     n0, n1 = blocks.size[b], blocks.size[c]
     whole = n0 + n1
     total = log_block(leaves, blocks, b) + log_block(leaves, blocks, c)
-    total -= math.lgamma(leaves.a + whole) - math.lgamma(leaves.a) - leaves.log_empty
+    total -= log_rising(leaves.a, whole) - leaves.log_empty
     cells = leaves.first[-1]
     for s in range(len(leaves.prior)):
-        part = math.lgamma(blocks.table[s, b] + blocks.table[s, c] - leaves.prior[s])
+        a = leaves.prior[s]
+        part = log_gamma_above(a, (blocks.table[s, b] - a) + (blocks.table[s, c] - a))
         total -= part if s < cells else -part
     total -= log_number_blocks(leaves.numbers, blocks.numbers, b, c)
     return total + math.log(whole * (whole - 1.0)) - math.log(number * n0 * n1)

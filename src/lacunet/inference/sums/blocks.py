@@ -22,7 +22,7 @@ from lacunet.inference.sums.choices import (
     log_ways,
     ways,
 )
-from lacunet.model.families.categorical import log_rising
+from lacunet.model.families.rising import log_rising
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,16 +17,8 @@ from scipy.special import digamma, expit, gammaln, logit, xlogy
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.family import Family, Segment, slope_of_root
+from lacunet.model.families.rising import log_gamma_density, log_rising
 from lacunet.state import State
-
-
-def log_rising(a: FloatArray | float, n: FloatArray | float) -> FloatArray:
-    """Log Γ(a + n) − log Γ(a): what n cases add to a place of log BD.
-
-    >>> float(np.exp(log_rising(2.0, 3.0))).__round__(9)
-    24.0
-    """
-    return np.asarray(gammaln(a + n) - gammaln(a))
 
 
 @cache
@@ -75,7 +67,12 @@ class Categorical(Family):
 
     def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
         """See Family; −inf at zero probabilities where α > 1, +inf where α < 1."""
-        return self.log_constant(hyper, at) + float(np.sum(xlogy(hyper - 1.0, theta)))
+        if (theta <= 0.0).any():
+            return self.log_constant(hyper, at) + float(np.sum(xlogy(hyper - 1.0, theta)))
+        # As normalised Gammas: large exponents leave no large numbers to be subtracted.
+        total = at.sum(hyper)
+        of_cells = log_gamma_density(hyper, total[at.ij] * theta) - np.log(theta)
+        return float(np.sum(of_cells) - np.sum(log_gamma_density(total, total)))
 
     def log_constant(self, hyper: FloatArray, at: Segment) -> float:
         return float(np.sum(gammaln(at.sum(hyper))) - np.sum(gammaln(hyper)))
@@ -88,6 +85,11 @@ class Categorical(Family):
         """A multivariate Beta function for each configuration."""
         values = np.empty(len(hyper))
         _kernels().log_beta(hyper, at.ij, np.empty(at.configurations), values)
+        return values
+
+    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        values = np.empty(len(N))
+        _kernels().log_quotient(N, hyper, at.ij, at.sum(hyper), values)
         return values
 
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:

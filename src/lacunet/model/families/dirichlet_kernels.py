@@ -7,6 +7,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray, IndexArray
 from lacunet.jit import kernel
+from lacunet.model.families.rising_kernels import log_gamma_above
 
 
 @kernel
@@ -94,4 +95,28 @@ def log_beta(eta: FloatArray, ij: IndexArray, totals: FloatArray, out: FloatArra
             value += math.lgamma(eta[chain, p])
         for q in range(totals.shape[0]):
             value -= math.lgamma(totals[q])
+        out[chain] = value
+
+
+@kernel
+def log_quotient(
+    N: FloatArray, alpha: FloatArray, ij: IndexArray, sums: FloatArray, out: FloatArray
+) -> None:
+    """Log of what that integral grows by from exponents α, of these sums, to α + N."""
+    at_rest, totals = np.empty(alpha.shape[0]), np.empty(sums.shape[0])
+    empty = 0.0
+    for p in range(alpha.shape[0]):
+        at_rest[p] = log_gamma_above(alpha[p], 0.0)
+    for q in range(sums.shape[0]):
+        empty += log_gamma_above(sums[q], 0.0)
+    for chain in range(N.shape[0]):
+        totals[:] = 0.0
+        value = empty
+        for p in range(alpha.shape[0]):
+            n = N[chain, p]
+            if n != 0.0:
+                totals[ij[p]] += n
+                value += log_gamma_above(alpha[p], n) - at_rest[p]
+        for q in range(sums.shape[0]):
+            value -= log_gamma_above(sums[q], totals[q])
         out[chain] = value

@@ -275,6 +275,11 @@ class Family(ABC):
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """Log ∫ exp(hyper · η) dφ over all configurations together: (batch, s) → (batch,)."""
 
+    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log of what that integral grows by when statistics come: (batch, s), (s,) → (batch,)."""
+        after, before = self.log_integral(hyper + N, at), self.log_integral(hyper[None, :], at)
+        return after - before
+
     def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
         """Log density of values with θ integrated out, without h(x): (..., width) each → (...)."""
         width = hyper.shape[-1]

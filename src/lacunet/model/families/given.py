@@ -61,6 +61,9 @@ class Given(Categorical):
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return hyper @ self._log_weights
 
+    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        return N @ self._log_weights
+
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return self._log_weights
 

@@ -9,12 +9,13 @@ from lacunet.arrays import FloatArray
 from lacunet.model.layout import Layout
 
 
-def theta_of(u: FloatArray, layout: Layout) -> FloatArray:
-    """Give the parameters of a point."""
+def log_theta_of(u: FloatArray, layout: Layout) -> FloatArray:
+    """Give the logs of the parameters of a point."""
     top = np.full(layout.configurations, -np.inf)
     np.maximum.at(top, layout.ij, u)
-    g = np.exp(u - layout.spread(top))
-    return g / layout.spread(layout.sum_k(g))
+    below = u - layout.spread(top)
+    logs: FloatArray = below - np.log(layout.spread(layout.sum_k(np.exp(below))))
+    return logs
 
 
 def with_prior(

@@ -77,6 +77,9 @@ class Tied(Categorical):
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return CATEGORICAL.log_integral(self._pooled(hyper), self.inner)
 
+    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        return CATEGORICAL.log_quotient(self._pooled(N), self._pooled(hyper), self.inner)
+
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return self._shared(CATEGORICAL.expected_natural(self._pooled(hyper), self.inner))
 

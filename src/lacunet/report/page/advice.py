@@ -123,7 +123,7 @@ MEANINGS = (
         "Some parameters are so uncertain that the bell curve does not fit between 0 and 1.",
     ),
     Meaning(
-        (Kind.SKEWED, Kind.BELOW_BOUND),
+        (Kind.SKEWED, Kind.BELOW_BOUND, Kind.ABOVE_ZERO),
         "A score is too far from what it approximates",
         "The posterior is too skewed for it, as it is with few cases or a small alpha. Go by csl "
         "with occupancy, by variational Bayes, which is a bound, or measure the evidence.",
