@@ -44,7 +44,7 @@ class Tempered:
         problem, log_theta = self.problem, log_gammas.log_theta_of(u, self.problem.layout)
         hidden = hidden_counts(problem, log_theta)
         log_lik = hidden.log_lik + float(problem.seen @ log_theta) + problem.log_base
-        return log_theta, Expectation(log_lik, hidden.N + problem.seen)
+        return log_theta, Expectation(log_lik, hidden.N + problem.seen, log_theta)
 
     def chain(self, N: FloatArray, rng: np.random.Generator) -> Chain:
         """Start a chain near the posterior that counts N would give; N = 0 is the prior."""

@@ -100,13 +100,6 @@ class Segment:
         return x
 
 
-def slope_of_root(theta: FloatArray, gradient: FloatArray) -> FloatArray:
-    """Turn the gradient in φ = log θ into that of √θ, dφ/d√θ = 2/√θ; at 0 nothing moves."""
-    slope = np.zeros_like(gradient)
-    np.divide(2.0 * gradient, np.sqrt(theta), out=slope, where=theta > 0)
-    return slope
-
-
 class Family(ABC):
     """A conjugate pair of likelihood and prior."""
 
@@ -277,8 +270,7 @@ class Family(ABC):
 
     def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
         """Log of what that integral grows by when statistics come: (batch, s), (s,) → (batch,)."""
-        after, before = self.log_integral(hyper + N, at), self.log_integral(hyper[None, :], at)
-        return after - before
+        return self.log_integral(hyper + N, at) - self.log_integral(hyper[None, :], at)
 
     def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
         """Log density of values with θ integrated out, without h(x): (..., width) each → (...)."""
