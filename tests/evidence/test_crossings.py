@@ -159,3 +159,20 @@ def test_chains_and_shapes_find_the_same_mass():
     by_chains._cross(by_chains.crossing)
     one, other = by_shape.until_done(), by_chains.until_done()
     assert abs(one.value - other.value) < 4 * math.hypot(one.stderr, other.stderr)
+
+
+def test_shares_that_floats_do_not_resolve_are_left_out_without_a_word():
+    """Tiny exponents: some probabilities are less than any float, and none may become a NaN."""
+    problem = make_case([2] * 3, 2, 10, seed=1, alpha=0.004).problem
+    fits = [learn(problem, Options(starts=2, seed=n)).model.theta for n in range(4)]
+    walk = AnchoredWalk(problem, fits, 0, UNHURRIED)
+    reference, there = walk._reference(), walk._there
+    if walk.fewer.exact:
+        pytest.fail("the case has one class only: choose another seed")
+    leap = ByShape(walk.fewer, reference, (0,), there)
+    leap.send_up(2, UNHURRIED)
+    leap.sent = 0
+    leap.send_down(there, UNHURRIED)
+    assert not np.isnan(leap.up).any()
+    assert not np.isnan(leap.down).any()
+    assert np.isinf(leap.up).any() or np.isinf(leap.down).any()

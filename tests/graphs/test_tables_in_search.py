@@ -14,8 +14,11 @@ from examples import examples
 from lacunet import Knowledge
 from lacunet.data.table import Table
 from lacunet.errors import DataError, LacunetError, OptionError
+from lacunet.evidence.exact import exact_evidence
+from lacunet.graphs.edges import refilling
 from lacunet.graphs.edges.family_book import family_book, score_family
-from lacunet.graphs.edges.posterior import as_cases
+from lacunet.graphs.edges.posterior import as_cases, find_edges
+from lacunet.graphs.edges.sampling import EdgeSampling
 from lacunet.graphs.families import CompleteCounts
 from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.graphs.searching import GraphSearch
@@ -33,6 +36,7 @@ KNOWN = {
     ),
     "tied": Knowledge(require=[("x1", "x2"), ("x2", "x4")], tied=[["x2", "x4"]]),
 }
+BOTH = Knowledge(zeros=SKIPPED, fixed=KNOWN["fixed"].fixed)
 
 
 def survey(rows=150, seed=0, missing=0.0):
@@ -98,14 +102,58 @@ def test_a_row_against_zeros_is_named_before_the_search():
         lacunet.learn_structure(Table.from_codes(codes), knowledge=KNOWN["zeros"])
 
 
-def test_edges_with_holes_are_refused_not_guessed():
-    with pytest.raises(OptionError, match="--resamples"):
-        lacunet.edge_certainty(survey(missing=0.1), knowledge=KNOWN["fixed"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*KNOWN, "all"])
+def test_edges_with_holes_are_those_of_exact_evidence(name):
+    """Every graph that keeps to what is known, each with its exact evidence, holes summed out."""
+    known = BOTH if name == "all" else KNOWN[name]
+    table = survey(18, 3, missing=0.25)
+    assert (table.codes < 0).sum() >= 7
+    task = graph_task(table, "bdeu:4", GraphSearch(), known)
+    graphs = list(allowed_graphs(task))
+    networks = [task.network(graph) for graph in graphs]
+    problems = [build_problem(table, n, dirichlet(n, "bdeu:4")) for n in networks]
+    values = np.array([exact_evidence(problem).value for problem in problems])
+    weights = np.exp(values - values.max())
+    wanted = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
+    how = EdgeSampling(target=0.02, sweeps=500, rounds=4)
+    found = find_edges(table, "bdeu:4", known, how)
+    assert found.arrows_stderr.max() < 0.06
+    off = np.abs(found.arrows - wanted)
+    assert (off <= 4.5 * found.arrows_stderr + 1e-12).all()
+
+
+def test_a_hole_in_tied_tables_is_drawn_by_both():
+    """x2 has the table of x4, and is its parent: p(x2 | all other cells), by sums over both."""
+    codes = np.array([[1, 1, 0, 1], [0, 0, 0, 0], [1, -1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1]])
+    table = Table.from_codes(codes)
+    known = KNOWN["tied"]
+    cases = as_cases(table, "k2", known)
+    network = graph_task(table, "k2", GraphSearch(), known).network(known.first_graph(names(table)))
+    log = [
+        build_problem(
+            Table.from_codes(np.where(codes < 0, k, codes)), network, np.ones(network.layout.size)
+        ).log_seen
+        for k in (0, 1)
+    ]
+    wanted = 1 / (1 + np.exp(log[0] - log[1]))
+    columns, rng = cases.filled(np.random.default_rng(0)), np.random.default_rng(1)
+    parents = known.first_graph(names(table))
+    counts = refilling.lay_out(columns, cases.prior, parents, cases.known)
+    drawn = 0
+    for _ in range(4000):
+        refilling.redraw(columns, cases.holes, parents, counts, rng)
+        drawn += columns.codes[tuple(cases.holes[0])]
+    assert drawn / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
+
+
+def names(table):
+    return [column.name for column in table.columns]
 
 
 def test_chains_over_graphs_score_zeros_as_searches_do():
-    table, known = survey(80), KNOWN["zeros"].tables
-    counts = CompleteCounts(table, "bdeu:5", known)
+    table, known = survey(80), KNOWN["zeros"]
+    counts = CompleteCounts(table, "bdeu:5", known.tables)
     book = family_book(counts.columns, counts.prior)
     for parents in ([1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 1, 0, 1]):
         chosen = np.array(parents, dtype=bool)

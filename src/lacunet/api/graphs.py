@@ -22,7 +22,7 @@ from lacunet.graphs import distances, learning
 from lacunet.graphs.distances import GraphDistances
 from lacunet.graphs.edges.bootstrap import resample_edges
 from lacunet.graphs.edges.certainty import EdgeCertainty
-from lacunet.graphs.edges.posterior import check_cases, check_tables, find_edges
+from lacunet.graphs.edges.posterior import check_cases, find_edges
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.model import equivalence
@@ -114,14 +114,13 @@ def edge_certainty(
         return find_edges(table, alpha, known, settings.edge_sampling, executor)
 
 
-def check_edges(table: Table, resamples: int = 0, knowledge: KnowledgeLike | None = None) -> None:
+def check_edges(table: Table, resamples: int = 0) -> None:
     """Refuse what nobody can say of how sure edges are, before any other work."""
     as_table(table)  # without numbers
     if resamples:
         check_replicates(table.counts, resamples)
     else:
         check_cases(table)
-        check_tables(table, as_knowledge(knowledge))
 
 
 def known_of(knowledge: KnowledgeLike | None, max_parents: int | None) -> Knowledge:

@@ -133,7 +133,7 @@ def learn(
     table = read(data, None, asked)
     check_number_outputs(table, save)
     if edges:
-        api.check_edges(table, resamples, known)
+        api.check_edges(table, resamples)
     with asked.work() as how:
         found = api.learn_structure(table, knowledge=known, resume=resume, **how)
         sure = (

@@ -1,15 +1,16 @@
 """Crossing at once: parameters are drawn from the shape of the posterior, and weighed."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.crossings.chains import ByChains
 from lacunet.evidence.crossings.crossing import Sent
-from lacunet.evidence.crossings.shape import Shape
+from lacunet.evidence.crossings.shape import LogShares, Shape
 from lacunet.evidence.crossings.sticks import Sticks
 from lacunet.evidence.partitions.posterior import Snapshot
 from lacunet.evidence.path import Reference
@@ -77,9 +78,9 @@ def _drawn(crossing: ByShape, clock: Clock, group: int) -> tuple[FloatArray, Flo
     problem, shape = crossing.problem, crossing.shape
     draws = Draws(problem, np.random.default_rng([*crossing.seed, UP, group]))
     u = shape.draw(TOGETHER, draws.rng)
-    log_weights, log_theta = shape.weighed(problem, u, shape.log_shares(u))
-    resolved = np.isfinite(log_weights)
-    N = draws.hidden(np.where(resolved[:, np.newaxis], log_theta, 0.0))
+    at, resolved = _resolved(*shape.log_shares(u))
+    log_weights, log_theta = shape.weighed(problem, u, at)
+    N = draws.hidden(log_theta)
     return np.where(resolved & crossing.allowed(N), log_weights, -np.inf), problem.prior + N
 
 
@@ -92,10 +93,16 @@ def _placed(crossing: ByShape, N: FloatArray, clock: Clock, piece: int) -> Float
     theta = np.exp(draws.natural(problem.prior + N))
     share, left = shape.sticks.broken(theta)
     u = shape.coordinates(share, left)
-    resolved = np.isfinite(u).all(axis=1) & (share > 0).all(axis=1) & (left > 0).all(axis=1)
-    weighed, _ = shape.weighed(
-        problem, u[resolved], (np.log(share[resolved]), np.log(left[resolved]))
-    )
-    log_weights = np.full(len(N), np.inf)
-    log_weights[resolved] = weighed
-    return log_weights
+    with np.errstate(divide="ignore"):
+        at, resolved = _resolved(np.log(share), np.log(left))
+    resolved &= np.isfinite(u).all(axis=1)
+    log_weights, _ = shape.weighed(problem, np.where(np.isfinite(u), u, 0.0), at)
+    return np.where(resolved, log_weights, np.inf)
+
+
+def _resolved(log_share: FloatArray, log_left: FloatArray) -> tuple[LogShares, BoolArray]:
+    """Tell where floats resolve all shares, (draws,); elsewhere some number stands for them."""
+    finite = np.isfinite(log_share) & np.isfinite(log_left)
+    half = math.log(0.5)
+    at = np.where(finite, log_share, half), np.where(finite, log_left, half)
+    return at, np.asarray(finite.all(axis=1))

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.errors import DataError
 from lacunet.graphs.counting import Columns, Prior
 from lacunet.graphs.edges.family_book import FamilyBook, family_book, forget
-from lacunet.graphs.edges.refilling import lay_out, redraw
+from lacunet.graphs.edges.known_families import KnownFamilies, count_possible
+from lacunet.graphs.edges.refilling import lay_out, nothing_impossible, redraw
 from lacunet.graphs.edges.reversing import Choices, reverse_edges
 from lacunet.graphs.edges.walking import Walker, first_walker, rescore, settle, walk
 from lacunet.graphs.moves import Limits
@@ -31,7 +33,8 @@ class Cases:
     counts: FloatArray  # (m,) weight of each row; 1 where it has holes
     cards: IntArray  # (n,) states of each variable
     prior: Prior
-    possible: IntArray  # (n, m) how many states zeros leave each child; none where there are holes
+    possible: IntArray  # (n, m) how many states zeros leave each child in each row
+    known: KnownFamilies
 
     @property
     def holes(self) -> IntArray:
@@ -44,7 +47,9 @@ class Cases:
         for column in codes:
             shown, number = column[column >= 0], int((column < 0).sum())
             column[column < 0] = rng.choice(shown, number) if len(shown) else 0
-        return Columns(codes, self.counts, self.cards, self.possible)
+        columns = Columns(codes, self.counts, self.cards, self.possible.copy())
+        count_possible(columns, self.known)
+        return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,7 @@ class Chain:
     book: FamilyBook
     holes: IntArray  # (holes, 2) variable and row
     limits: Limits
+    known: KnownFamilies
     rng: np.random.Generator
 
     @property
@@ -66,12 +72,22 @@ class Chain:
         """Fill the holes in anew, and propose changes of every pair of variables, on average."""
         if len(self.holes):
             columns, parents = self.book.columns, self.walker.graph.parents
-            counts = lay_out(columns, self.book.prior, parents)
+            counts = lay_out(columns, self.book.prior, parents, self.known)
             redraw(columns, self.holes, parents, counts, self.rng)
+            count_possible(columns, self.known)
             forget(self.book)
             rescore(self.walker, self.book)
         n = len(self.walker.families)
         walk(self.walker, self.book, self.limits, heat, self.passes * n * (n - 1) // 2, self.rng)
+
+    def check(self) -> None:
+        """Refuse to go on from where nothing can be: draws that start there are worth nothing."""
+        counts = lay_out(self.book.columns, self.book.prior, self.walker.graph.parents, self.known)
+        if not nothing_impossible(self.book.columns, counts):
+            raise DataError(
+                "no way was found to fill in the missing cells of all rows that zeros and fixed "
+                "tables leave possible. Take away zeros, or give --resamples."
+            )
 
     def reverse(self, choices: Choices) -> None:
         """Propose to turn as many edges as there are variables."""
@@ -85,10 +101,11 @@ def begin(cases: Cases, limits: Limits, seed: tuple[int, int]) -> Chain:
     book, walker = family_book(cases.filled(rng), cases.prior), first_walker(limits)
     settle(walker.graph, limits)
     rescore(walker, book)
-    chain = Chain(walker, book, cases.holes, limits, rng)
+    chain = Chain(walker, book, cases.holes, limits, cases.known, rng)
     sweeps = COOLING // chain.passes
     for sweep in range(sweeps):
         chain.sweep((sweep + 1) / sweeps)
+    chain.check()
     return chain
 
 

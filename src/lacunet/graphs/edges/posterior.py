@@ -12,12 +12,14 @@ from lacunet.graphs.edges.certainty import EdgeCertainty, without_error
 from lacunet.graphs.edges.chains import Cases
 from lacunet.graphs.edges.exact_sums import MOST_VARIABLES, edge_probabilities
 from lacunet.graphs.edges.family_book import MOST_CELLS
+from lacunet.graphs.edges.known_families import known_families
 from lacunet.graphs.edges.sampling import EdgeSampling, sample_edges
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.zeros import possible_states
-from lacunet.model.known_tables import NOTHING, KnownTables
 from lacunet.model.prior import understand_alpha
+
+NOTHING = Knowledge()
 
 
 def find_edges(
@@ -30,23 +32,12 @@ def find_edges(
     """Give p(edge | D), with all graphs that keep to what is known equally probable before."""
     names = [column.name for column in table.columns]
     limits = knowledge.limits(names)
-    check_tables(table, knowledge)
-    cases = as_cases(table, alpha, knowledge.tables)
+    cases = as_cases(table, alpha, knowledge)
     _check_required(names, cases, limits)
     if table.complete and len(names) <= MOST_VARIABLES:
         columns = Columns(cases.codes, cases.counts, cases.cards, cases.possible)
         return without_error(names, edge_probabilities(columns, cases.prior, limits))
     return sample_edges(names, cases, limits, how, executor)
-
-
-def check_tables(table: Table, knowledge: Knowledge) -> None:
-    """Refuse tables that are known where there are holes: these are filled in by learned ones."""
-    if knowledge.tables != NOTHING and not table.complete:
-        raise OptionError(
-            "how sure edges are is not known where cells are missing and tables are fixed, tied or "
-            "have zeros: holes would be filled in as if all tables were learned. Leave those out, "
-            "or give --resamples."
-        )
 
 
 def check_cases(table: Table) -> None:
@@ -60,7 +51,7 @@ def check_cases(table: Table) -> None:
         )
 
 
-def as_cases(table: Table, alpha: float | str, tables: KnownTables = NOTHING) -> Cases:
+def as_cases(table: Table, alpha: float | str, knowledge: Knowledge = NOTHING) -> Cases:
     """Give a table in columns; each case that has holes is a row of its own."""
     check_cases(table)
     whole = (table.codes >= 0).all(axis=1)
@@ -71,8 +62,9 @@ def as_cases(table: Table, alpha: float | str, tables: KnownTables = NOTHING) ->
     counts = np.concatenate([table.counts[whole], np.ones(len(codes) - int(whole.sum()))])
     cards = np.array([len(column.states) for column in table.columns])
     columns = np.ascontiguousarray(codes.T, dtype=np.int64)
-    possible = possible_states(columns, table.columns, tables)
-    return Cases(columns, counts, cards, Prior(*understand_alpha(alpha)), possible)
+    possible = possible_states(columns, table.columns, knowledge.tables)
+    known = known_families(table.columns, knowledge)
+    return Cases(columns, counts, cards, Prior(*understand_alpha(alpha)), possible, known)
 
 
 def _check_required(names: list[str], cases: Cases, limits: Limits) -> None:

@@ -15,38 +15,66 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.edges.known_families import KnownFamilies, is_ruled_out
 from lacunet.jit import kernel
 
 
 class Counts(NamedTuple):
     """How often each state of each family of a graph occurs: tables one after the other."""
 
-    N: FloatArray  # (cells,)
-    first: IntArray  # (n,) where each family's table starts
+    N: FloatArray  # (cells,) of tables that are fixed, their probabilities
+    first: IntArray  # (n,) where each family's table starts: some may share one
     strides: IntArray  # (n, n) how far states of u are apart in the table of v, at [v, u]
-    exponents: FloatArray  # (n,) of each cell of a family
+    exponents: FloatArray  # (cells,) 0 where nothing can be, or all is known
+    adds: FloatArray  # (n,) what a case adds to the table of a family: nothing to one that is fixed
 
 
 @kernel
-def lay_out(columns: Columns, prior: Prior, parents: BoolArray) -> Counts:
+def lay_out(columns: Columns, prior: Prior, parents: BoolArray, known: KnownFamilies) -> Counts:
     """Count the families of a graph."""
     n = parents.shape[0]
-    first, size = np.empty(n, dtype=np.int64), 0
-    strides, exponents = np.zeros((n, n), dtype=np.int64), np.empty(n)
+    first, sizes = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64)
+    strides, adds = known.strides.copy(), np.ones(n)
     for v in range(n):
-        strides[v, v], cells = 1, columns.cards[v]
+        if not known.settled[v]:
+            strides[v, v], cells = 1, columns.cards[v]
+            for u in range(n):
+                if parents[v, u]:
+                    strides[v, u] = cells
+                    cells *= columns.cards[u]
         for u in range(n):
-            if parents[v, u]:
-                strides[v, u] = cells
-                cells *= columns.cards[u]
-        first[v] = size
-        size += cells
-        exponents[v] = prior.value / cells if prior.is_size else prior.value
-    counts = Counts(np.zeros(size), first, strides, exponents)
+            if strides[v, u] > 0:
+                sizes[v] *= columns.cards[u]
+    size = 0
     for v in range(n):
+        if known.leader[v] == v:
+            first[v] = size
+            size += sizes[v]
+    for v in range(n):
+        first[v] = first[known.leader[v]]
+    counts = Counts(np.zeros(size), first, strides, np.zeros(size), adds)
+    for v in range(n):
+        if known.first[v] >= 0:
+            counts.adds[v] = 0.0
+            at = known.first[v]
+            counts.N[first[v] : first[v] + sizes[v]] = known.fixed[at : at + sizes[v]]
+        else:
+            _put_exponents(counts, v, sizes[v], columns, prior, known)
         for row in range(columns.counts.shape[0]):
-            counts.N[_cell(counts, columns, v, row)] += columns.counts[row]
+            counts.N[_cell(counts, columns, v, row)] += counts.adds[v] * columns.counts[row]
     return counts
+
+
+@kernel
+def _put_exponents(
+    counts: Counts, v: int, cells: int, columns: Columns, prior: Prior, known: KnownFamilies
+) -> None:
+    """Write the prior of a table that is learned; zeros have none."""
+    exponent = prior.value / cells if prior.is_size else prior.value
+    place = (counts.strides[v], columns.cards)
+    for cell in range(cells):
+        ruled_out = known.child.shape[0] > 0 and is_ruled_out(known, v, cell, place)
+        counts.exponents[counts.first[v] + cell] = 0.0 if ruled_out else exponent
 
 
 @kernel
@@ -63,42 +91,90 @@ def redraw(columns: Columns, holes: IntArray, parents: BoolArray, counts: Counts
     """Draw every hole, (holes, 2) variable and row, anew, in turn; the counts go along."""
     n = parents.shape[0]
     weights = np.empty(columns.cards.max())
+    shared = np.unique(counts.first).shape[0] < n
     for h in range(holes.shape[0]):
         v, row = holes[h]
         weights[:] = 1.0
-        for f in range(n):
-            if f == v or parents[f, v]:
-                at = _cell(counts, columns, f, row)
-                counts.N[at] -= 1.0
-                _weigh(counts, (f, v), at, columns, row, weights)
+        _count(counts, columns, parents, (v, row), -1.0)
+        if shared:
+            _weigh_together(counts, columns, parents, (v, row), weights)
+        else:
+            for f in range(n):
+                if f == v or parents[f, v]:
+                    _weigh(counts, (f, v), columns, row, weights)
         r = columns.cards[v]
-        level = rng.random() * weights[:r].sum()
+        total = weights[:r].sum()
+        level = rng.random() * total
         k = 0
-        while k < r - 1 and level >= weights[k]:
+        if total == 0.0:  # nothing is possible beside what was drawn so far: anything may be next
+            k = int(rng.random() * r)
+        while total > 0.0 and k < r - 1 and level >= weights[k]:
             level -= weights[k]
             k += 1
         columns.codes[v, row] = k
-        for f in range(n):
-            if f == v or parents[f, v]:
-                counts.N[_cell(counts, columns, f, row)] += 1.0
+        _count(counts, columns, parents, (v, row), 1.0)
+
+
+@kernel
+def _count(
+    counts: Counts, columns: Columns, parents: BoolArray, hole: tuple[int, int], often: float
+) -> None:
+    """Put the families that a hole is in to the counts, or take them away."""
+    v, row = hole
+    for f in range(parents.shape[0]):
+        if f == v or parents[f, v]:
+            counts.N[_cell(counts, columns, f, row)] += often * counts.adds[f]
 
 
 @kernel
 def _weigh(
-    counts: Counts, who: tuple[int, int], at: int, columns: Columns, row: int, weights: FloatArray
+    counts: Counts, who: tuple[int, int], columns: Columns, row: int, weights: FloatArray
 ) -> None:
     """Multiply the weight of each state of v by what a family predicts with it."""
     f, v = who
-    step, a = counts.strides[f, v], counts.exponents[f]
-    start = at - step * columns.codes[v, row]
+    step = counts.strides[f, v]
+    start = _cell(counts, columns, f, row) - step * columns.codes[v, row]
     if f == v:
         for k in range(columns.cards[v]):
-            weights[k] *= counts.N[start + k] + a
+            weights[k] *= counts.N[start + step * k] + counts.exponents[start + step * k]
         return
-    r = columns.cards[f]
     for k in range(columns.cards[v]):
-        cell = start + step * k
-        total = r * a
-        for x in range(r):
-            total += counts.N[cell - columns.codes[f, row] + x]
-        weights[k] *= (counts.N[cell] + a) / total
+        weights[k] *= _predicted(counts, columns, f, start + step * k, row)
+
+
+@kernel
+def _predicted(counts: Counts, columns: Columns, f: int, cell: int, row: int) -> float:
+    """What the other cases predict for a cell of a family."""
+    total, step = 0.0, counts.strides[f, f]
+    start = cell - step * columns.codes[f, row]
+    for x in range(columns.cards[f]):
+        total += counts.N[start + step * x] + counts.exponents[start + step * x]
+    return float((counts.N[cell] + counts.exponents[cell]) / total) if total > 0.0 else 0.0
+
+
+@kernel
+def _weigh_together(
+    counts: Counts, columns: Columns, parents: BoolArray, hole: tuple[int, int], weights: FloatArray
+) -> None:
+    """The same where families share a table: what one says of a state counts for the next."""
+    v, row = hole
+    for k in range(columns.cards[v]):
+        columns.codes[v, row] = k
+        for f in range(parents.shape[0]):
+            if f == v or parents[f, v]:
+                cell = _cell(counts, columns, f, row)
+                weights[k] *= _predicted(counts, columns, f, cell, row)
+                counts.N[cell] += counts.adds[f]
+        _count(counts, columns, parents, hole, -1.0)
+
+
+@kernel
+def nothing_impossible(columns: Columns, counts: Counts) -> bool:
+    """Whether every row is possible."""
+    for v in range(columns.codes.shape[0]):
+        for row in range(columns.counts.shape[0]):
+            cell = _cell(counts, columns, v, row)
+            learned = counts.adds[v] > 0.0
+            if (learned and counts.exponents[cell] == 0.0) or counts.N[cell] == 0.0:
+                return False
+    return True
