@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -128,3 +129,47 @@ def log_bd_of_family(
     N_ij, a_ij = N.sum(axis=-1), alpha.sum(axis=-1)
     cells = gammaln(alpha + N) - gammaln(alpha)
     return float(cells.sum() - (gammaln(a_ij + N_ij) - gammaln(a_ij)).sum())
+
+
+class Normal(NamedTuple):
+    """A class's Λ, Λμ and constant, and which numbers a row shows."""
+
+    precise: FloatArray
+    h: FloatArray
+    constant: complex
+    shown: list[int]
+
+    @property
+    def missing(self):
+        return [j for j in range(len(self.h)) if j not in self.shown]
+
+    @property
+    def given(self):
+        """A, b and C of what is missing given what is shown."""
+        C = np.linalg.inv(self.precise[np.ix_(self.missing, self.missing)])
+        across = self.precise[np.ix_(self.missing, self.shown)]
+        return -C @ across, C @ self.h[self.missing], C
+
+
+def weight_of_shown(normal: Normal, x: FloatArray) -> complex:
+    """Twin of `write_marginal`: log ∫ exp(h·x − ½ x·Λ·x + constant) over what is missing."""
+    whole, (A, b, C) = np.zeros(len(normal.h), dtype=normal.h.dtype), normal.given
+    whole[normal.shown], whole[normal.missing] = x, A @ x + b
+    log_det = np.log(np.linalg.det(C))
+    top = normal.h @ whole - 0.5 * whole @ normal.precise @ whole
+    return top + normal.constant + 0.5 * log_det  # but for powers of 2π
+
+
+def completed_square(normal: Normal, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Twin of `write_completed` for one row: E[x] and E[x xᵀ] given what it shows."""
+    first, (A, b, C) = np.zeros(len(normal.h), dtype=normal.h.dtype), normal.given
+    first[normal.shown], first[normal.missing] = x, A @ x + b
+    second = np.outer(first, first)
+    second[np.ix_(normal.missing, normal.missing)] += C
+    return first, second
+
+
+def best_normal(first: FloatArray, n: float, second: FloatArray, m: float) -> FloatArray:
+    """Twin of `write_best` for one configuration: mean and covariance of statistics."""
+    mean = first / n
+    return mean, (second - np.outer(first, mean)) / m

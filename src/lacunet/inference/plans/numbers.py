@@ -94,6 +94,8 @@ class NumberPlan(Plan):
         """What patterns and powers have of a flat vector."""
         powers, K = self.powers, self.patterns.cells
         table = self.patterns.table(flat, padding)
+        if not self.x.shape[1]:
+            return Weights(table, np.zeros((3, 0, self.patterns.width)))
         blocks = np.maximum(flat[powers.positions[:, None] + np.arange(K)], LEAST)
         own = np.zeros((3, self.x.shape[1], self.patterns.width))
         np.add.at(own[:, :, :K], (powers.power, powers.column), powers.factor[:, None] * blocks)
@@ -117,6 +119,8 @@ class NumberPlan(Plan):
         if not len(self.marks):
             found.powers[0][:] += found.table[: self._first].sum(axis=0)
         self.patterns.spread(found.table, out)
+        if not self.x.shape[1]:
+            return
         blocks = powers.factor[:, None] * found.powers[powers.power, powers.column, :K]
         np.add.at(out, powers.positions[:, None] + np.arange(K), blocks)
 

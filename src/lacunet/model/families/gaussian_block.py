@@ -17,6 +17,7 @@ from scipy.special import digamma
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import ModelError
+from lacunet.model.families import block_kernels as kernels
 from lacunet.model.families.block_places import (
     LOG_2PI,
     BlockPlaces,
@@ -136,9 +137,11 @@ class GaussianBlock(ByIntegral):
         return at.from_tables(self.places.write(joint))
 
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
-        mean, _, covariance, _ = self._read(theta, at)
-        precise = inverse(covariance)
-        return self._natural(mean, precise, at)
+        tables = at.tables(theta)
+        found = np.empty(tables.shape)
+        one_by_one = (-1, self.places.width)
+        kernels.write_natural(tables.reshape(one_by_one), found.reshape(one_by_one), self.places.d)
+        return at.from_tables(found)
 
     def _natural(self, mean: FloatArray, precise: FloatArray, at: Segment) -> FloatArray:
         h = np.einsum("...ab,...b->...a", precise, mean)
@@ -234,15 +237,10 @@ class GaussianBlock(ByIntegral):
     def maximize(
         self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
     ) -> FloatArray:
-        first, cases, second, for_variance = self._read(N + pseudo, at)
-        old = self._read(theta, at)
-        told = cases > 0
-        n = np.where(told, cases, 1.0)
-        mean = np.where(told[..., None], first / n[..., None], old.first)
-        over = np.where(told, for_variance, 1.0)[..., None, None]
-        best = (second - outer(first, mean)) / over
-        best = np.where(told[..., None, None], best, old.second)
-        return self.theta_of(mean, (best + np.swapaxes(best, -1, -2)) / 2.0, at)
+        told, found = at.tables(N + pseudo), np.ascontiguousarray(at.tables(theta))
+        one_by_one = (-1, self.places.width)
+        kernels.write_best(told.reshape(one_by_one), found.reshape(one_by_one), self.places.d)
+        return at.from_tables(found)
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
         here = self._read(theta, at)
