@@ -30,7 +30,10 @@ WITH_OPTIONS = {
         ({"scores": "lapalce"}, "'lapalce' is not a score. Did you mean 'laplace'?"),
         ({"scores": []}, "no score is named. Name some, usual, or all"),
         ({"estimate": "best"}, "estimate 'best' is not known. Choose from map, ml, softmax."),
-        ({"alpha": 0}, "alpha 0 is not allowed: Dirichlet exponents must be above 0."),
+        (
+            {"alpha": 0},
+            "alpha 0 is not allowed: Dirichlet exponents must be above 0, and from 1e-100 to",
+        ),
         ({"alpha": "much"}, "alpha 'much' is not understood. Give a number above 0, k2, or bdeu"),
         ({"starts": 0}, "0 starts: there must be at least 1."),
         ({"schedule": "slow"}, "schedule 'slow' is not known. Choose from default, thorough, hi"),

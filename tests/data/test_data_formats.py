@@ -148,8 +148,47 @@ def test_categories_of_other_types_and_markers():
     table = read_table(frame)
     assert table.columns[0].states == (3, 2, 1)
     assert len(table.columns[1].states) == 3
-    assert table.columns[2].states == ("b", "a")
-    assert table.missing.tolist() == [0.25, 0, 0.25]
+    assert table.columns[2].states == ("NA", "b", "a")  # Namibia, say
+    assert table.missing.tolist() == [0.25, 0, 0]
+    declared = read_table(frame, missing=["NA"])
+    assert declared.columns[2].states == ("b", "a")
+    assert declared.missing.tolist() == [0.25, 0, 0.25]
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_texts_of_dataframes_are_no_holes(library):
+    """A library that can say that a cell is empty needs no texts for it."""
+    countries = ["NA", "DE", "?", "", "null", None, "NaN", "DE"]
+    table = read_table(library({"country": countries, "other": list("ababbaab")}))
+    assert table.columns[0].states == ("", "?", "DE", "NA", "NaN", "null")
+    assert table.missing[0] == 1 / 8
+    (note,) = table.notes
+    assert "column 'country': '', '?', 'NA', 'NaN', 'null' is a state like any other" in note
+
+
+def test_texts_in_parquet_are_no_holes_and_in_csv_they_are(tmp_path):
+    frame = pl.DataFrame({"a": ["NA", "DE", "FR", "DE"], "b": [1, 2, 1, 2]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_csv(tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.parquet").missing.tolist() == [0, 0]
+    assert read_table(tmp_path / "t.csv").missing.tolist() == [0.25, 0]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64, object, "U2"])
+def test_what_an_array_masks_is_a_hole(kind):
+    values = np.array([[0, 1], [1, 0], [1, 1], [0, 0]]).astype(kind)
+    masked = np.ma.masked_array(values, mask=[[0, 1], [0, 0], [1, 0], [0, 0]])
+    table = read_table(masked)
+    assert table.missing.tolist() == [0.25, 0.25]
+    assert table.columns[0].states == (0, 1)
+
+
+def test_texts_that_differ_in_spaces_are_one_with_a_word():
+    table = read_table(
+        pl.DataFrame({"a": ["yes", "yes ", " no", "no", "yes"], "b": [1, 2, 1, 2, 1]})
+    )
+    assert table.columns[0].states == ("no", "yes")
+    assert "column 'a': 'yes', 'yes ' differ in spaces alone, and are one state." in table.notes
 
 
 def test_a_declared_categorical_with_one_value_observed():

@@ -39,7 +39,7 @@ def test_some_columns():
 
 def test_declared_categories_are_states():
     frame = pd.DataFrame({"a": pd.Categorical(["x", None], categories=["z", "x", "NA"])})
-    assert code_rows(frame).columns[0].states == ("z", "x")
+    assert code_rows(frame).columns[0].states == ("z", "x", "NA")
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,10 @@ def test_floats_that_are_whole_become_integers():
     exactly(states(1.5, 3.0), (1.5, 3.0))
 
 
-def test_default_holes():
-    table = read_table(
-        pl.DataFrame({"a": ["x", "y", "", " NA ", "NaN", "nan", "null", "NULL", "?"]})
-    )
+def test_holes_in_files_of_text(tmp_path):
+    cells = ["x", "y", "", " NA ", "NaN", "nan", "null", "NULL", "?"]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b", *(f"{cell}," for cell in cells)]))
+    table = read_table(tmp_path / "t.csv", exclude=["b"])
     assert table.columns[0].states == ("x", "y")
     assert table.empty_rows == 7
 
@@ -85,12 +85,13 @@ def test_mixed_types_fall_back_to_text():
 
 
 def test_match_by_meaning():
-    coding = match(["1.0", " 2", "TRUE", "?", "zz"], [1, 2, True], frozenset())
+    coding = match(["1.0", " 2", "TRUE", "?", "zz"], [1, 2, True], frozenset({"?"}))
     assert coding.codes.tolist() == [0, 1, 2, -1, -2]
 
 
 def test_a_marker_that_is_a_state_is_that_state_unless_declared_missing():
-    assert match(["?"], ["?", "a"], frozenset()).codes.tolist() == [0]
+    assert match(["?"], ["?", "a"], frozenset(), frozenset({"?"})).codes.tolist() == [0]
+    assert match(["?"], ["b", "a"], frozenset(), frozenset({"?"})).codes.tolist() == [-1]
     assert match(["?"], ["?", "a"], frozenset({"?"})).codes.tolist() == [-1]
 
 

@@ -39,7 +39,7 @@ def test_arrays_and_single_values_are_read_alike(batch, monkeypatch):
             "z": rng.integers(-9, 40, len(TEXTS) + 700),
         }
     )
-    arrays, values = both_ways(frame, frozenset({"-9"}))
+    arrays, values = both_ways(frame, frozenset({"-9", "NA", "", "?"}))
     assert arrays[0] == values[0]
     assert all(isinstance(states, Numbers) for states in arrays[1])
     assert arrays[1] == values[1]

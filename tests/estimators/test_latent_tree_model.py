@@ -44,7 +44,7 @@ def test_what_is_hidden_is_predicted_for_each_variable(rows, fitted):
 
 def test_rows_are_scored_filled_and_drawn(rows, fitted):
     assert (fitted.score_samples(rows) < 0).all()
-    filled = fitted.impute(rows)
+    filled = fitted.impute(rows).to_numpy()
     known = rows.notna().to_numpy()
     np.testing.assert_array_equal(filled[known], rows.to_numpy()[known])
     assert not np.isnan(filled).any()

@@ -127,7 +127,7 @@ def _reading(
     missing: Annotated[
         list[str] | None,
         option(
-            f"One more marker of a missing cell, besides empty, NA, NaN, null and ?; {REPEAT}",
+            f"One more marker of a missing cell, besides NA, NaN, null and ? of CSV; {REPEAT}",
             metavar="MARKER",
         ),
     ] = None,

@@ -13,12 +13,10 @@ import numpy as np
 from lacunet.arrays import BoolArray, CodeArray
 from lacunet.data import column_checks as checks
 from lacunet.data.discover import (
-    MISSING,
     UNKNOWN,
     Coding,
     RawValues,
     infer,
-    is_missing,
     match,
 )
 from lacunet.data.kinds import CATEGORIES, Kinds
@@ -93,7 +91,7 @@ def _declared(source: Source, name: str) -> list[State] | None:
     """The categories that a column of a dataframe declares, if it does."""
     if name not in source.categories:
         return None
-    return [s for s in source.categories[name] if not is_missing(s, MISSING)]
+    return list(source.categories[name])
 
 
 def _coding(
@@ -111,7 +109,7 @@ def _coding(
     coding = (
         _inferred(name, some, source, kinds)
         if states is None or kinds.declares_number(name)
-        else match(some.values, states, frozenset())
+        else match(some.values, states, frozenset(), source.markers)
     )
     if not coding.states and name not in kinds.ends:
         raise DataError(f"column {name!r} {checks.NOTHING}. Leave it out.")
@@ -125,7 +123,7 @@ def _coding(
 def _inferred(name: str, raw: RawValues, source: Source, kinds: Kinds) -> Coding:
     """Find the states of a column that declares none, and what they are."""
     numbers = isinstance(raw.values, Numbers)
-    coding = code_numbers(raw) if numbers else infer(raw.values, frozenset())
+    coding = code_numbers(raw) if numbers else infer(raw.values, source.markers)
     decided = kinds.decide(name, coding.states, math.nan)
     if decided.kind.number:
         own = name not in kinds.ends

@@ -17,7 +17,8 @@ from lacunet.data.audit import shorten
 from lacunet.data.kinds import ColumnKind
 from lacunet.state import Numbers, State, label
 
-MISSING = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
+# What stands for a hole in a file of text, which has no other way to say it.
+MARKERS = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
 
 # At most 18 digits, so that an integer fits 64 bits; longer ones are names, not numbers. A leading
 # zero ("01") marks a code that a person wrote as text, so it stays text.
@@ -81,7 +82,7 @@ def canonical(text: str) -> str:
 
 def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
     """Find the states of a column from its values, in the order a person expects."""
-    holes = [is_missing(value, missing | MISSING) for value in values]
+    holes = [is_missing(value, missing) for value in values]
     typed = iter(_typed([v for v, hole in zip(values, holes, strict=True) if not hole]))
     meant = [None if hole else next(typed) for hole in holes]
     states = tuple(sorted({state for state in meant if state is not None}, key=_order))
@@ -89,14 +90,20 @@ def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
     return Coding(states, _array(-1 if state is None else code[state] for state in meant))
 
 
-def match(values: Sequence[State], states: Sequence[State], missing: frozenset[str]) -> Coding:
+def match(
+    values: Sequence[State],
+    states: Sequence[State],
+    missing: frozenset[str],
+    usual: frozenset[str] = frozenset(),
+) -> Coding:
     """Match the values of a column with declared states, by what their labels mean.
 
-    A marker such as "?" that is declared to be a state is that state; one in `missing` is a hole.
+    A usual marker such as "?" that is declared to be a state is that state; one in `missing` is a
+    hole.
     """
     exact = {label(state): k for k, state in enumerate(states)}
     loose = {canonical(text): k for text, k in exact.items()}
-    holes = (MISSING - exact.keys()) | missing
+    holes = (usual - exact.keys()) | missing
 
     def code(value: State) -> int:
         if is_missing(value, holes):

@@ -5,7 +5,7 @@ import polars as pl
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.column_checks import unusable
-from lacunet.data.discover import MISSING, RawValues
+from lacunet.data.discover import MARKERS, RawValues
 from lacunet.data.source import Source
 from lacunet.errors import DataError
 from lacunet.state import State
@@ -95,7 +95,7 @@ def read_weights(series: pl.Series, row: int, source: Source) -> FloatArray:
 
     if series.dtype == pl.String:
         series = series.str.strip_chars()
-        series = series.set(series.is_in(list(MISSING)), None)
+        series = series.set(series.is_in(list(MARKERS)), None)
     elif not series.dtype.is_numeric() and series.dtype != pl.Null:
         raise refuse(0, f"{series[0]!r} is not a number")
     numbers = series.cast(pl.Float64, strict=False)

@@ -66,8 +66,11 @@ def open_array(array: NDArray[Any]) -> Source:
 
 
 def _values(values: NDArray[Any]) -> pl.Series:
-    objects = values.dtype.kind == "O"
-    return _texts(values.tolist()) if objects else pl.Series(np.ascontiguousarray(values))
+    if values.dtype.kind == "O":
+        return _texts(values.tolist())  # what is masked is None there
+    series = pl.Series(np.ascontiguousarray(np.asarray(values)))
+    masked = np.ma.getmaskarray(values)
+    return series.set(pl.Series(masked), None) if masked.any() else series
 
 
 def _series(series: nw.Series[Any], categorical: bool) -> pl.Series:

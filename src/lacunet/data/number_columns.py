@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.data.discover import MISSING, NUMBER, Coding, RawValues, canonical
+from lacunet.data.discover import NUMBER, Coding, RawValues, canonical
 from lacunet.data.source import Source
 from lacunet.state import Numbers
 
@@ -29,7 +29,7 @@ class NumberEncoder:
 
     def __init__(self, name: str, missing: frozenset[str]) -> None:
         self.name = name
-        self._holes = pl.Series(sorted(missing | MISSING), dtype=pl.String)
+        self._holes = pl.Series(sorted(missing), dtype=pl.String)
         self._missing = np.array([x for text in missing if (x := _number(text)) is not None])
         self._values = np.zeros(0)  # by their number
         self._rows = np.zeros(0, np.int64)  # of the first appearance of each

@@ -11,7 +11,6 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import column_checks as checks
 from lacunet.data.discover import (
-    MISSING,
     Coding,
     RawValues,
     infer,
@@ -30,6 +29,7 @@ from lacunet.data.encode import (
     read_weights,
 )
 from lacunet.data.kinds import CATEGORIES, Kinds, KindsLike, understand_kinds
+from lacunet.data.notes import notes_on
 from lacunet.data.number_checks import check_ends, check_numbers, check_some_numbers
 from lacunet.data.number_columns import NotNumbersError, NumberEncoder, code_numbers
 from lacunet.data.rows import Rows
@@ -66,8 +66,9 @@ def read_table(
         (pandas, Polars eager or lazy, PyArrow), or a 2-d NumPy array. In an array of integers a
         negative number is a state like any other; declare it with `missing` if it is a hole.
     missing
-        Values that stand for a hole, beside an empty cell, NA, NaN, null and ?. They are compared
-        by their text, so "99" is also the integer 99 and the number 99.0.
+        Values that stand for a hole. They are compared by their text, so "99" is also the integer
+        99 and the number 99.0. In files of text an empty cell, NA, NaN, null and ? are holes
+        anyway; elsewhere None, NaN, a null and what an array masks are, and no text is.
     weights
         Column with the weight of each row.
     weights_as
@@ -162,6 +163,11 @@ class Reading:
     asked: bool = False  # whether rows are asked about, so that nothing need be learned from them
     texts: frozenset[str] = frozenset()  # columns that may be numbers, but hold something else
 
+    @property
+    def holes(self) -> frozenset[str]:
+        """All texts that stand for a hole."""
+        return self.missing | self.source.markers
+
     @cached_property
     def encoders(self) -> list[ColumnEncoder | NumberEncoder]:
         """One per used column."""
@@ -174,7 +180,7 @@ class Reading:
         declared = name in self.source.categories and not self.kinds.declares_number(name)
         if name in self.texts or declared:
             return ColumnEncoder(name, MOST_DIFFERENT)
-        return NumberEncoder(name, self.missing)
+        return NumberEncoder(name, self.holes)
 
     def codes(self) -> CodeArray:
         """Give provisional codes of all rows, (rows, n)."""
@@ -216,9 +222,11 @@ class Reading:
         if name not in declared or self.kinds.declares_number(name):
             return self._inferred(name, raw)
         states = declared[name]
-        if self.states is None:  # categories of a dataframe: a marker among them is still a hole
-            states = [s for s in states if not is_missing(s, self.missing | MISSING)]
-        coding = match(raw.values, states, self.missing)
+        if (
+            self.states is None
+        ):  # categories of a dataframe: what is declared missing is still a hole
+            states = [s for s in states if not is_missing(s, self.missing)]
+        coding = match(raw.values, states, self.missing, self.source.markers)
         checks.check_known(name, raw, coding, self.source)
         if self.states is None:
             checks.check_categories(name, states, coding)
@@ -227,7 +235,7 @@ class Reading:
     def _inferred(self, name: str, raw: RawValues) -> Coding:
         """Find the states of a column that declares none, and what they are."""
         numbers = isinstance(raw.values, Numbers)
-        coding = code_numbers(raw) if numbers else infer(raw.values, self.missing)
+        coding = code_numbers(raw) if numbers else infer(raw.values, self.holes)
         decided = self.kinds.decide(name, coding.states, mean_of(coding, raw))
         if decided.kind.number:
             if not self.asked:
@@ -247,21 +255,11 @@ class Reading:
         return replace(coding, states=states, kind=decided.kind, why=decided.why)
 
     def notes(self, codings: Sequence[Coding]) -> list[str]:
-        """Say which declared categories do not occur."""
+        """Say what a person may not expect of the states that were found."""
         if self.states is not None:
             return []
-        return [
-            f"column {name!r}: declared but never observed: {shown(unused)}."
-            for name, coding in zip(self.names, codings, strict=True)
-            if (unused := _unused(coding))
-        ]
-
-
-def _unused(coding: Coding) -> list[State]:
-    """States that no value has."""
-    used = np.zeros(len(coding.states), dtype=bool)
-    used[coding.codes[coding.codes >= 0]] = True
-    return [coding.states[int(k)] for k in np.flatnonzero(~used)]
+        each = zip(self.encoders, codings, strict=True)
+        return [note for e, coding in each for note in notes_on(e.name, e.raw.values, coding)]
 
 
 def described(names: Sequence[str], codings: Sequence[Coding]) -> tuple[Column, ...]:

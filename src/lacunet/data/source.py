@@ -38,6 +38,10 @@ class Source(Protocol):
         """The names of its columns."""
 
     @property
+    def markers(self) -> frozenset[str]:
+        """Texts that stand for a hole; none where a cell can be empty by itself."""
+
+    @property
     def categories(self) -> Mapping[str, tuple[State, ...]]:
         """Declared categories of categorical columns, in their declared order."""
 
@@ -56,6 +60,7 @@ class FrameSource:
     columns: tuple[str, ...]
     batches: Batches
     categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
+    markers: frozenset[str] = frozenset()  # None, NaN and null are holes, and nothing else is
 
     def where(self, row: int) -> str:
         """Say where a row is; the first row is 1."""

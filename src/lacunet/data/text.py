@@ -16,6 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import polars as pl
 
+from lacunet.data.discover import MARKERS
 from lacunet.errors import DataError
 from lacunet.state import State
 
@@ -49,6 +50,7 @@ class TextFile:
     header_line: int  # number of the last line of the header, from 1
     lines_are_rows: bool = True  # until a quoted cell with a line break is met
     categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict, init=False)
+    markers: frozenset[str] = field(default=MARKERS, init=False)
     _blank: int | None = field(default=None, init=False)  # row of a blank line, maybe a last one
 
     @property

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from lacunet import api
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Table
+from lacunet.data.filled import Filling, filled_array, filled_frame
 from lacunet.data.kinds import ColumnKind, KindsLike
 from lacunet.data.rows import Rows
 from lacunet.errors import ModelError
@@ -29,6 +30,7 @@ from lacunet.estimators.inputs import (
     check_weights,
     column_kinds,
     declared_states,
+    is_frame,
     names_of,
     read_codes,
     read_fit,
@@ -36,7 +38,7 @@ from lacunet.estimators.inputs import (
     threads_of,
 )
 from lacunet.estimators.parameters import Parameters, described
-from lacunet.estimators.values import as_array, fill
+from lacunet.estimators.values import as_array, as_values
 from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.inference.asking.filling import fillings, most_probable_state
 from lacunet.inference.leaves import all_with_values, kinds_of, with_values
@@ -217,12 +219,18 @@ class HiddenStateEstimator(
 
         Returns
         -------
-        filled : ndarray of shape (n_samples, n_features)
-            X as an array, its holes filled. A row to which `predict` gives -1 keeps them.
+        filled : ndarray or dataframe of shape (n_samples, n_features)
+            X, its holes filled: an array, or the same kind of dataframe with the types that its
+            columns had. A row to which `predict` gives -1 keeps its holes.
         """
         checked, rows = self._read_both(X)
         found = fillings(all_with_values(self._asked, rows.columns), rows.codes)
-        return fill(np.array(checked), {self._places[j]: x for j, x in found.items()})
+        told = {}
+        for j, (values, which) in found.items():
+            # A number that is expected is none of those that rows show.
+            shown = np.where(rows.columns[j].kind.number, -1, rows.codes[:, j])
+            told[self._places[j]] = Filling(as_values(values), which, shown)
+        return filled_frame(X, told) if is_frame(X) else filled_array(np.array(checked), told)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns of `predict_proba` and `transform`: class0, class1, and so on.

@@ -92,7 +92,8 @@ class BayesianNetworkModel(HiddenStateEstimator):
     array([[1. , 0. , 1. , 0. ],
            [1. , 0. , 0.9, 0.1]])
     >>> model.impute(pd.DataFrame([[1, float("nan"), 1, 1]], columns=X.columns))
-    array([[1., 1., 1., 1.]])
+       A    B  C  D
+    0  1  1.0  1  1
 
     A graph that is learned; then `predict` and `transform` fill in what is missing:
 

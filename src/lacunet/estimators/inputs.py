@@ -36,6 +36,10 @@ def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
     """
     if is_frame(X):
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if isinstance(X, np.ma.MaskedArray):  # whose mask an array would lose
+        words = X.dtype.kind in "OUS"
+        holes, X = np.ma.getmaskarray(X), X.data.astype(object if words else float)
+        X[holes] = None if words else np.nan
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
 
 

@@ -52,7 +52,8 @@ class StackedModel(HiddenStateEstimator):
     >>> X, counts = data.drop(columns="count"), data["count"]
     >>> model = StackedModel(folds=2, random_state=0).fit(X, sample_weight=counts)
     >>> model.impute(pd.DataFrame([[1, 1, 1, float("nan"), 1, 1, 1]], columns=X.columns))
-    array([[1., 1., 1., 1., 1., 1., 1.]])
+       A  B  C    D  E  F  G
+    0  1  1  1  1.0  1  1  1
     """
 
     folds: int = 5

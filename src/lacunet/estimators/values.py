@@ -1,12 +1,12 @@
 """From codes back to the values that a person works with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import CodeArray, IntArray
+from lacunet.arrays import CodeArray
 from lacunet.state import State
 
 Values: TypeAlias = NDArray[Any]
@@ -20,26 +20,13 @@ def as_array(states: Sequence[Sequence[State]], codes: CodeArray) -> Values:
     >>> as_array([(0.5, 2.5), (1, 2)], np.array([[1, 0]]))
     array([[2.5, 1. ]])
     """
-    columns = [_array(s)[codes[:, j]] for j, s in enumerate(states)]
+    columns = [as_values(s)[codes[:, j]] for j, s in enumerate(states)]
     if any(column.dtype == object for column in columns):
         columns = [column.astype(object) for column in columns]
     return np.column_stack(columns)
 
 
-def fill(X: Values, found: Mapping[int, tuple[Sequence[State], IntArray]]) -> Values:
-    """Put states into cells: by column, its states and what each row gets (-1: nothing).
-
-    The array keeps its type if that holds the new values.
-    """
-    new = {j: _array(states) for j, (states, _) in found.items()}
-    if X.dtype.kind == "U" or any(column.dtype == object for column in new.values()):
-        X = X.astype(object)
-    for j, (_, which) in found.items():
-        X[which >= 0, j] = new[j][which[which >= 0]]
-    return X
-
-
-def _array(states: Sequence[State]) -> Values:
+def as_values(states: Sequence[State]) -> Values:
     """Keep numbers and truth values as they are; texts stay Python's."""
     numbers = not any(isinstance(state, str) for state in states)
     return np.array(states, dtype=None if numbers else object)
