@@ -12,14 +12,17 @@ from scipy.special import gammaln, logsumexp
 ALPHA = 1.3
 
 
-def log_evidence(x, classes, prior, *, common):
-    """Log p(x) of rows (n, 2), NaN in the second column where it is missing."""
+def log_evidence(x, colour, classes, prior, *, common):
+    """Log p of rows (n, 2), NaN in the second column where it is missing, and of a category."""
     terms = []
     for world in itertools.product(range(classes), repeat=len(x)):
         z = np.array(world)
         sizes = np.bincount(z, minlength=classes)
         term = gammaln(classes * ALPHA) - gammaln(classes * ALPHA + len(x))
         term += (gammaln(ALPHA + sizes) - gammaln(ALPHA)).sum()
+        N = np.array([[np.sum(colour[z == c] == k) for k in (0, 1)] for c in range(classes)])
+        term += (gammaln(ALPHA + N) - gammaln(ALPHA)).sum()
+        term += (gammaln(2 * ALPHA) - gammaln(2 * ALPHA + N.sum(axis=1))).sum()
         groups = [np.arange(classes)] if common else [[c] for c in range(classes)]
         for group in groups:
             mine = np.isin(z, group)

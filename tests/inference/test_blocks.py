@@ -190,7 +190,7 @@ def test_scores_are_bounds_or_near_the_sum_over_all_labellings(said):
     problem, usual = made(X, said=said), NumberPrior()
     prior = usual.mean, usual.weight, usual.degrees + 1.0, usual.scale
     x = np.where(np.isnan(X), np.nan, shown_numbers(problem)[_rows_of(problem, X)])
-    exact = block_sums.log_evidence(x, 2, prior, common=said == "full-common")
+    exact = block_sums.log_evidence(x, np.full(len(x), -1), 2, prior, common=said == "full-common")
     sizes = [v.unit.size for v in problem.network.variables[1:]]
     exact -= (~np.isnan(X)).sum(axis=0) @ np.log(sizes)
     theta = learn(problem, Options(starts=8)).model.theta

@@ -87,7 +87,7 @@ class AnnealingRounds:
         for m, alike in sorted(by_used.items(), key=lambda item: -len(item[1])):
             fewer = with_classes(problem, m)
             self.factors[m] = float(factors[m - 1])
-            if m == 1:
+            if fewer.exact:  # one class, unless numbers are missing that vary with others
                 self.one_class = known(fewer.log_seen + self.factors[m])
                 continue
             starts = [replace(f, N=without(problem, fewer, f.N, keep)) for f, keep in alike]

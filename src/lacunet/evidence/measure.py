@@ -306,8 +306,6 @@ class _Measuring:
         tied = bool(self.problem.layout.leaders)
         if self.problem.cases > MOST_CASES or (tied and not can_take_in(self.problem)):
             return None
-        if not self.problem.case_by_case:
-            return None
         # By numbers that are the same every time, not by a clock: so must be what is chosen.
         sweep, cases = seconds_to_draw(self.problem)
         parameters, taken_in = self.problem.network.dimension, self.problem.cases

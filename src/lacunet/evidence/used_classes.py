@@ -60,10 +60,13 @@ def fewer_classes(problem: Problem, search: Callable[[Problem], list[Found]]) ->
     factors = log_factors(problem)
     kept: list[Found] = []
     best, hopeless = -math.inf, 0
-    for m in range(len(factors), 1, -1):
+    for m in range(len(factors), 0, -1):
         fewer = with_classes(problem, m)
-        found = search(fewer)
-        masses = [at_hyperparameters(fewer, fewer.prior + each.N).bound for each in found]
+        found = [Found(fewer.seen, 0)] if fewer.exact else search(fewer)
+        masses = [
+            fewer.log_seen if fewer.exact else at_hyperparameters(fewer, fewer.prior + each.N).bound
+            for each in found
+        ]
         mass = max(masses, default=-math.inf) + log_orders(m) + float(factors[m - 1])
         hopeless = hopeless + 1 if mass < best - NO_MASS else 0
         if hopeless == 2:

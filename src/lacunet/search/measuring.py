@@ -35,8 +35,6 @@ def measure_posterior(
     problems = [c.problem for c in selection.candidates if c.label in labels]
     if len(problems) < 2 or selection.trusted.only_exact:
         return approximated(selection, how=How.CLEAR)
-    if not all(problem.case_by_case for problem in problems):
-        return approximated(selection, Flag(Kind.NOT_CALIBRATED))
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels) and can_walk(problems):
         rounds = _rounds(problems[-1], numbers)

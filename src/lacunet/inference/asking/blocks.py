@@ -11,7 +11,7 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.plans.decompose import hole_patterns
-from lacunet.model.families.block_predictive import BlockSpread
+from lacunet.model.families.block_predictive import BlockSpread, draw_student
 from lacunet.model.joint import members, table_of
 from lacunet.model.network import Model, Network
 
@@ -124,10 +124,6 @@ def draw_block(
             continue
         mean, scale, degrees = spread.given(p.x, p.shown, p.missing)
         mine = np.arange(len(p.rows)), classes[p.rows]
-        root = np.linalg.cholesky(scale[mine])
-        noise = np.einsum("rab,rb->ra", root, rng.standard_normal(mean[mine].shape))
-        n = degrees[classes[p.rows]]
-        finite = np.where(np.isinf(n), 1.0, n)
-        wide = np.where(np.isinf(n), 1.0, finite / rng.chisquare(finite))
-        filled[np.ix_(p.rows, p.missing)] = mean[mine] + np.sqrt(wide)[:, None] * noise
+        drawn = draw_student(mean[mine], scale[mine], degrees[classes[p.rows]], rng)
+        filled[np.ix_(p.rows, p.missing)] = drawn
     return filled

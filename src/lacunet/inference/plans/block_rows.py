@@ -7,14 +7,13 @@ the log weights of rows, and turns what is expected of their hidden cells into s
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.kernels import products as kernels
-from lacunet.model.families.block_places import Joint, places_of
-from lacunet.model.families.partial_block import completed, conditional, marginal, products
+from lacunet.model.families.partial_block import completed, marginal, products
 from lacunet.model.families.partial_kernels import Holes
 
 TINY = 1e-20  # of a complex step
@@ -60,10 +59,14 @@ class BlockRows:
         places = np.unique(np.concatenate([*missing, np.zeros(0, dtype=np.int64)]))
         return tuple(self.block.variables[place] for place in places)
 
+    @property
+    def positions(self) -> slice:
+        """Where it stands in a flat vector."""
+        return slice(self.block.first, self.block.first + self.block.width * self.block.cells)
+
     def natural(self, flat: FloatArray) -> FloatArray:
         """η of each class, (K, width)."""
-        block = flat[self.block.first : self.block.first + self.block.width * self.block.cells]
-        return block.reshape(self.block.width, self.block.cells).T
+        return flat[self.positions].reshape(self.block.width, self.block.cells).T
 
     def only(self, used: IntArray, m: int) -> "BlockRows":
         """Some of the m rows of the plan."""
@@ -101,31 +104,9 @@ class BlockRows:
             total += completed(step, holes, S, self.block.d).sum(axis=0).imag / TINY
         self._put(total, out)
 
-    def draw(self, flat: FloatArray, cells: FloatArray, rng: Any, out: FloatArray) -> None:
-        """Add statistics of so many cases of each row and cell, what is missing drawn."""
-        own, total = self.natural(flat), np.zeros((self.block.cells, self.block.width))
-        places = places_of(self.block.d)
-        for group, rows, shown, holes in self._chunks():
-            given = conditional(own, holes, self.block.d) if holes.missing.shape[1] else None
-            for p, (start, stop) in enumerate(pairwise(shown.starts.tolist())):
-                often = cells[group.rows[rows][start:stop], : self.block.cells].astype(np.int64)
-                for c in range(self.block.cells):
-                    x = np.zeros((int(often[:, c].sum()), self.block.d))
-                    x[:, holes.shown[p]] = np.repeat(shown.x[start:stop], often[:, c], axis=0)
-                    if given is not None:
-                        A, b, C = (part[p, c] for part in given)
-                        noise = rng.standard_normal((len(x), len(b))) @ np.linalg.cholesky(C).T
-                        x[:, holes.missing[p]] = x[:, holes.shown[p]] @ A.T + b + noise
-                    n = np.array(float(len(x)))
-                    total[c] += places.write(Joint(x.sum(axis=0), n, x.T @ x, n))
-        self._put(total, out)
-
     def by_row(self, flat: FloatArray, cells: FloatArray, out: FloatArray) -> None:
         """Add the statistics of each row by itself to its own flat vector, (m, positions)."""
-        own, at = (
-            self.natural(flat),
-            slice(self.block.first, self.block.first + self.block.width * self.block.cells),
-        )
+        own, at = self.natural(flat), self.positions
         for group in self.groups:
             for p, (start, stop) in enumerate(pairwise(group.shown.starts.tolist())):
                 rows, x = group.rows[start:stop], group.shown.x[start:stop]
@@ -138,12 +119,10 @@ class BlockRows:
                 out[rows, at] += np.swapaxes(found, 1, 2).reshape(len(rows), -1)
 
     def _put(self, total: FloatArray, out: FloatArray) -> None:
-        out[self.block.first : self.block.first + self.block.width * self.block.cells] += (
-            total.T.reshape(-1)
-        )
+        out[self.positions] += total.T.reshape(-1)
 
     def _weigh(self, weights: Weigher, out: FloatArray) -> None:
-        for group, rows, shown, holes in self._chunks():
+        for group, rows, shown, holes in self.chunks():
             found = np.zeros((len(shown.x), out.shape[1]))
             by_cell = np.zeros((len(holes.shown), out.shape[1], products(shown.x.shape[1])))
             by_cell[:, : self.block.cells] = weights(holes)
@@ -152,12 +131,12 @@ class BlockRows:
 
     def _sums(self, cells: FloatArray) -> Iterator[tuple[Holes, FloatArray]]:
         """Products of the rows of each pattern, by cell: (P, K, products)."""
-        for group, rows, shown, holes in self._chunks():
+        for group, rows, shown, holes in self.chunks():
             found = np.zeros((len(holes.shown), products(shown.x.shape[1]), cells.shape[1]))
             kernels.gather_products(shown, cells[group.rows[rows]], found)
             yield holes, np.swapaxes(found[..., : self.block.cells], 1, 2)
 
-    def _chunks(self) -> Iterator[tuple[HoleGroup, slice, kernels.ProductRows, Holes]]:
+    def chunks(self) -> Iterator[tuple[HoleGroup, slice, kernels.ProductRows, Holes]]:
         """Patterns that fit into memory together: their group, its rows, what these show."""
         for group in self.groups:
             starts = group.shown.starts

@@ -20,6 +20,7 @@ from lacunet.inference.kernels import numbers as kernels
 from lacunet.inference.kernels.numbers import NumberRows, Weights
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.inference.plans.block_draws import chains_at_once, draw_chains, weigh_chains
 from lacunet.inference.plans.block_rows import BlockRows
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
@@ -172,11 +173,17 @@ class NumberPlan(Plan):
 
         return change
 
-    def _posteriors(self, log_weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(m, W) posterior of the hidden cells, and (m,) log-likelihood, of each row."""
+    def _posteriors(
+        self, log_weights: FloatArray, besides: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """(m, W) posterior of the hidden cells, and (m,) log-likelihood, of each row.
+
+        What blocks add to log weights may be known already.
+        """
         posterior = np.empty((len(self.x), self.patterns.width))
         log_z, weights = np.empty(len(self.x)), self._weights(log_weights, -np.inf)
-        shown = self._shown(slice(None), self._besides(log_weights))
+        known = self._besides(log_weights) if besides is None else besides
+        shown = self._shown(slice(None), known)
         kernels.number_posteriors(shown, weights, posterior, log_z)
         return posterior, log_z
 
@@ -186,12 +193,27 @@ class NumberPlan(Plan):
         raise TypeError("θ of numbers is no probability: curvature goes by tangents")
 
     def draw(self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray) -> None:
-        for flat, N in zip(log_weights, out, strict=True):
-            cells, _ = self._posteriors(flat)
-            kernels.draw_number_cells(counts, self.patterns.cells, rng, cells)
-            self._spread(self._gather_rows(cells, slice(None)), N)
-            for block in self.blocks:
-                block.draw(flat, cells, rng, N)
+        width = self.patterns.width + sum(rows.block.d**2 for rows in self.blocks)
+        step = chains_at_once(len(self.x), width)
+        for first in range(0, len(log_weights), step):
+            some = slice(first, first + step)
+            self._draw_chains(log_weights[some], counts, rng, out[some])
+
+    def _draw_chains(
+        self, log_weights: FloatArray, counts: FloatArray, rng: Any, out: FloatArray
+    ) -> None:
+        """The same for chains that fit into memory together."""
+        cells = np.zeros((len(self.x), len(log_weights), self.patterns.width))
+        for block in self.blocks:
+            weigh_chains(block, log_weights, cells)
+        for c, (flat, N) in enumerate(zip(log_weights, out, strict=True)):
+            besides = np.ascontiguousarray(cells[:, c]) if self.blocks else None
+            own, _ = self._posteriors(flat, besides)
+            kernels.draw_number_cells(counts, self.patterns.cells, rng, own)
+            self._spread(self._gather_rows(own, slice(None)), N)
+            cells[:, c] = own
+        for block in self.blocks:
+            draw_chains(block, log_weights, cells, rng, out)
 
     def posterior(
         self, log_weights: FloatArray, first: int, last: int

@@ -9,6 +9,7 @@ from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels import taking_in
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.problem import Problem
+from lacunet.inference.sampling.block_cases import BlockCases
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.sampling.predicting import take_in_by_statistics
 from lacunet.inference.sampling.tied_cases import tied_cases
@@ -36,7 +37,9 @@ class Particles:
     """
 
     def __init__(self, problem: Problem, particles: int, rng: Any) -> None:
-        problem = problem.by_value  # cases are looked up one by one
+        self.blocks = None if problem.case_by_case else BlockCases(problem)
+        if self.blocks is None:
+            problem = problem.by_value  # cases are looked up one by one
         self.problem, self.rng = problem, rng
         self.draws = Draws(problem, rng)
         self.tied = list(tied_cases(problem)) if problem.layout.leaders else []
@@ -53,7 +56,10 @@ class Particles:
     def take_in(self, plan: int, cases: IntArray, least: float) -> int:
         """Take in cases until fewer than `least` particles count; return how many were taken."""
         own = self.problem.components.plans[plan]
-        if self.tied:
+        if self.blocks is not None:
+            assert own.rows is not None
+            taken = self.blocks.take_in(own.rows.rows, cases, self.swarm, least, self.rng)
+        elif self.tied:
             taken = self.tied[plan].take_in(cases, self.swarm, least, self.rng)
         elif self.problem.layout.tabular:
             taken = own.take_in(cases, self.swarm, least, self.rng)

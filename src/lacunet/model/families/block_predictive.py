@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from lacunet.arrays import FloatArray, IntArray
-from lacunet.model.families.block_places import InverseWishart, inverse, places_of
+from lacunet.model.families.block_places import InverseWishart, cholesky, inverse, places_of
 
 
 class BlockSpread(NamedTuple):
@@ -76,3 +76,20 @@ class BlockSpread(NamedTuple):
         n = np.where(normal, 1.0, self.degrees)
         wider = np.where(normal, 1.0, (n + square) / (n + len(shown)))
         return mean, wider[..., None, None] * left, degrees
+
+    def draw_given(
+        self, x: FloatArray, shown: IntArray, asked: IntArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw others given what one row shows, once for each class, (K, a)."""
+        mean, scale, degrees = self.given(x[None], shown, asked)
+        return draw_student(mean[0], scale[0], degrees, rng)
+
+
+def draw_student(
+    mean: FloatArray, scale: FloatArray, degrees: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Draw from joint Student t's, (n, a), (n, a, a) and (n,) → (n, a); infinite: normal."""
+    noise = np.einsum("rab,rb->ra", cholesky(scale), rng.standard_normal(mean.shape))
+    finite = np.where(np.isinf(degrees), 1.0, degrees)
+    wide = np.where(np.isinf(degrees), 1.0, finite / rng.chisquare(finite))
+    return np.asarray(mean + np.sqrt(wide)[:, None] * noise)

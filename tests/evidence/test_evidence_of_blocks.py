@@ -1,0 +1,64 @@
+"""Measured evidence of numbers that vary together, with holes, against sums over all labellings."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import block_sums
+import lacunet
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.particle_run import run_particles
+from lacunet.inference.leaves import leaves_of
+from lacunet.inference.problem import build_problem
+from lacunet.model.covariance import understand_covariance
+from lacunet.model.latent_class import over_leaves
+from lacunet.model.number_prior import NumberPrior
+from lacunet.model.prior import dirichlet
+
+USUAL = NumberPrior()
+PRIOR = USUAL.mean, USUAL.weight, USUAL.degrees + 1.0, USUAL.scale
+
+
+def small(said, classes=2, rows=8, seed=3):
+    """A few rows of two numbers, the second of them with holes, and a category; their evidence."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(0, 3, (2, 2))[rng.integers(0, 2, rows)] + rng.normal(size=(rows, 2))
+    x[:, 1] += 0.6 * x[:, 0]
+    x = x.round(3)
+    x[[2, 5], 1] = np.nan
+    colour = rng.integers(0, 2, rows)
+    frame = pl.DataFrame({"x1": x[:, 0], "x2": x[:, 1], "colour": colour}).fill_nan(None)
+    table = lacunet.read_table(frame, kinds={"x1": "gaussian", "x2": "gaussian"})
+    prior = NumberPrior(covariance=understand_covariance(said))
+    network = over_leaves(leaves_of(table, prior), classes)
+    problem = build_problem(table, network, dirichlet(network, block_sums.ALPHA))
+    units = [v.unit for v in network.variables[1:3]]
+    seen = np.stack([(x[:, j] - u.origin) / u.size for j, u in enumerate(units)], axis=1)
+    exact = block_sums.log_evidence(seen, colour, classes, PRIOR, common=said == "full-common")
+    told = (~np.isnan(x)).sum(axis=0)
+    return problem, exact - told @ np.log([u.size for u in units])
+
+
+@pytest.mark.parametrize(("said", "classes"), [("full", 1), ("full", 2), ("full-common", 2)])
+def test_particles_are_right_on_average(said, classes):
+    problem, exact = small(said, classes)
+    runs = np.array([run_particles(problem, 64, (0, i)).log_evidence for i in range(24)])
+    w = np.exp(runs - exact)
+    assert w.mean() == pytest.approx(1.0, abs=4.5 * w.std() / np.sqrt(len(w)))
+    assert w.std() < 1.0
+
+
+@pytest.mark.slow
+def test_annealing_measures_the_sum():
+    problem, exact = small("full-common", rows=6, seed=4)
+    found = measure(problem, Method.AIS, Goal(target=0.15, budget=60), seed=1)
+    assert found.value == pytest.approx(exact, abs=4 * (found.stderr or 0.05) + 0.01)
+
+
+def test_one_class_with_holes_is_measured_too():
+    """It has no closed form, for what is missing varies with what is shown."""
+    problem, exact = small("full", classes=1)
+    assert not problem.exact
+    found = measure(problem, Method.AUTO, Goal(target=0.05, budget=60), seed=1)
+    assert found.value == pytest.approx(exact, abs=4 * found.stderr + 0.01)
