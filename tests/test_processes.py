@@ -65,7 +65,7 @@ def test_errors_come_out_as_they_are(two):
 
 
 def test_a_killed_process_is_an_error_with_advice():
-    with pytest.raises(WorkerError, match="--threads 1") as raised, on_processes(2) as executor:
+    with pytest.raises(WorkerError, match="threads=1") as raised, on_processes(2) as executor:
         executor.map(end, range(3))
     assert isinstance(raised.value, LacunetError)
 

@@ -17,9 +17,15 @@ built-in that it resembles, so that `except ValueError` keeps working for people
 import difflib
 from collections.abc import Iterable
 
+from lacunet.wording import worded
+
 
 class LacunetError(Exception):
     """Root of every error that Lacunet raises on purpose."""
+
+    def __str__(self) -> str:
+        """Say it in the words of the command line, or of Python."""
+        return worded(super().__str__())
 
 
 class DataError(LacunetError, ValueError):

@@ -46,7 +46,7 @@ class Processes(Serial):
         except BrokenProcessPool as error:
             raise WorkerError(
                 "a process that did part of the work was stopped from outside, most likely because "
-                "memory was short. With --threads 1 (threads=1) all is done in one process."
+                "memory was short. With --threads 1 all is done in one process."
             ) from error
 
 

@@ -148,11 +148,12 @@ def test_columns_that_say_nothing():
     message = refused(pl.DataFrame({"a b": ["x"] * 3, "c": [1, 2, 1]}))
     assert message == (
         "column 'a b' has only one state, 'x', so nothing can be learned from it. Exclude it with "
-        "--exclude 'a b'."
+        "exclude=['a b']."
     )
     for empty in ([None] * 3, [float("nan")] * 3):
         assert refused(pl.DataFrame({"a": empty})) == (
-            "column 'a' has no observed value: every cell is missing. Exclude it with --exclude a."
+            "column 'a' has no observed value: every cell is missing. "
+            "Exclude it with exclude=['a']."
         )
 
 
@@ -160,7 +161,7 @@ def test_identifier():
     frame = pl.DataFrame({"id": ["u", "v", "w", None], "a": [1, 2, 1, 2]})
     assert refused(frame) == (
         "column 'id' has 3 different values in 3 observed rows, so it looks like an identifier. "
-        "Exclude it with --exclude id."
+        "Exclude it with exclude=['id']."
     )
     assert read_table(frame, exclude=["id"]).rows == 4
     assert read_table(pl.DataFrame({"a": [1, 2]})).rows == 2
@@ -181,8 +182,8 @@ def test_continuous_numbers():
     values = [i / 7 for i in range(1, 31)] * 2
     assert refused(pl.DataFrame({"height": values})) == (
         "column 'height' holds continuous numbers: 30 different values, such as "
-        "0.14285714285714285 in row 1. Read them as numbers with --kinds, put them into a few "
-        "bins, or exclude it with --exclude height."
+        "0.14285714285714285 in row 1. Read them as numbers with kinds=, put them into a few "
+        "bins, or exclude it with exclude=['height']."
     )
     assert read_table(pl.DataFrame({"dose": [0.5, 1.5, 2.5] * 3})).rows == 9
 
@@ -191,7 +192,7 @@ def test_too_many_states():
     values = [i % 1001 for i in range(3000)]
     assert refused(pl.DataFrame({"zip": values})) == (
         "column 'zip' has more than 1,000 states (1,001 found). Group them first, or exclude it "
-        "with --exclude zip."
+        "with exclude=['zip']."
     )
     many = read_table(pl.DataFrame({"zip": [i % 1000 for i in range(3000)]}))
     assert many.codes.dtype == np.int16
@@ -206,12 +207,12 @@ def test_infinite_number():
 def test_unknown_names():
     frame = pl.DataFrame({"smoke": [1, 2, 1], "age": [1, 2, 2]})
     assert refused(frame, OptionError, exclude=["smok"]) == (
-        "--exclude: there is no column 'smok' in polars DataFrame. Did you mean 'smoke'? Its "
+        "exclude: there is no column 'smok' in polars DataFrame. Did you mean 'smoke'? Its "
         "columns are 'smoke', 'age'."
     )
-    assert "--columns: there is no column 'x'" in refused(frame, OptionError, columns=["x"])
-    assert "--weights: there is no column 'x'" in refused(frame, OptionError, weights="x")
-    assert "--columns names 'age' twice" in refused(frame, OptionError, columns=["age", "age"])
+    assert "columns: there is no column 'x'" in refused(frame, OptionError, columns=["x"])
+    assert "weights: there is no column 'x'" in refused(frame, OptionError, weights="x")
+    assert "columns names 'age' twice" in refused(frame, OptionError, columns=["age", "age"])
     assert "cannot be both the weight and a variable" in refused(
         frame, OptionError, weights="age", columns=["age", "smoke"]
     )
@@ -244,14 +245,14 @@ def test_weights_refused(weights, what):
     message = refused(pl.DataFrame({"a": [1, 2, 1], "w": weights}), weights="w")
     assert message == (
         f"weight column 'w', {what}. A weight must be a number that is not negative; correct it, "
-        "or choose another column with --weights."
+        "or choose another column with weights=."
     )
 
 
 def test_weights_all_zero(write):
     path = write("a,w\n1,0\n2,0\n")
     assert refused(path, weights="w") == (
-        "weight column 'w' is zero in every row. Choose another column with --weights."
+        "weight column 'w' is zero in every row. Choose another column with weights=."
     )
     path = write("a,w\n1,0\n2,x\n")
     assert "weight column 'w', row 2 (line 3): 'x' is not a number" in refused(path, weights="w")

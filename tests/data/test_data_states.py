@@ -112,7 +112,7 @@ def test_value_that_is_not_a_state():
         read_table(frame, states={"smoke": ("no", "yes")})
     assert str(caught.value) == (
         "column 'smoke', row 17: 'N/A' is not one of its 2 states 'no', 'yes'. "
-        "Declare it with --missing N/A, or add it to the states."
+        "Declare it with missing=['N/A'], or add it to the states."
     )
     assert read_rows(frame, {"smoke": ("no", "yes")}, missing=["N/A"]).codes[-1, 0] == -1
 

@@ -270,7 +270,7 @@ def test_one_row_with_very_many_cells():
 
 def test_refuses_what_is_too_large():
     case = make_case([2] * 64, 16, 400, seed=1)
-    with pytest.raises(OptionError, match=r"a sum over about 10\^\d+ completions .*--method ais"):
+    with pytest.raises(OptionError, match=r"a sum over about 10\^\d+ completions .*method='ais'"):
         exact_evidence(case.problem)
     small = problem_for(equal_rows(3, 2), 2).problem
     with pytest.raises(OptionError, match=r"6,561 completions .* more than 1,000 steps"):

@@ -74,5 +74,5 @@ def test_a_family_is_scored_once_and_never_with_a_table_too_large():
 
 
 def test_holes_are_refused():
-    with pytest.raises(DataError, match=r"'x2' has missing cells \(50.0%\).*assign --impute"):
+    with pytest.raises(DataError, match=r"'x2' has missing cells \(50.0%\).*assign impute=True"):
         CompleteCounts(Table.from_codes([[0, 1], [1, -1]]), "k2")

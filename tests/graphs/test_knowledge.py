@@ -127,9 +127,9 @@ def test_mistakes_in_a_file_are_named(tmp_path, text, message):
 
 
 def test_mistakes_in_options_are_named():
-    with pytest.raises(OptionError, match=r"--require 'a-b' is no edge. Give PARENT>CHILD"):
+    with pytest.raises(OptionError, match=r"require='a-b' is no edge. Give PARENT>CHILD"):
         parse_edges("--require", ["a-b"])
-    with pytest.raises(OptionError, match="--tiers 'a;;b' is not understood"):
+    with pytest.raises(OptionError, match="tiers='a;;b' is not understood"):
         parse_tiers("a;;b")
     with pytest.raises(OptionError, match=r"nowhere.json cannot be read: No such file"):
         read_knowledge("nowhere.json")

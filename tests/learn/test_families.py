@@ -135,8 +135,8 @@ def test_predictions_of_categories_are_the_quotients_of_the_kernels():
 
 def test_a_likelihood_without_maximum_is_not_climbed():
     problem = mixture("gaussian", 20)
-    with pytest.raises(OptionError, match=r"'first' is continuous.*--estimate map"):
+    with pytest.raises(OptionError, match=r"'first' is continuous.*estimate='map'"):
         learn(problem, Options(estimate=Estimate.ML))
     few = mixture("common", 3, classes=3)
-    with pytest.raises(OptionError, match=r"different values.*only from 4 up.*--estimate map"):
+    with pytest.raises(OptionError, match=r"different values.*only from 4 up.*estimate='map'"):
         learn(few, Options(estimate=Estimate.ML))

@@ -21,6 +21,7 @@ from lacunet.errors import LacunetError
 from lacunet.progress import Listener, Progress
 from lacunet.report.documents import to_json
 from lacunet.tabular import Grid, Printable
+from lacunet.wording import ON_COMMAND_LINE
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,6 +59,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        before = ON_COMMAND_LINE.set(True)
         try:
             return function(*args, **kwargs)
         except LacunetError as error:
@@ -72,6 +74,8 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
             say("interrupted; nothing half-written is left behind")
             sys.stderr.flush()
             os._exit(INTERRUPTED)  # a plain exit would first wait for every thread to finish
+        finally:
+            ON_COMMAND_LINE.reset(before)
 
     return run
 

@@ -1,0 +1,53 @@
+"""Messages name options as the command line does; who calls a function hears its arguments.
+
+A message is written once, with `--exclude id`. Outside of a command it says `exclude=['id']`.
+"""
+
+import re
+import shlex
+from contextvars import ContextVar
+
+ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on_command_line", default=False)
+
+# What may stand behind an option as its value; any other word belongs to the sentence.
+VALUE = r"'[^']*'|-?[0-9][0-9.:e+-]*[0-9]|[0-9]+"
+WORDS = "map|ml|softmax|ais|smc|walk|auto|exact|default|thorough|highest|survey|frequency|learn"
+LISTED = re.compile(
+    r"--(?P<name>exclude|missing)[ =](?!and |or |too |names )(?P<value>'[^']*'|\S*[^\s.,;:)])"
+)
+KINDS = re.compile(r"--kinds (?P<value>(?:'[^']*'|[^\s=]+)=[a-z]+)")
+VALUED = re.compile(rf"--(?P<name>[a-z][a-z-]*)[ =](?P<value>{VALUE}|(?:{WORDS})\b)")
+FLAG = re.compile(r"--(?P<name>impute|missing-as-state|edges|quick|plug-in|draw)\b")
+SUBJECT = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?=:| names | has )")
+BARE = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")
+
+
+def worded(message: str) -> str:
+    """Give a message in the words of whoever will read it.
+
+    >>> worded("Exclude it with --exclude id, or raise --starts 256.")
+    "Exclude it with exclude=['id'], or raise starts=256."
+    >>> worded("Leave out --columns. Read it with --kinds age=gaussian or --missing-as-state.")
+    "Leave out columns=. Read it with kinds='age=gaussian' or missing_as_state=True."
+    """
+    if ON_COMMAND_LINE.get() or "--" not in message:
+        return message
+    message = LISTED.sub(lambda m: f"{m['name']}=[{_plain(m['value'])!r}]", message)
+    message = KINDS.sub(lambda m: f"kinds={_plain(m['value'])!r}", message)
+    message = VALUED.sub(lambda m: f"{_name(m)}={_literal(m['value'])}", message)
+    message = FLAG.sub(lambda m: f"{_name(m)}=True", message)
+    message = SUBJECT.sub(_name, message)
+    return BARE.sub(lambda m: f"{_name(m)}=", message)
+
+
+def _name(found: re.Match[str]) -> str:
+    return found["name"].replace("-", "_")
+
+
+def _plain(text: str) -> str:
+    """Take off the quotes that a shell needs."""
+    return "".join(shlex.split(text))
+
+
+def _literal(text: str) -> str:
+    return text if re.fullmatch(r"'[^']*'|-?[0-9][0-9.e+-]*", text) else repr(text)
