@@ -103,7 +103,7 @@ class Settings:
     alpha: Alpha = _option(
         PAPER_ALPHA,
         "Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent sample "
-        "size).",
+        "size); or autoclass, 1 + 1/states.",
         in_python="Or a mapping with a number or table for each family, by child.",
         hash=False,
     )
@@ -111,7 +111,8 @@ class Settings:
         USUAL_NUMBERS,
         "Prior of numbers, NAME=NUMBER with commas between. Of means: mean (from the column's, in "
         "its standard deviations) and weight (cases that this is worth); of variances: degrees (of "
-        "freedom) and scale (in variances of the column); of rates of counts: shape.",
+        "freedom) and scale (in variances of the column); of rates of counts: shape. Or autoclass: "
+        "means anywhere in the range of a column, variances between its precision and that range.",
         in_python="Or a mapping of these.",
         hash=False,
     )

@@ -34,7 +34,7 @@ WITH_OPTIONS = {
             {"alpha": 0},
             "alpha 0 is not allowed: Dirichlet exponents must be above 0, and from 1e-100 to",
         ),
-        ({"alpha": "much"}, "alpha 'much' is not understood. Give a number above 0, k2, or bdeu"),
+        ({"alpha": "much"}, "alpha 'much' is not understood. Give a number above 0, k2, bdeu:SIZ"),
         ({"starts": 0}, "0 starts: there must be at least 1."),
         ({"schedule": "slow"}, "schedule 'slow' is not known. Choose from default, thorough, hi"),
         ({"schedule": "mass"}, "schedule 'mass' is what default and thorough do now."),

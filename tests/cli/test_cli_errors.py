@@ -42,7 +42,7 @@ OPTIONS = [
     (("--alpha", "inf"), "alpha inf is not allowed"),
     (
         ("--alpha", "much"),
-        "alpha 'much' is not understood. Give a number above 0, k2, or bdeu:SIZE",
+        "alpha 'much' is not understood. Give a number above 0, k2, bdeu:SIZE",
     ),
     (("--scores", "lapalce"), "'lapalce' is not a score. Did you mean 'laplace'? Choose from lap"),
     (("--scores", "cs,aic"), "'aic' is not a score."),

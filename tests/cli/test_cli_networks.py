@@ -277,7 +277,7 @@ def test_priors(invoke, files):
 
 def test_priors_that_are_none(refused, files):
     for alpha in ("bdeu", "bdeu:", "bdeu:many"):
-        assert f"alpha '{alpha}' is not understood. Give a number above 0, k2, or bdeu:" in refused(
+        assert f"alpha '{alpha}' is not understood. Give a number above 0, k2, bdeu:" in refused(
             "fit", "data.csv", "--network", "net.bif", "--alpha", alpha
         )
 

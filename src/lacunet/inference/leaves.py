@@ -21,7 +21,7 @@ from lacunet.model.families import (
     GaussianBlock,
 )
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.number_prior import NumberPrior
+from lacunet.model.number_prior import Extent, NumberPrior
 from lacunet.model.unit import Unit
 
 
@@ -37,8 +37,9 @@ def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Va
         members = tuple(sorted(block, key=places.__getitem__))
         shown = [_numbers(leaves[j], table.codes[:, j]) for j in map(places.__getitem__, members)]
         check_independent(np.stack(shown, axis=1), members)
+        extents = [_extent(leaves[places[name]]) for name in members]
         for place, name in enumerate(members):
-            own = prior.of_block(len(members)) if place == 0 else ()
+            own = prior.of_block(extents) if place == 0 else ()
             family = GaussianBlock(members, place)
             leaves[places[name]] = replace(leaves[places[name]], family=family, prior=own)
     return [_in_common(v) for v in leaves] if prior.covariance.common else leaves
@@ -89,7 +90,14 @@ def _measured(column: Column, cases: FloatArray, prior: NumberPrior, *, log: boo
     mean = float(share @ x)
     spread = float(np.sqrt(share @ (x - mean) ** 2))  # none, where few rows of a table are learned
     unit = Unit(mean, spread or 1.0, log)
-    return Variable(column.name, column.states, family=GAUSSIAN, unit=unit, prior=prior.of_gaussian)
+    leaf = Variable(column.name, column.states, family=GAUSSIAN, unit=unit)
+    return replace(leaf, prior=prior.of_gaussian(_extent(leaf)))
+
+
+def _extent(v: Variable) -> Extent:
+    """How far a column of numbers reaches, as its family sees it; one value reaches nowhere."""
+    x = np.asarray(v.values, dtype=np.float64)
+    return Extent(float(np.ptp(x)) or 1.0, float(np.diff(x).min(initial=1.0)))
 
 
 def _count(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:

@@ -15,7 +15,7 @@ from lacunet.model.conjugacy import random_theta
 from lacunet.model.families import GAUSSIAN
 from lacunet.model.latent_class import is_latent_class, latent_class, over_leaves
 from lacunet.model.network import Network, Variable
-from lacunet.model.number_prior import NumberPrior
+from lacunet.model.number_prior import Extent, NumberPrior
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
 from lacunet.model.unit import Unit
 from lacunet.state import Numbers
@@ -42,7 +42,9 @@ def _run_all_kernels(*, trees: bool) -> None:
 def _run_number_kernels() -> None:
     """The same for numbers that are seen by their statistics: one more value than they need."""
     values = Numbers(np.linspace(-1.0, 1.0, MANY + 1))
-    number = Variable("x", values, family=GAUSSIAN, unit=Unit(), prior=NumberPrior().of_gaussian)
+    number = Variable(
+        "x", values, family=GAUSSIAN, unit=Unit(), prior=NumberPrior().of_gaussian(Extent(1.0, 1.0))
+    )
     network = over_leaves([number], 2)
     codes = np.arange(len(values), dtype=np.int16)[:, None]
     problem = problem_of_codes(codes, np.ones(len(codes)), network, dirichlet(network, PAPER_ALPHA))

@@ -5,9 +5,9 @@ answer does not depend on the unit that a column is written in. Rates of counts 
 of their column. Exponents of ordered answers are those of categories.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,15 @@ from lacunet.errors import OptionError, did_you_mean
 from lacunet.model.covariance import Covariance
 from lacunet.model.families import block_places
 from lacunet.model.families.gaussian import hyperparameters
+
+AUTOCLASS = "autoclass"
+
+
+class Extent(NamedTuple):
+    """How far a column reaches, in its standard deviations."""
+
+    range: float  # from its lowest to its highest value
+    gap: float  # the least difference of two values
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,7 @@ class NumberPrior:
     scale: float = 1.0  # its scale matrix, in variances of the column: mean scale/(ν₀ − 2)
     shape: float = 1.01  # of the Gamma distribution of a rate, whose mean is that of the column
     covariance: Covariance = field(default=Covariance())  # which columns vary together
+    autoclass: bool = False  # whether all but `shape` follows from how far a column reaches
 
     def __post_init__(self) -> None:
         for name in ("weight", "degrees", "scale", "shape"):
@@ -39,19 +49,34 @@ class NumberPrior:
         if not np.isfinite(self.mean):
             raise OptionError(f"number prior: mean {self.mean:g} is not a finite number.")
 
-    @property
-    def of_gaussian(self) -> tuple[float, ...]:
+    def of_gaussian(self, extent: Extent) -> tuple[float, ...]:
         """Hyperparameters of a Gaussian whose unit is its column's standard deviation."""
-        return hyperparameters(self.mean, self.weight, self.degrees / 2.0, self.scale / 2.0)
+        if not self.autoclass:
+            return hyperparameters(self.mean, self.weight, self.degrees / 2.0, self.scale / 2.0)
+        # AutoClass has σ log-uniform from a measurement error to half the range. An inverse gamma
+        # is as flat in log σ² above its scale, and falls off after 1/shape of it.
+        largest = extent.range / 2.0
+        smallest = min(extent.gap, largest / np.e)
+        shape = 0.5 / float(np.log(largest / smallest))
+        return hyperparameters(0.0, _anywhere(extent), shape, smallest**2)
 
-    def of_block(self, d: int) -> tuple[float, ...]:
+    def of_block(self, extents: Sequence[Extent]) -> tuple[float, ...]:
         """The same of d Gaussians together: as many degrees more as they are more."""
+        d = len(extents)
+        if self.autoclass:
+            weight = float(np.exp(np.mean([np.log(_anywhere(extent)) for extent in extents])))
+            return block_places.hyperparameters(d, 0.0, weight, float(d), 1.0)
         degrees = self.degrees + d - 1.0
         return block_places.hyperparameters(d, self.mean, self.weight, degrees, self.scale)
 
     def of_rate(self, mean: float) -> tuple[float, ...]:
         """Hyperparameters of a rate, of a column with this mean."""
         return self.shape, self.shape / mean
+
+
+def _anywhere(extent: Extent) -> float:
+    """Cases that a prior of means is worth whose standard deviation is half the range."""
+    return (2.0 / extent.range) ** 2
 
 
 USUAL_NUMBERS = "mean=0,weight=0.01,degrees=3,scale=1,shape=1.01"
@@ -66,19 +91,21 @@ def understand_number_prior(prior: NumberPriorLike) -> NumberPrior:
     """
     if isinstance(prior, NumberPrior):
         return prior
+    if prior == AUTOCLASS:
+        return NumberPrior(autoclass=True)
     given: dict[str, str | float]
     if isinstance(prior, Mapping):
         given = dict(prior)
     else:
         parts = [part.partition("=") for part in prior.split(",") if part.strip()]
         given = {name.strip(): text for name, _, text in parts}
-    names = [f.name for f in fields(NumberPrior) if f.name != "covariance"]
+    names = [f.name for f in fields(NumberPrior) if f.name not in ("covariance", AUTOCLASS)]
     numbers: dict[str, Any] = {}
     for name, value in given.items():
         if name not in names:
             raise OptionError(
                 f"number prior: '{name}' is not known.{did_you_mean(name, names)} "
-                f"Choose from {', '.join(names)}."
+                f"Choose from {', '.join(names)}; or give {AUTOCLASS} alone."
             )
         try:
             numbers[name] = float(value)

@@ -11,10 +11,12 @@ from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 
 PAPER_ALPHA = 1.01  # CH96 §3: 1 + ε with ε = 0.01
+AUTOCLASS = "autoclass"  # 1 + 1/r of r states (Hanson, Stutz & Cheeseman 1991)
 LEAST, MOST = 1e-100, 1e100  # beyond, sums and quotients of exponents are no numbers any more
 
 
 # One exponent for all; 'k2' (1 everywhere); 'bdeu:ESS' (an equivalent sample size, spread evenly);
+# 'autoclass' (1 and 1 over the number of states);
 # or a table (or number) for each family, by child.
 Alpha: TypeAlias = float | str | Mapping[str, Any]
 
@@ -30,6 +32,9 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
     layout = network.layout
     if isinstance(alpha, Mapping):
         return _with_own(network, layout.prior(_tables(network, alpha)))
+    if alpha == AUTOCLASS:
+        states = np.array([len(v.states) for v in network.variables])[layout.owner]
+        return _with_own(network, layout.prior(1.0 + 1.0 / states))
     value, is_size = understand_alpha(alpha)
     if not is_size:
         return _with_own(network, uniform_alpha(layout, value))
@@ -51,12 +56,24 @@ def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
 
 def check_alpha(alpha: Alpha) -> None:
     """Refuse what is no prior."""
-    if not isinstance(alpha, Mapping):
+    if not isinstance(alpha, Mapping) and alpha != AUTOCLASS:
         understand_alpha(alpha)
+
+
+def same_whatever_the_number(alpha: Alpha) -> bool:
+    """Whether states of a hidden variable have the same prior, however many there are."""
+    if isinstance(alpha, Mapping) or alpha == AUTOCLASS:
+        return False
+    return not understand_alpha(alpha)[1]
 
 
 def understand_alpha(alpha: float | str) -> tuple[float, bool]:
     """Give the number, and whether it is a sample size to be spread over a family."""
+    if alpha == AUTOCLASS:
+        raise OptionError(
+            f"alpha {AUTOCLASS} is the prior of latent class models with a number of states each. "
+            "Give a number, k2 or bdeu:SIZE here."
+        )
     kind, _, rest = str(alpha).strip().lower().partition(":")
     if kind == "k2" and not rest:
         return 1.0, False
@@ -64,7 +81,8 @@ def understand_alpha(alpha: float | str) -> tuple[float, bool]:
         value = float(rest if kind == "bdeu" else alpha)
     except ValueError:
         raise OptionError(
-            f"alpha '{alpha}' is not understood. Give a number above 0, k2, or bdeu:SIZE."
+            f"alpha '{alpha}' is not understood. Give a number above 0, k2, bdeu:SIZE, or "
+            f"{AUTOCLASS}."
         ) from None
     if not LEAST <= value <= MOST:
         raise OptionError(

@@ -1,6 +1,6 @@
 """The evidence of candidates measured one by one, and what follows for all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Kind
-from lacunet.model.prior import understand_alpha
+from lacunet.model.prior import same_whatever_the_number
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty, How, about
@@ -40,7 +40,7 @@ def measure_each(
 def _shares(selection: Selection) -> bool:
     """Whether classes have the same prior in all candidates, so that parts can be shared."""
     alpha = selection.alpha
-    return not isinstance(alpha, Mapping) and not understand_alpha(alpha)[1]
+    return same_whatever_the_number(alpha)
 
 
 def by_measurements(selection: Selection) -> Selection:
