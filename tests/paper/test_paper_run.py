@@ -108,7 +108,6 @@ def test_fewer_models_use_what_is_there(whole, tmp_path):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (lambda lines: ["hello\n"], "line 1 is damaged"),
         (lambda lines: ['{"format": "other"}\n', *lines[1:]], "not a results file"),
         (lambda lines: [*lines[:3], "{broken\n", *lines[3:]], "line 4 is damaged"),
         (lambda lines: [*lines[:3], "{}\n"], "line 4 is no result"),
@@ -194,4 +193,5 @@ def test_a_ledger_line_is_on_disk_at_once(tmp_path):
     ledger.add({**vars(task), "scores": {}})
     assert task in ledger
     assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[1])["states"] == 2
+    del ledger  # it holds the file
     assert task in Ledger(tmp_path / "r.jsonl", {"seed": 0}, Task)

@@ -8,6 +8,7 @@ from lacunet import __version__
 from lacunet.cli.assign import assign
 from lacunet.cli.compare import compare
 from lacunet.cli.compare_missing import compare_missing
+from lacunet.cli.console import SWITCHES
 from lacunet.cli.demo import demo
 from lacunet.cli.evidence import evidence
 from lacunet.cli.fit import fit
@@ -58,8 +59,19 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where in the program something went wrong.")
+    ] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv",
+            help="In CSV output, put an apostrophe before what a spreadsheet would compute.",
+        ),
     ] = False,
 ) -> None:
     """Given data with holes: how many hidden classes, and how sure are we?"""
+    SWITCHES.debug, SWITCHES.safe_csv = debug, safe_csv

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -17,7 +18,15 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table as RichTable
 
+from lacunet.cli.defects import (
+    DEFECT,
+    TERMINATED,
+    TerminatedError,
+    describe_defect,
+    is_defect,
+)
 from lacunet.errors import LacunetError
+from lacunet.harmless import harmless, without_formulas
 from lacunet.progress import Listener, Progress
 from lacunet.report.documents import to_json
 from lacunet.tabular import Grid, Printable
@@ -32,6 +41,17 @@ GAP = 3  # blanks between the columns of a table
 QUIET_STEP = 0.25  # without a terminal, progress is a line at every quarter of the work
 
 
+@dataclass
+class Switches:
+    """Switches of the program itself, not of one command: as they were given."""
+
+    debug: bool = False
+    safe_csv: bool = False
+
+
+SWITCHES = Switches()
+
+
 class Format(StrEnum):
     """How a result is written on stdout."""
 
@@ -44,7 +64,7 @@ class Format(StrEnum):
 
 def say(text: str) -> None:
     """Write a remark for a person, on stderr."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(escape(text))
+    Console(stderr=True, highlight=False, soft_wrap=True).print(escape(harmless(text)))
 
 
 def say_written(*paths: Path | None) -> None:
@@ -63,6 +83,8 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except LacunetError as error:
+            if is_defect(error):
+                raise _defect(error) from None
             raise _refused(str(error)) from None
         except MemoryError as error:
             raise _refused(f"not enough memory. {error}. Try fewer rows or fewer states.") from None
@@ -70,19 +92,36 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
             raise  # whoever read the result has seen enough: the end comes without a word
         except OSError as error:
             raise _refused(f"the result cannot be printed: {error.strerror or error}.") from None
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             say("interrupted; nothing half-written is left behind")
             sys.stderr.flush()
-            os._exit(INTERRUPTED)  # a plain exit would first wait for every thread to finish
+            # A plain exit would first wait for every thread to finish.
+            os._exit(TERMINATED if isinstance(error, TerminatedError) else INTERRUPTED)
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except BaseException as error:
+            if isinstance(error, SystemExit | GeneratorExit):
+                raise
+            raise _defect(error) from None
         finally:
             ON_COMMAND_LINE.reset(before)
 
     return run
 
 
+def _defect(error: BaseException) -> typer.Exit:
+    """Say what nobody expected, and where the details are."""
+    if SWITCHES.debug:
+        raise error
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"[bold red]defect:[/] {escape(describe_defect(error))}"
+    )
+    return typer.Exit(DEFECT)
+
+
 def _refused(message: str) -> typer.Exit:
     Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"[bold red]error:[/] {escape(message)}"
+        f"[bold red]error:[/] {escape(harmless(message))}"
     )
     return typer.Exit(BAD_INPUT)
 
@@ -97,9 +136,11 @@ def show(result: Printable, document: Mapping[str, Any], form: Format) -> None:
     if form is Format.JSON:
         sys.stdout.write(to_json(document) + "\n")
     elif form in writers:
-        sys.stdout.write(writers[form]())
+        text = writers[form]()
+        safe = form is Format.CSV and SWITCHES.safe_csv
+        sys.stdout.write(without_formulas(text) if safe else text)
     elif not sys.stdout.isatty():
-        sys.stdout.write(f"{result}\n")
+        sys.stdout.write(f"{harmless(str(result))}\n")
     else:
         console = Console(highlight=False)
         for grid in result.grids():
@@ -112,21 +153,25 @@ def tell(document: Mapping[str, Any], line: str, form: Format) -> None:
     sys.stdout.write((to_json(document) if form is Format.JSON else line) + "\n")
 
 
+def _plain(text: str) -> str:
+    return escape(harmless(text))
+
+
 def _draw(console: Console, grid: Grid) -> None:
     if grid.title:
-        console.print(f"[bold]{escape(grid.title)}[/]")
+        console.print(f"[bold]{_plain(grid.title)}[/]")
     if grid.header:
         table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
         for c, name in enumerate(grid.header):
             words = c in grid.left
-            table.add_column(escape(name), justify="left" if words else "right", no_wrap=not words)
+            table.add_column(_plain(name), justify="left" if words else "right", no_wrap=not words)
         for row in grid.rows:
             table.add_row(
-                *(f"[bold]{escape(x)}[/]" if x.startswith("*") else escape(x) for x in row)
+                *(f"[bold]{_plain(x)}[/]" if x.startswith("*") else _plain(x) for x in row)
             )
         console.print(table)
     for note in grid.notes:
-        console.print(escape(note))
+        console.print(_plain(note))
     console.print()
 
 

@@ -22,6 +22,8 @@ CELLS = 1 << 18  # cells per batch: as text, some megabytes
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
+# What Polars says of a damaged file; it panics in some, which is no Exception.
+UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 Batches: TypeAlias = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
 
@@ -67,10 +69,30 @@ class FrameSource:
         return f"row {row}"
 
 
+class _Forked:
+    """Whether this process was forked from one in which Polars had its threads."""
+
+    here = False
+
+    @classmethod
+    def note(cls) -> None:
+        cls.here = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Forked.note)
+
+
 def open_source(source: object) -> Source:
     """Open a path, a dataframe or a 2-d array."""
+    if _Forked.here:
+        raise DataError(
+            "tables cannot be read in a process that was forked from one which had loaded "
+            "lacunet: the threads of Polars do not survive it, and it would wait for ever. Start "
+            "workers with multiprocessing.get_context('spawn'), or read the table before."
+        )
     if isinstance(source, str | os.PathLike):
-        return _open_path(Path(source).expanduser())
+        return _open_path(_expanded(source))
     if isinstance(source, pl.LazyFrame):
         return _open_lazy(source, "polars LazyFrame", sliced=False)
     if isinstance(source, pl.DataFrame):
@@ -89,7 +111,7 @@ def slices(rows: int, columns: int) -> Iterator[slice]:
 
 def check_frame_names(names: Sequence[object], source: str) -> tuple[str, ...]:
     """Turn the column names of a dataframe into text, each different."""
-    texts: list[str] = []
+    texts: dict[str, None] = {}  # in their order
     for name in names:
         if not isinstance(name, str | int | np.integer) or isinstance(name, bool):
             raise DataError(
@@ -99,15 +121,29 @@ def check_frame_names(names: Sequence[object], source: str) -> tuple[str, ...]:
             raise DataError(f"{source}: column {len(texts) + 1} has no name. Give it one.")
         if str(name) in texts:
             raise DataError(f"{source}: two columns are named {str(name)!r}. Rename one of them.")
-        texts.append(str(name))
+        texts[str(name)] = None
     return tuple(texts)
 
 
+def _expanded(source: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(source).expanduser()
+    except RuntimeError:  # ~somebody
+        raise DataError(
+            f"{os.fspath(source)}: there is no user of that name. Write the folder out."
+        ) from None
+
+
 def _open_path(path: Path) -> Source:
-    if path.is_dir():
-        raise DataError(f"{path} is a folder. Give the path of one file.")
-    if not path.exists():
-        raise DataError(f"there is no file {path}.{_close_files(path)}")
+    if "\0" in str(path):
+        raise DataError(f"{str(path)!r} is no name of a file: it has a zero byte.")
+    try:
+        if path.is_dir():
+            raise DataError(f"{path} is a folder. Give the path of one file.")
+        if not path.exists():
+            raise DataError(f"there is no file {path}.{_close_files(path)}")
+    except OSError as error:  # a name that is too long
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
     ending = path.suffix.lower()
     if ending not in TEXT + PARQUET + ARROW:
         raise DataError(
@@ -134,7 +170,7 @@ def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
     """
     try:
         schema = lazy.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise _unreadable(name, error) from error
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -147,14 +183,14 @@ def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
             rows = lazy.select(pl.len()).collect(engine="streaming").item()
             for part in slices(rows, len(wanted)):
                 yield query.slice(part.start, part.stop - part.start).collect(engine="streaming")
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except UNREADABLE as error:
             raise _unreadable(name, error) from error
 
     enums = {n: tuple(kind.categories) for n, kind in schema.items() if isinstance(kind, pl.Enum)}
     return FrameSource(name, check_frame_names(schema.names(), name), batches, enums)
 
 
-def _unreadable(name: str, error: Exception) -> DataError:
+def _unreadable(name: str, error: BaseException) -> DataError:
     why = str(error).strip().partition("\n")[0]
     return DataError(
         f"{name} cannot be read ({why}). A file may be damaged, cut off, or of another format than "

@@ -175,7 +175,7 @@ class TextFile:
                     return
         except csv.Error as error:
             if "field limit" in str(error):
-                raise self._unclosed(row + 1) from None
+                raise self._too_long(row + 1, file) from None
             raise DataError(
                 f"{self.name}, {self.where(row + 1)}: {error}. Save the file again as CSV."
             ) from None
@@ -203,6 +203,17 @@ class TextFile:
             f"{self.separator * (len(self.columns) - 1)!r}."
         )
 
+    def _too_long(self, row: int, file: BinaryIO) -> DataError:
+        """Say what is wrong with a cell without end: marks that are all closed come in pairs."""
+        file.seek(self.start)
+        marks = sum(piece.count(b'"') for piece in iter(lambda: file.read(PIECE), b""))
+        if marks % 2:
+            return self._unclosed(row)
+        return DataError(
+            f"{self.name}, row {row}: a cell has more than {csv.field_size_limit():,} characters, "
+            "or a quotation mark stands where none belongs. Shorten it, or leave its column out."
+        )
+
     def _unclosed(self, row: int) -> DataError:
         return DataError(
             f"{self.name}, row {row}: a quotation mark is opened and never closed. Close it, or "
@@ -223,7 +234,13 @@ def open_text(path: Path) -> TextFile:
         header, lines = _header(file, str(path))
         separator = "\t" if path.suffix.lower() == ".tsv" else _separator(header)
         text = io.StringIO(header, newline="")
-        record = next(csv.reader(text, delimiter=separator, skipinitialspace=True))
+        try:
+            record = next(csv.reader(text, delimiter=separator, skipinitialspace=True))
+        except csv.Error:
+            raise DataError(
+                f"{path}, header: a name has more than {csv.field_size_limit():,} characters. "
+                "Shorten it; if the first line holds data, add a header above it."
+            ) from None
         names = _checked([name.strip() for name in record], str(path))
         return TextFile(path, separator, names, file.tell(), lines)
 
@@ -263,14 +280,15 @@ def _separator(header: str) -> str:
 
 
 def _checked(names: list[str], source: str) -> tuple[str, ...]:
+    first: dict[str, int] = {}  # place of each name
     for place, name in enumerate(names, 1):
         if not name:
             raise DataError(
                 f"{source}: column {place} of {len(names)} has no name. Give it one in the header."
             )
-        if names.index(name) != place - 1:
+        if first.setdefault(name, place) != place:
             raise DataError(
-                f"{source}: two columns are named {name!r} (columns {names.index(name) + 1} and "
+                f"{source}: two columns are named {name!r} (columns {first[name]} and "
                 f"{place}). Rename one; if the first line holds data, add a header above it."
             )
     return tuple(names)

@@ -85,9 +85,10 @@ def understand_alpha(alpha: float | str) -> tuple[float, bool]:
             f"{AUTOCLASS}."
         ) from None
     if not LEAST <= value <= MOST:
+        range_ = "above 0" if not value > 0 else f"from {LEAST:g} to {MOST:g}"
         raise OptionError(
-            f"alpha {value:g} is not allowed: Dirichlet exponents must be above 0, and from "
-            f"{LEAST:g} to {MOST:g}. The usual choice is {PAPER_ALPHA}."
+            f"alpha {value:g} is not allowed: Dirichlet exponents must be {range_}. "
+            f"The usual choice is {PAPER_ALPHA}."
         )
     return value, kind == "bdeu"
 

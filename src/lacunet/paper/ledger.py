@@ -1,12 +1,14 @@
 """Results as they come: one JSON line each, so that work can stop at any moment and go on.
 
 The first line says what the file is. A last line that was cut off (the program was killed while
-writing it) is dropped; anything else that is not as it should be is reported and left alone.
+writing it) is dropped; a file whose first line is damaged is set aside; anything else that is not
+as it should be is reported and left alone. One process at a time holds the file.
 """
 
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from lacunet.errors import OptionError, OutputError
 from lacunet.executor import Executor
-from lacunet.files import check_folder
+from lacunet.files import check_folder, hold
 from lacunet.plots.door import load
 
 FORMAT = "lacunet-paper/1"
@@ -30,10 +32,11 @@ class Ledger(Generic[T]):
         self.names = tuple(field.name for field in fields(kind))  # type: ignore[arg-type]
         self.header = {"format": FORMAT, **settings}
         self.records: dict[T, dict[str, Any]] = {}
-        if path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        hold(path, self)
+        if path.stat().st_size:
             self._read()
-        else:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.stat().st_size:
             self._append(self.header)
 
     def __contains__(self, task: T) -> bool:
@@ -53,7 +56,10 @@ class Ledger(Generic[T]):
     def _read(self) -> None:
         text = self.path.read_bytes()
         whole, _, rest = text.rpartition(b"\n")
-        lines = whole.split(b"\n") if whole else []
+        if not whole or not self._is_object(whole.partition(b"\n")[0]):
+            self._set_aside(text)
+            return
+        lines = whole.split(b"\n")
         parsed = [self._parse(number, line) for number, line in enumerate(lines, start=1)]
         if not parsed or parsed[0].get("format") != FORMAT:
             raise self._refused("it is not a results file of `lacunet paper`")
@@ -68,6 +74,27 @@ class Ledger(Generic[T]):
         if rest:  # cut off while it was written: that one fit is done again
             with self.path.open("r+b") as file:
                 file.truncate(len(text) - len(rest))
+
+    @staticmethod
+    def _is_object(line: bytes) -> bool:
+        try:
+            return isinstance(json.loads(line), dict)
+        except ValueError:
+            return False
+
+    def _set_aside(self, text: bytes) -> None:
+        """Begin anew; what the file held is kept beside it, unless it is a header cut off."""
+        if not (json.dumps(self.header, allow_nan=False) + "\n").encode().startswith(text):
+            beside = self.path.with_name(f"{self.path.name}.damaged")
+            beside.write_bytes(text)
+            warnings.warn(
+                f"{self.path}: its first line is damaged. It was set aside as {beside.name}, and "
+                "the work begins anew.",
+                UserWarning,
+                stacklevel=2,
+            )
+        with self.path.open("r+b") as file:
+            file.truncate(0)
 
     def _task(self, record: dict[str, Any]) -> T:
         return self.kind(**{name: record[name] for name in self.names})

@@ -38,9 +38,7 @@ JSON_MODEL = Format(
     "JSON model", (".json",), json_model.read, json_model.write, r"\A\s*\{", prior=True
 )
 FORMATS = (
-    Format(
-        "BIF", (".bif",), bif.read, bif.write, r"\A(\s|//.*\n|/\*(?s:.*?)\*/)*(network|variable)\b"
-    ),
+    Format("BIF", (".bif",), bif.read, bif.write, bif.LOOKS),
     Format("XMLBIF", (".xmlbif", ".bifxml", ".xml"), xmlbif.read, xmlbif.write, r"<BIF\b"),
     Format("XDSL", (".xdsl", ".xml"), xdsl.read, xdsl.write, r"<smile\b"),
     JSON_MODEL,

@@ -15,6 +15,7 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.model.table_sizes import check_table_sizes
 
 SUM_TOLERANCE = 1e-9  # rows of a table must sum to one to this
 DIGITS = 1e-6  # per state: six printed digits, the fewest that common programs write
@@ -150,6 +151,8 @@ def assemble(
     The model has the same α everywhere.
     """
     network, ordered = connect(variables, families, kind)
+    cards = [len(v.states) for v in network.variables]
+    check_table_sizes([v.name for v in network.variables], cards, network.parents)
     both = list(zip(ordered, members(network), strict=True))
     given = [read(family, its) for family, its in both]
     for k in _to_judge(given):

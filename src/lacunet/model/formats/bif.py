@@ -41,6 +41,8 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 UNESCAPE = {escaped[1]: char for char, escaped in ESCAPES.items()}
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 KIND = "probability block"
+# Atomic: what was taken for space or a comment is not taken apart again, however long it is.
+LOOKS = r"\A(?>\s+|//[^\n]*+|/\*(?s:.*?)\*/)*+(network|variable)\b"
 
 
 def write(model: Model) -> str:

@@ -18,7 +18,7 @@ from lacunet.model.formats.typed import properties, variable
 from lacunet.model.network import Model, Variable
 
 NAME = r'[^\s{}()\[\]|,;"]+'
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)  # one that is never closed is all
 BLOCK = re.compile(
     r"\s*(?:"
     rf"variable\s+(?P<name>{NAME})\s*\{{\s*type\s+discrete\s*\[\s*(?P<number>\d+)\s*\]"
@@ -41,9 +41,9 @@ def read(text: str) -> Model | None:
     if '"' in text:
         return None
     if "//" in text or "/*" in text:
-        text = COMMENT.sub(" ", text)
-        if "/*" in text:  # one that is never closed
+        if text.rfind("/*") > text.rfind("*/"):  # one is never closed, perhaps
             return None
+        text = COMMENT.sub(" ", text)
     variables: list[Variable] = []
     families: list[Family] = []
     try:

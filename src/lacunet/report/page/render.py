@@ -11,6 +11,7 @@ from typing import Any
 from lacunet.charts.style import style_sheet
 from lacunet.errors import OutputError
 from lacunet.files import check_file, write_text
+from lacunet.harmless import harmless
 from lacunet.optional import require
 from lacunet.report.page.repeat import version
 
@@ -58,7 +59,7 @@ def page_text(template: str, content: Mapping[str, Any], command: str | None) ->
         command=command or content["call"],
         in_shell=command is not None,
     )
-    return page.encode("utf-8", "replace").decode()  # paths may hold bytes that are no text
+    return harmless(page.encode("utf-8", "replace").decode())  # paths may hold bytes of no text
 
 
 def _jinja() -> Any:

@@ -1,0 +1,103 @@
+"""What nobody expected ends in a sentence, a file with the details, and exit code 70."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lacunet.cli import app as commands
+from lacunet.cli import fit as fit_command
+from lacunet.errors import ImpossibleNumberError
+from lacunet.harmless import harmless, without_formulas
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n" + "x,u\ny,v\n" * 10)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(commands.app, [str(a) for a in arguments])
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("by zero"), ImpossibleNumberError("+49")])
+def test_a_defect_is_one_sentence_and_a_file(rows, monkeypatch, error):
+    def fails(*args, **options):
+        raise error
+
+    monkeypatch.setattr(fit_command.api, "fit", fails)
+    done = run("fit", rows, "--states", 2)
+    assert done.exit_code == 70
+    assert done.stdout == ""
+    sentence = " ".join(done.stderr.split())
+    assert (
+        f"defect: this is a defect of lacunet, not of your data ({type(error).__name__}" in sentence
+    )
+    assert "Traceback" not in sentence
+    (details,) = rows.parent.glob("lacunet-defect-*.txt")
+    assert details.name in sentence
+    text = details.read_text()
+    assert "Traceback" in text
+    assert "numpy" in text
+
+
+def test_debug_shows_the_traceback(rows, monkeypatch):
+    def fails(*args, **options):
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(fit_command.api, "fit", fails)
+    assert isinstance(run("--debug", "fit", rows, "--states", 2).exception, ZeroDivisionError)
+    assert not list(rows.parent.glob("lacunet-defect-*.txt"))
+
+
+def test_sigterm_ends_like_ctrl_c(rows):
+    """With its own exit code, and nothing left behind."""
+    slow = ["-m", "lacunet", "select", str(rows), "--states", "1:8", "--starts", "4000"]
+    process = subprocess.Popen(
+        [sys.executable, *slow, "--save", "saved"],
+        cwd=rows.parent,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ),
+    )
+    process.stderr.readline()  # it says what it begins with
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, b"interrupted" in said) == (143, True)
+    assert [p.name for p in rows.parent.iterdir()] == ["data.csv"]
+
+
+def test_nothing_in_a_name_acts_on_a_terminal_or_a_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("a\x1b[2J,b\u202e\n" + "x,u\ny,v\n" * 10, encoding="utf-8")
+    done = run(
+        *("select", "data.csv", "--states", "1:2", "--quick", "--starts", 2, "--report", "r.html")
+    )
+    assert done.exit_code == 0
+    page = Path("r.html").read_text(encoding="utf-8")
+    for text in (page, done.stdout, done.stderr):
+        assert "\x1b[2J" not in text
+        assert "\u202e" not in text
+    assert "default-src 'none'" in page
+    assert harmless("a\u2066b\x07") == "a\ufffdb\ufffd"
+
+
+def test_spreadsheets_compute_nothing_with_safe_csv(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("=cmd(),b\n" + "x,u\ny,v\n" * 10)
+    plain, safe = (
+        run(*switch, "fit", "data.csv", "--states", 1, "--starts", 1, "--format", "csv").stdout
+        for switch in ((), ("--safe-csv",))
+    )
+    assert "'=cmd()" not in plain
+    assert "=cmd()" in plain
+    assert "'=cmd()" in safe
+    assert without_formulas("a,-1\n@x,+y\n") == "a,-1\n'@x,'+y\n"
