@@ -36,7 +36,7 @@ OPTIONS = [
     (("--states", "5:2"), "--states '5:2' runs backwards, so it is empty. Did you mean 2:5?"),
     (("--states", "abc"), "--states 'abc' is not understood. Give 4, 1:8, 2:10:2 or 2,4,8."),
     (("--states", "1:8:0"), "--states '1:8:0' is not understood. Give FIRST:LAST or FIRST:LAST:"),
-    (("--alpha", "0"), "alpha 0 is not allowed: Dirichlet exponents must be above 0, and from"),
+    (("--alpha", "0"), "alpha 0 is not allowed: Dirichlet exponents must be above 0. The usual"),
     (("--alpha", "-1"), "alpha -1 is not allowed"),
     (("--alpha", "nan"), "alpha nan is not allowed"),
     (("--alpha", "inf"), "alpha inf is not allowed"),
