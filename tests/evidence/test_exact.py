@@ -3,6 +3,7 @@
 import itertools
 import math
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from unittest.mock import patch
 
@@ -258,6 +259,17 @@ def test_a_wide_table_of_few_cases():
 
 
 @pytest.mark.slow
+def test_a_sum_that_is_longer_than_planned_ends(monkeypatch):
+    """Of symmetric states a plan is an estimate: it must not run on for minutes if it was wrong."""
+    problem = make_case([2] * 4, 3, 12, seed=1).problem
+    steps = exact_evidence(problem).steps
+    plan = exact.order_parts
+    monkeypatch.setattr(exact, "order_parts", lambda *given: replace(plan(*given), steps=1.0))
+    assert exact_evidence(problem, largest=steps).steps == steps
+    with pytest.raises(OptionError, match="may take more than"):
+        exact_evidence(problem, largest=steps // 3)
+
+
 def test_one_row_with_very_many_cells():
     """A chain of 14 hidden variables, one case: its probability at the mean of the prior."""
     names = "ABCDEFGHIJKLMN"

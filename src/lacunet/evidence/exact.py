@@ -25,6 +25,7 @@ from lacunet.inference.sums.packing import Packing, pack_by_state, pack_counts
 
 LARGEST = 1_000_000_000  # additions to a count vector: a minute or two
 MOST_VECTORS = 1 << 23  # count vectors in a table, if an integer holds one: below a GiB in all
+MOST_OFF = 2  # times as many steps as planned may be taken: of symmetric states plans are estimates
 # Beyond these nothing is planned, for planning itself would take long.
 MOST_COMPONENTS = 10_000  # in all
 PLANNED = 100  # multiplications of a plan, for each step that the sum may take
@@ -62,7 +63,7 @@ def exact_evidence(problem: Problem, *, largest: int = LARGEST) -> Exact:
     plan = plan_exact(problem, largest=largest)
     value, states, steps = plan.constant, 1, 0
     for block, order in plan.blocks:
-        table = _Table(block, order)
+        table = _Table(block, order, MOST_OFF * largest - steps)
         if not table.add_parts():
             raise too_large(problem, largest)
         value += table.sum_last()
@@ -117,8 +118,9 @@ def too_large(problem: Problem, largest: int) -> OptionError:
 class _Table:
     """The count vectors of a block, packed and sorted, and the log number of ways to each."""
 
-    def __init__(self, block: Block, order: Order) -> None:
-        self.block, self.order = block, order
+    def __init__(self, block: Block, order: Order, most: float) -> None:
+        """Start with no component; at most so many steps are taken."""
+        self.block, self.order, self.most = block, order, most
         self.keys = np.zeros((1, 1), dtype=np.int64)
         self.log_ways: FloatArray = np.zeros(1)
         self.open = np.zeros(len(block.tables), dtype=np.bool_)  # places that are not closed
@@ -126,7 +128,7 @@ class _Table:
         self.largest, self.steps = 1, 0
 
     def add_parts(self) -> bool:
-        """Add all components but the last; False, if there are too many vectors after all."""
+        """Add all components but the last; False, if it turns out to be too much after all."""
         parts = self.order.parts
         ends = [t + 1 for t in range(len(parts) - 1) if self.order.closing[t]]
         first = 0
@@ -136,7 +138,7 @@ class _Table:
                 if not self._add(part):
                     return False
             first = end
-        return True
+        return self.steps + len(self.keys) * parts[-1].ways <= self.most
 
     def sum_last(self) -> float:
         """Add the last component, and sum over everything."""
@@ -178,6 +180,8 @@ class _Table:
         counts, log_orders = part.completions()
         moves = self.packing.pack(counts)
         self.steps += len(self.keys) * len(moves)
+        if self.steps > self.most:
+            return False
         most = room(self.packing.words)
         held: list[tuple[int, Table]] = []  # tables, and the number of ways in each
         for n, (move, x) in enumerate(zip(moves, log_orders, strict=True)):

@@ -34,7 +34,9 @@ from lacunet.learn.variational import at_hyperparameters
 from lacunet.scoring.labellings import flags_of
 from lacunet.tabular import Grid, Printable
 
-QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked
+QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked,
+ADDED_PER_SECOND = 1e6  # about, so that they take
+EXACT_PART = 1 / 4  # of the budget at most
 MOST_CASES = 200_000  # that particles take in one by one
 MOST_RENEWALS = 50  # of particles in one run, as far as seen
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take, before annealing;
@@ -202,7 +204,7 @@ class _Measuring:
     def _auto(self) -> Measurement:
         """Exact if it is short work; else particles; else a walk, or annealing."""
         try:
-            return self._exact(largest=QUICK_STEPS)
+            return self._exact(largest=self._quick_steps)
         except LacunetError:
             pass
         check_sampling(self.problem)
@@ -265,6 +267,11 @@ class _Measuring:
 
     def _walk_is_short(self) -> bool:
         return self._walk_part < FIRST_PART
+
+    @property
+    def _quick_steps(self) -> int:
+        part = EXACT_PART * self.means.clock.goal.budget
+        return int(min(QUICK_STEPS, part * ADDED_PER_SECOND))
 
     @property
     def _walk_part(self) -> float:
