@@ -166,3 +166,39 @@ def test_kinds_can_be_said(blobs):
 def test_what_cannot_be_is_refused(blobs, parameters, error, words):
     with pytest.raises(error, match=words):
         LatentClassModel(2, **parameters).fit(blobs[0])
+
+
+def test_numbers_of_a_network_depend_on_categories_and_on_what_is_hidden():
+    rng = np.random.default_rng(0)
+    z, sex = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
+    X = pd.DataFrame(
+        {
+            "height": (rng.normal(165 + 12 * sex, 5)).round(1),
+            "score": rng.normal(4.0 * z, 1.0).round(2),
+            "pace": rng.normal(-3.0 * z, 1.0).round(2),
+            "sex": np.where(sex, "m", "f"),
+        }
+    )
+    holes = X.mask(rng.random(X.shape) < 0.1)
+    edges = [("sex", "height"), ("h", "score"), ("h", "pace")]
+    kinds = dict.fromkeys(("height", "score", "pace"), "gaussian")
+    model = lacunet.BayesianNetworkModel(
+        edges, hidden={"h": 2}, kinds=kinds, n_init=4, random_state=0
+    ).fit(holes)
+    np.testing.assert_allclose(model.numbers_["height"]["mean"], [165.0, 177.0], atol=2.0)
+    assert model.categories_["height"] == ()
+    assert (model.predict(X).ravel() == z).mean() in (
+        pytest.approx(1, abs=0.06),
+        pytest.approx(0, abs=0.06),
+    )
+    filled = model.impute(holes)
+    assert not filled["height"].isna().any()
+    unknown = holes["height"].isna() & holes["sex"].notna()
+    expected = np.where(holes["sex"] == "m", 177.0, 165.0)[unknown]
+    np.testing.assert_allclose(filled["height"][unknown], expected, atol=3.0)
+    assert np.isfinite(model.score_samples(holes)).all()
+    with pytest.raises(ValueError, match="'height' is a number, so it cannot be a parent"):
+        lacunet.BayesianNetworkModel([("height", "sex")], kinds=kinds).fit(holes)
+    learned = lacunet.BayesianNetworkModel(structure="learn", kinds="auto", random_state=0)
+    parents = learned.fit(X[["height", "sex"]]).network_.parents
+    assert parents == ((1,), ())

@@ -1,4 +1,4 @@
-"""Any discrete Bayesian network, with or without hidden variables, for scikit-learn."""
+"""Any Bayesian network, with or without hidden variables, for scikit-learn."""
 
 import os
 import warnings
@@ -9,8 +9,10 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from lacunet import api
 from lacunet.api.graphs import BDEU
+from lacunet.arrays import FloatArray
 from lacunet.data import Column, Table
 from lacunet.data.discover import shown
+from lacunet.data.kinds import ColumnKind, KindsLike
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import is_frame, names_of, read_fit
@@ -18,6 +20,7 @@ from lacunet.estimators.parameters import described
 from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.model.network import Model, Network, Variable
+from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.model.prior import PAPER_ALPHA, Alpha
 
 GIVEN, LEARN = "given", "learn"  # where the structure comes from
@@ -51,6 +54,11 @@ class BayesianNetworkModel(HiddenStateEstimator):
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
         paper's exponent, or 'bdeu:10' where the structure is learned.
     **n_init; scores
+    kinds : str, mapping or None
+        Which columns are numbers: a mapping of names to 'gaussian', 'lognormal', 'poisson' or
+        'ordinal'; or 'auto', by which columns with fractions are Gaussian. Numbers depend on
+        categories and hidden variables, and are nobody's parents.
+    **number_prior
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.
         'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
@@ -65,8 +73,11 @@ class BayesianNetworkModel(HiddenStateEstimator):
         How it was found, and its evidence; only where it was learned.
     tables_ : dict of str to ndarray
         p(variable | parents) of each variable: one axis for each parent, then its own states.
+    numbers_ : dict of str to dict of str to ndarray
+        What is told of each variable that is a number, by its title, as 'mean' and 'sd': one axis
+        for each parent.
     categories_ : dict of str to tuple
-        States of each observed variable.
+        States of each observed variable; none, (), of a number.
     model_, fit_, evidence_, log_likelihood_, n_iter_, converged_, flags_
         As in `LatentClassModel`.
     **columns
@@ -108,6 +119,8 @@ class BayesianNetworkModel(HiddenStateEstimator):
     structure: str = GIVEN
     knowledge: Knowledge | StrPath | None = None
     alpha: Alpha | None = None  # type: ignore[assignment]  # None: by what is known of the structure
+    kinds: KindsLike = ColumnKind.CATEGORICAL.value
+    number_prior: NumberPriorLike = USUAL_NUMBERS
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         self._check_structure()
@@ -115,12 +128,17 @@ class BayesianNetworkModel(HiddenStateEstimator):
             network = api.as_network(self.network, self.hidden or ())
             table = self._read_known(X, sample_weight, network)
         else:
-            table = self._read_all(X, sample_weight)
+            table = self._read_all(X, sample_weight, self.kinds)
             network = self._structure(table)
             self._columns = list(range(X.shape[1]))
         self._keep(
             api.compare(table, {"network": network}, settings=self._settings()).candidates[0]
         )
+        self.numbers_ = {
+            v.name: told_numbers(self.model_, v)
+            for v in self.model_.network.variables
+            if not v.family.tabular
+        }
 
     @property
     def _may_hide(self) -> bool:
@@ -186,6 +204,13 @@ class BayesianNetworkModel(HiddenStateEstimator):
             columns=self._columns,
             unseen=self.unseen,
         )
+
+
+def told_numbers(model: Model, v: Variable) -> dict[str, FloatArray]:
+    """What is told of a number in each configuration of its parents, an axis for each."""
+    table = model.table(v.name)
+    told = v.told(table.reshape(-1, table.shape[-1]))
+    return {title: x.reshape(table.shape[:-1]) for title, x in told.items()}
 
 
 def build_network(columns: Sequence[Column], edges: Edges | None, hidden: Hidden | None) -> Network:
