@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
+from lacunet.wording import worded
+
 
 @unique
 class Kind(Enum):
@@ -188,7 +190,7 @@ class Flag:
         sentence = self.kind.value.format(
             variable=variable, states=", ".join(states), where=self.where, **self.detail
         )
-        return sentence if self.fits is None else f"{self.fits}: {sentence}"
+        return worded(sentence if self.fits is None else f"{self.fits}: {sentence}")
 
     def __repr__(self) -> str:
         return f"<{self.kind.name}: {self}>"

@@ -17,7 +17,7 @@ LISTED = re.compile(
 )
 KINDS = re.compile(r"--kinds (?P<value>(?:'[^']*'|[^\s=]+)=[a-z]+)")
 VALUED = re.compile(rf"--(?P<name>[a-z][a-z-]*)[ =](?P<value>{VALUE}|(?:{WORDS})\b)")
-FLAG = re.compile(r"--(?P<name>impute|missing-as-state|edges|quick|plug-in|draw)\b")
+FLAG = re.compile(r"--(?P<name>impute|missing-as-state|edges|evidence|quick|plug-in|draw)\b")
 SUBJECT = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?=:| names | has )")
 BARE = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")
 

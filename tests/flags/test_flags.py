@@ -33,7 +33,7 @@ SENTENCES = [
         ),
         (
             "unstable: only 1 of 9 final starts reached the best optimum, 3.1 nats above the "
-            "next; there may be a better one (try --starts 256)"
+            "next; there may be a better one (try starts=256)"
         ),
     ),
     (
@@ -137,7 +137,7 @@ SENTENCES = [
     ),
     (
         Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": 2, "more": 3}),
-        "the search for 3 states ended below 2: raise --starts",
+        "the search for 3 states ended below 2: raise starts=",
     ),
     (
         Flag(Kind.IMPOSSIBLE_ROW),
@@ -304,7 +304,7 @@ SENTENCES = [
         Flag(Kind.TOO_LARGE, detail={"work": 8.64e11, "most": 2e10}),
         (
             "not sampled, for that would touch 9e+11 numbers, and no more than 2e+10 are without "
-            "being asked (--evidence asks)"
+            "being asked (evidence=True asks)"
         ),
     ),
     (

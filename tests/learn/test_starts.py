@@ -385,8 +385,8 @@ def test_the_search_ends_when_walks_bring_nothing(monkeypatch):
 def test_an_unstable_fit_says_where_to_look_next():
     problem, _ = hard_case()
     for options, advice in (
-        (Options(), "--schedule thorough"),
-        (Options(schedule=Schedule.HIGHEST, starts=8), "--starts 32"),
+        (Options(), "schedule='thorough'"),
+        (Options(schedule=Schedule.HIGHEST, starts=8), "starts=32"),
     ):
         fit = learn(problem, options)
         (flag,) = (f for f in fit.flags if f.kind is Kind.UNSTABLE)
