@@ -8,9 +8,11 @@ import pytest
 from enumeration import enumerated
 from lacunet.data.read import read_table
 from lacunet.executor import on_threads
+from lacunet.inference.curvature.coordinates import free_coordinates
+from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.expectation import Tangent, complete_counts, expect, hidden_counts
 from lacunet.inference.leaves import leaves_of
-from lacunet.inference.plans import compact
+from lacunet.inference.plans import compact, numbers
 from lacunet.inference.plans import plan as contract
 from lacunet.inference.plans.numbers import NumberPlan
 from lacunet.inference.problem import build_problem, problem_of_codes
@@ -156,3 +158,16 @@ def test_any_number_of_columns_classes_and_rows(columns, holes):
     direction = rng.standard_normal(problem.layout.size)
     moved, other = (Tangent(p, theta)(direction) for p in (problem, problem.by_value))
     np.testing.assert_allclose(moved, other, atol=1e-9 * np.abs(other).max())
+
+
+@kinds
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+def test_the_hessian_at_once_is_that_by_tangents(name, holes):
+    problem = dense(name, holes=holes, weights=np.random.default_rng(2).integers(0, 4, 30) * 0.75)
+    theta = some_theta(problem)
+    N, at = expect(problem, theta).N, free_coordinates(problem.layout, theta)
+    found = softmax_hessian(problem, theta, N, at)
+    with patch.object(numbers, "MOST_FEATURES", 0):
+        assert problem.components.plans[0].covariance(np.zeros(0)) is None
+        wanted = softmax_hessian(problem, theta, N, at)
+    np.testing.assert_allclose(found, wanted, atol=1e-10 * np.abs(wanted).max())

@@ -98,16 +98,36 @@ def _direction(problem: Problem, position: int) -> FloatArray:
 def _softmax_by_columns(
     problem: Problem, theta: FloatArray, N: FloatArray, coordinates: FreeCoordinates
 ) -> FloatArray:
-    """A in φ for statistics N, the prior's included, of any families: a tangent for each column."""
-    layout, tangent = problem.layout, Tangent(problem, theta)
-    A = np.empty((len(coordinates.free),) * 2)
+    """A in φ for statistics N, the prior's included, of any families."""
+    layout = problem.layout
+    A = -_missing(problem, theta, coordinates)
     for column, position in enumerate(coordinates.free):
-        phi = _direction(problem, position)
-        missing = tangent(conjugacy.push(theta, phi, layout))
-        curvature = conjugacy.information(theta, N, phi, layout)
-        curvature -= conjugacy.pull_back(theta, missing, layout)
-        A[:, column] = curvature[coordinates.free]
+        curvature = conjugacy.information(theta, N, _direction(problem, position), layout)
+        A[:, column] += curvature[coordinates.free]
     return A
+
+
+def _missing(problem: Problem, theta: FloatArray, coordinates: FreeCoordinates) -> FloatArray:
+    """Information that hidden values take away, in φ: at once, or a tangent for each column."""
+    layout, cells, d = problem.layout, problem.components.cells, len(coordinates.free)
+
+    def pushed() -> Iterator[FloatArray]:
+        for position in coordinates.free:
+            yield conjugacy.push(theta, _direction(problem, position), layout)
+
+    weights = cells.weights(conjugacy.natural(theta, layout))
+    known = [plan.covariance(weights) for plan in problem.components.plans]
+    missing = np.zeros((d, d))
+    if d and all(part is not None for part in known):
+        for part in known:
+            if part is not None:
+                missing += part.along(map(cells.weights, pushed()))
+        return missing
+    tangent = Tangent(problem, theta)
+    for column, direction in enumerate(pushed()):
+        change = conjugacy.pull_back(theta, tangent(direction), layout)
+        missing[:, column] = change[coordinates.free]
+    return missing
 
 
 def _theta_from_softmax(

@@ -19,9 +19,15 @@ from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels import numbers as kernels
 from lacunet.inference.kernels.numbers import NumberRows, Weights
 from lacunet.inference.kernels.one_pass import Beliefs
+from lacunet.inference.kernels.rows import mark_blocks
 from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.block_draws import chains_at_once, draw_chains, weigh_chains
 from lacunet.inference.plans.block_rows import BlockRows
+from lacunet.inference.plans.number_covariance import (
+    MOST_FEATURES,
+    FeatureCovariance,
+    covariance_of_features,
+)
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
 
@@ -103,6 +109,14 @@ class NumberPlan(Plan):
         if not len(self.marks):  # every row has every number: a part of the pattern of all
             table[: self._first] += own[0].sum(axis=0)
         return Weights(table, own)
+
+    def _powers_of(self, flat: FloatArray) -> FloatArray:
+        """What powers of each number have of a flat vector, (3, D, W)."""
+        powers, K = self.powers, self.patterns.cells
+        blocks = np.maximum(flat[powers.positions[:, None] + np.arange(K)], LEAST)
+        own = np.zeros((3, self.x.shape[1], self.patterns.width))
+        np.add.at(own[:, :, :K], (powers.power, powers.column), powers.factor[:, None] * blocks)
+        return own
 
     @cached_property
     def _first(self) -> int:
@@ -186,6 +200,37 @@ class NumberPlan(Plan):
         shown = self._shown(slice(None), known)
         kernels.number_posteriors(shown, weights, posterior, log_z)
         return posterior, log_z
+
+    def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:
+        few = self._features * self.patterns.cells <= MOST_FEATURES
+        if self.blocks or not few:
+            return None
+        posterior, _ = self._posteriors(log_weights)
+        own = np.ascontiguousarray(posterior[:, : self.patterns.cells])
+        matrix = covariance_of_features(self._features_of, own, self.counts)
+        return FeatureCovariance(matrix, self._weights_of_features)
+
+    @property
+    def _features(self) -> int:
+        """Blocks of patterns, and powers of numbers; where all numbers are there, 1 is one."""
+        D = self.x.shape[1]
+        powers: int = 3 * D if len(self.marks) else 2 * D + 1
+        return len(self.patterns.positions) + powers
+
+    def _features_of(self, rows: slice) -> FloatArray:
+        """(n, F) of some rows."""
+        x, B = self.x[rows], len(self.patterns.positions)
+        blocks = np.zeros((len(x), B))
+        mark_blocks(self.patterns.starts, self.patterns.entries, self.patterns.index[rows], blocks)
+        there = self.marks[rows].astype(float) if len(self.marks) else np.ones((len(x), 1))
+        return np.hstack([blocks, there, x, x**2])
+
+    def _weights_of_features(self, flat: FloatArray) -> FloatArray:
+        """What each feature weighs in each class, (K·F,)."""
+        K, own = self.patterns.cells, self._powers_of(flat)[:, :, : self.patterns.cells]
+        blocks = flat[self.patterns.positions[:, None] + np.arange(K)]
+        there = own[0] if len(self.marks) else own[0].sum(axis=0, keepdims=True)
+        return np.vstack([blocks, there, own[1], own[2]]).T.reshape(-1)
 
     def less_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates

@@ -20,6 +20,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.inference.plans.number_covariance import FeatureCovariance
 from lacunet.model.cells import Cells
 
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
@@ -98,6 +99,10 @@ class Plan(ABC):
     @abstractmethod
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         """Give the map from a direction of the log weights, (cells,), to the change of E[N]."""
+
+    def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:  # noqa: ARG002
+        """Covariance of its expected statistics at once; None: only along one direction a time."""
+        return None
 
     @abstractmethod
     def less_covariance(
