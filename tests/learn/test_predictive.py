@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 
@@ -13,8 +14,15 @@ from lacunet.api import observed_columns
 from lacunet.data import Table
 from lacunet.evidence.exact import exact_evidence
 from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
+from lacunet.learn.fit import Options
+from lacunet.learn.objective import Estimate
+from lacunet.learn.predictive import learn_posterior, quick_posterior
 from lacunet.model.formats import read_network, write_network
+from lacunet.model.latent_class import over_leaves
+from lacunet.model.number_prior import NumberPrior
+from lacunet.model.prior import dirichlet
 from problems import build, make, make_case, network_cases
 
 
@@ -139,3 +147,16 @@ def test_rows_are_drawn_from_the_posterior_mean():
     learned = lacunet.simulate(model, 200, seed=1)
     assert learned.equals(lacunet.simulate(model.predictive, 200, seed=1, plug_in=True))
     assert not learned.equals(lacunet.simulate(model, 200, seed=1, plug_in=True))
+
+
+def test_a_quick_posterior_predicts_as_the_whole_search_does():
+    rng = np.random.default_rng(3)
+    middle = rng.integers(0, 3, 150) * 4.0
+    frame = pl.DataFrame({"x": rng.normal(middle, 1.0), "y": rng.normal(-middle, 1.0)})
+    table = lacunet.read_table(frame, kinds={"x": "gaussian", "y": "gaussian"})
+    network = over_leaves(leaves_of(table, NumberPrior()), 3)
+    problem = build_problem(table, network, dirichlet(network, 1.0))
+    whole = learn_posterior(problem, Options(estimate=Estimate.SOFTMAX, starts=4)).model
+    quick = quick_posterior(problem, 1, 0)
+    told, wanted = (row_log_lik(one.predictive, table.codes) for one in (quick, whole))
+    np.testing.assert_allclose(told, wanted, atol=5e-3)
