@@ -83,7 +83,7 @@ def _unknown_around(layout: Layout, hidden: Sequence[int], h: int) -> int:
 def merged(problem: Problem, rows: Rows, h: int) -> IntArray:
     """Merge the rows by what is known around h, and give a state of h to each, (m,)."""
     places, numbers = Places.around(problem, rows, h), NumbersAround.of(problem, rows.codes, h)
-    together = np.column_stack([places.seen, numbers.x, np.isnan(numbers.x)])
+    together = numbers.beside(places.seen)
     _, one, index = np.unique(together, axis=0, return_index=True, return_inverse=True)
     seen, numbers = places.seen[one], replace(numbers, x=numbers.x[one])
     cases = np.bincount(index.reshape(-1), weights=rows.weights).astype(np.int32)

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.merging import Measured
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
@@ -36,6 +36,12 @@ class NumbersAround:
                 priors.append(prior)
         x = np.array(columns).reshape(len(columns), len(codes)).T
         return cls(x, np.array(priors).reshape(len(priors), 4))
+
+    def beside(self, seen: BoolArray) -> BoolArray | FloatArray:
+        """What tells rows apart: what is seen of them elsewhere, (m, P), and their numbers."""
+        if not self.x.shape[1]:
+            return seen
+        return np.column_stack([seen, np.nan_to_num(self.x), np.isnan(self.x)])
 
     def clusters(self, cases: IndexArray) -> Measured:
         """Make every row a cluster, which stands for so many cases, (m,)."""
