@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded check lint types layers format docs links bench clean
+.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded check lint types layers format docs links bench fuzz kills lowest lock promises clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
@@ -77,6 +77,36 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.installed
 $(VENV)/.docs: pyproject.toml $(VENV)/.installed
 	$(PIP) install -e '.[docs]'
 	touch $@
+
+# Coverage-guided, SECONDS for each reader and the command line; what it finds is in build/fuzz.
+SECONDS ?= 60
+fuzz: $(VENV)/.dev
+	-$(PIP) install 'atheris>=3'
+	cd tests && ../$(BIN)/python -m fuzz $(SECONDS) --keep ../build/fuzz
+
+# kill -9, KILLS times each, and the same result in the end.
+KILLS ?= 100
+kills: $(VENV)/.dev
+	cd tests && ../$(BIN)/python -m robust.kills $(KILLS)
+
+# The lowest versions that pyproject.toml declares.
+lowest: build/lowest/.installed
+	build/lowest/bin/python -m pytest -q -m "not slow" --hypothesis-profile=quick tests/data tests/formats \
+	  tests/model tests/inference tests/cli/test_cli_errors.py tests/robust
+
+build/lowest/.installed: pyproject.toml
+	$(PYTHON) -m venv build/lowest
+	$(PYTHON) tests/lowest.py report sklearn networkx > build/lowest/lowest.txt
+	build/lowest/bin/pip install --quiet -r build/lowest/lowest.txt -e . pytest hypothesis pandas pyarrow
+	touch $@
+
+# What CI and developers have installed, to the last digit: `pip install -r requirements-dev.txt`.
+lock: $(VENV)/.dev
+	$(BIN)/python -m pip freeze --exclude-editable > requirements-dev.txt
+
+# The table of docs/explanation/promises.md.
+promises: $(VENV)/.dev
+	cd tests && ../$(BIN)/python -m robust.promises
 
 clean:
 	rm -rf $(VENV) .venv-peers lacunet-demo bench/results build

@@ -54,7 +54,7 @@ class Journal:
     def _read(self, path: Path) -> None:
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, OSError):
+        except (ValueError, OSError, RecursionError):
             raise _refused(path, "it cannot be read as JSON") from None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise _refused(path, "it is no file of a search that was stopped")

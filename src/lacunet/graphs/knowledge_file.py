@@ -28,7 +28,7 @@ def read_knowledge(path: StrPath) -> Knowledge:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise OptionError(f"{path} cannot be read: {error.strerror}.") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: nested too deep
         raise OptionError(f"{path} is not JSON: {error}.") from None
     if not isinstance(document, dict):
         raise OptionError(f"{path}: give an object with some of {', '.join(FIELDS)}.")

@@ -79,7 +79,7 @@ class Ledger(Generic[T]):
     def _is_object(line: bytes) -> bool:
         try:
             return isinstance(json.loads(line), dict)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
 
     def _set_aside(self, text: bytes) -> None:
@@ -102,7 +102,7 @@ class Ledger(Generic[T]):
     def _parse(self, number: int, line: bytes) -> dict[str, Any]:
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._refused(f"line {number} is damaged") from None
         if not isinstance(record, dict):
             raise self._refused(f"line {number} is no result")
