@@ -5,6 +5,9 @@ and kills of each command.
 """
 
 import sys
+from pathlib import Path
+
+import pytest
 
 from examples import EXAMPLES
 from fuzz.mutations import mutated
@@ -26,8 +29,9 @@ def rows(inputs: int, kills: int) -> list[tuple[str, str, int, int]]:
         found.append(("inputs", name, len(known) + number, 0))
     if kills:
         found += [("kills", name, kills, compare(name, kills, seed=1)) for name in COMMANDS]
+    failed = pytest.main(["-q", "-p", "no:randomly", str(Path(__file__).parent / "test_faults.py")])
     faults = 2 * len(WRITERS) * len(FAULTS)
-    found.append(("faults injected", "every command that writes", faults, 0))
+    found.append(("faults injected", "every command that writes", faults, int(failed != 0)))
     found.append(("examples of each property", "Hypothesis", EXAMPLES["lacunet"], 0))
     return found
 

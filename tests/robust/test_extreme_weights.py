@@ -4,9 +4,10 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from lacunet import api
 from lacunet.data.read import read_table
 from lacunet.data.table import Column, Table
@@ -80,7 +81,7 @@ def test_scores_that_take_cases_one_by_one_say_why_they_do_not():
     assert [f.kind for f in candidate.scores["sequential"].flags] == [Kind.TOO_MANY_CASES]
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(weights=st.lists(st.integers(1, 6), min_size=4, max_size=4))
 def test_weights_are_rows_as_often(weights):
     rows = weighted(*[1] * 4)
