@@ -91,7 +91,7 @@ kills: $(VENV)/.dev
 
 # The lowest versions that pyproject.toml declares.
 lowest: build/lowest/.installed
-	build/lowest/bin/python -m pytest -q -m "not slow" --hypothesis-profile=quick tests/data tests/formats \
+	build/lowest/bin/python -m pytest -q -W ignore::DeprecationWarning -m "not slow" --hypothesis-profile=quick tests/data tests/formats \
 	  tests/model tests/inference tests/cli/test_cli_errors.py tests/robust
 
 build/lowest/.installed: pyproject.toml

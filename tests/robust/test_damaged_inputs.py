@@ -2,9 +2,7 @@
 
 import contextlib
 import multiprocessing
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -172,5 +170,3 @@ def test_a_forked_process_says_so_and_does_not_wait_for_ever(tmp_path):
     assert "forked from one which had loaded lacunet" in ours.recv()
     child.join(20)
     assert not source._Forked.here
-    assert os.getpid() != child.pid
-    assert Path(path).exists()
