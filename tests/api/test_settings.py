@@ -32,7 +32,7 @@ WITH_OPTIONS = {
         ({"estimate": "best"}, "estimate 'best' is not known. Choose from map, ml, softmax."),
         (
             {"alpha": 0},
-            "alpha 0 is not allowed: Dirichlet exponents must be above 0, and from 1e-100 to",
+            "alpha 0 is not allowed: Dirichlet exponents must be above 0. The usual",
         ),
         ({"alpha": "much"}, "alpha 'much' is not understood. Give a number above 0, k2, bdeu:SIZ"),
         ({"starts": 0}, "0 starts: there must be at least 1."),

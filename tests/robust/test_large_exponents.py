@@ -153,3 +153,9 @@ def test_an_approximation_above_zero_says_so():
     found = DRAPER(ScoreInput(problem, learn(problem, Options(starts=1)).model.theta))
     assert found.value > 0
     assert Kind.ABOVE_ZERO in {flag.kind for flag in found.flags}
+
+
+@pytest.mark.parametrize("name", ["weight", "degrees", "shape"])
+def test_priors_of_numbers_that_would_drown_the_data_are_refused(name):
+    with pytest.raises(OptionError, match=rf"{name} 1e.15 is not allowed\. It is worth cases"):
+        api.fit(FORTY_ROWS, 2, number_prior=f"{name}=1e15")

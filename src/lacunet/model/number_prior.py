@@ -18,6 +18,10 @@ from lacunet.model.families.gaussian import hyperparameters
 
 AUTOCLASS = "autoclass"
 
+MOST_CASES = (
+    1e6  # that a prior of numbers may be worth: integrals are differences of logs that large
+)
+
 
 class Extent(NamedTuple):
     """How far a column reaches, in its standard deviations."""
@@ -45,6 +49,11 @@ class NumberPrior:
             if not (np.isfinite(value) and value > least):
                 raise OptionError(
                     f"number prior: {name} {value:g} is not allowed. It must be above {least:g}."
+                )
+            if name != "scale" and value > MOST_CASES:
+                raise OptionError(
+                    f"number prior: {name} {value:g} is not allowed. It is worth cases, and beside "
+                    f"more than {MOST_CASES:g} of them those of the data are lost in rounding."
                 )
         if not np.isfinite(self.mean):
             raise OptionError(f"number prior: mean {self.mean:g} is not a finite number.")
