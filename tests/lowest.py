@@ -3,10 +3,19 @@
 import re
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
-project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-found = project["project"]["dependencies"]
-for extra in sys.argv[1:]:
-    found += [x for x in project["project"]["optional-dependencies"][extra] if "lacunet[" not in x]
-sys.stdout.write("".join(re.sub(r">=([\w.]+)", r"==\1", line) + "\n" for line in found))
+
+def lowest(extras: Sequence[str]) -> str:
+    """Give a line for each requirement of the package, and of some extras."""
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    found = list(project["dependencies"])
+    for extra in extras:
+        found += [x for x in project["optional-dependencies"][extra] if "lacunet[" not in x]
+    return "".join(re.sub(r">=([\w.]+)", r"==\1", line) + "\n" for line in found)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(lowest(sys.argv[1:]))
