@@ -2,7 +2,7 @@
 
 from hypothesis import settings
 
-EXAMPLES = {"lacunet": 60, "quick": 4}  # of a test that asks for nothing, by profile
+EXAMPLES = {"lacunet": 40, "quick": 4}  # of a test that asks for nothing, by profile
 
 
 def examples(number, **how):

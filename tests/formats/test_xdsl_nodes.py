@@ -134,5 +134,5 @@ def test_a_table_that_would_not_fit_is_refused_before_it_is_made():
         '<noisymax id="X"><state id="yes"/><state id="no"/>'
         f"<parents>{' '.join(many)}</parents><parameters>{numbers} 0.1 0.9</parameters></noisymax>"
     )
-    with pytest.raises(ModelError, match="node 'X': its table would have"):
+    with pytest.raises(ModelError, match="the table of 'X' would have"):
         read(roots + node)

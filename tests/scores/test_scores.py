@@ -304,6 +304,7 @@ def compare(before, after):
 
 
 @pytest.mark.slow
+@examples(20)
 @given(cases(max_rows=20, max_classes=3))
 def test_weight_two_is_the_row_twice(case):
     doubled = Table.from_codes(case.table.codes, case.table.columns, 2 * case.table.counts)

@@ -250,11 +250,6 @@ class Common(ByIntegral):
     def longest_move(self, *, edge: bool) -> float:
         return self.inner.longest_move(edge=edge)
 
-    def slope(
-        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
-    ) -> FloatArray:
-        return gradient
-
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:

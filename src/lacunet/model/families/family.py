@@ -339,11 +339,11 @@ class Family(ABC):
     def longest_move(self, *, edge: bool) -> float:
         """How far a coordinate may move in one step; beyond it a quadratic model says nothing."""
 
-    @abstractmethod
     def slope(
         self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
     ) -> FloatArray:
-        """Turn the gradient in φ into that of the coordinates."""
+        """Turn the gradient in φ into that of the coordinates, which mostly are φ."""
+        return gradient
 
     @abstractmethod
     def sharpness(

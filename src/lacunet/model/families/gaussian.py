@@ -226,11 +226,6 @@ class Gaussian(ByIntegral):
     def longest_move(self, *, edge: bool) -> float:
         return 4.0
 
-    def slope(
-        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
-    ) -> FloatArray:
-        return gradient
-
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:
