@@ -4,34 +4,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from family_worlds import FamilyWorld
 from lacunet.model.families import GAUSSIAN, GaussianBlock
-from lacunet.model.families.block_places import Joint, hyperparameters, joint_statistics
+from lacunet.model.families.block_places import Joint, hyperparameters
 from lacunet.model.families.family import Segment
 
-STEP = 1e-6
 
-
-class World:
-    """Two configurations of three numbers, a prior, data, and θ somewhere near."""
+class World(FamilyWorld):
+    """Two configurations of three numbers."""
 
     def __init__(self, d=3, seed=0):
-        rng = np.random.default_rng(seed)
-        self.rng, self.family = rng, GaussianBlock(tuple("abcdef"[:d]))
-        self.at = Segment.of_table(self.family, 2, self.family.places.width)
-        self.hyper = np.tile(hyperparameters(d, 0.3, 0.7, d + 2.0, 1.3), 2)
-        self.x = [rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) for n in (8, 9)]
-        self.N = np.concatenate([joint_statistics(x).sum(axis=0) for x in self.x])
-        self.theta = self.family.mean(self.hyper + self.N, self.at)
-        self.free = self.family.free(self.theta, self.at)[0]
-
-    def direction(self):
-        v = np.zeros(len(self.theta))
-        v[self.free] = self.rng.standard_normal(len(self.free))
-        return v
-
-    def along(self, function, v):
-        ends = [self.family.moved(self.theta, s * STEP * v, self.at) for s in (1, -1)]
-        return (function(ends[0]) - function(ends[1])) / (2 * STEP)
+        rng, family = np.random.default_rng(seed), GaussianBlock(tuple("abcdef"[:d]))
+        hyper = np.tile(hyperparameters(d, 0.3, 0.7, d + 2.0, 1.3), 2)
+        x = [rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) for n in (8, 9)]
+        super().__init__(family, Segment.of_table(family, 2, family.places.width), hyper, x, rng)
 
 
 def test_densities_are_those_of_scipy():
@@ -64,51 +50,24 @@ def test_the_evidence_is_a_product_of_predictions():
     assert found - 0.5 * np.log(2 * np.pi) * w.x[0].size == pytest.approx(total, rel=1e-12)
 
 
-def test_derivatives_are_finite_differences():
-    w = World()
-    v, family, at = w.direction(), w.family, w.at
-    slope = w.along(lambda t: family.log_density(w.N, t, at), v)
-    assert family.pull_back(w.theta, w.N, at) @ v == pytest.approx(slope, rel=1e-7)
-    curved = -w.along(lambda t: family.pull_back(t, w.N, at), v)
-    np.testing.assert_allclose(family.information(w.theta, w.N, v, at), curved, atol=1e-6)
-    pushed = w.along(lambda t: family.natural(t, at), v)
-    np.testing.assert_allclose(family.push(w.theta, v, at), pushed, atol=1e-7)
-    there = family.moved(w.theta, v, at)
-    np.testing.assert_allclose(family.between(w.theta, there, at, edge=False), v, atol=1e-12)
-    on_scale = family.on_scale(v[:, None], w.theta, at)[:, 0]
-    moved = w.along(lambda t: t, v)
-    np.testing.assert_allclose(family.scale_slope(w.theta, at) * on_scale, moved, atol=1e-7)
+def test_derivatives_and_jacobian():
+    World().check_derivatives()
+    World().check_jacobian()
 
 
 def test_the_maximum_of_statistics():
     w = World()
-    best = w.family.maximize(w.N, np.zeros_like(w.N), w.theta, w.at)
+    best, A = w.check_maximum()
     joint = w.family.places.read(w.at.tables(best))
     for c, x in enumerate(w.x):
         np.testing.assert_allclose(joint.first[c], x.mean(axis=0), atol=1e-12)
         np.testing.assert_allclose(joint.second[c], np.cov(x.T, bias=True), atol=1e-12)
-    np.testing.assert_allclose(w.family.pull_back(best, w.N, w.at), 0.0, atol=1e-10)
-    A = np.stack([w.family.information(best, w.N, e, w.at) for e in np.eye(len(best))[w.free]])
-    A = A[:, w.free]
     sharp = w.family.sharpness(best, w.N, w.at)[w.free]
     np.testing.assert_allclose(np.diag(A), sharp, rtol=1e-9)
-    log_det = w.family.complete_log_det(best, w.N, w.at)
-    assert log_det == pytest.approx(np.linalg.slogdet(A)[1], rel=1e-9)
 
 
 def test_draws_have_the_moments_that_are_expected():
-    w, draws = World(), 20_000
-    drawn = w.family.draw(np.tile(w.hyper + w.N, (draws, 1)), w.at, w.rng)
-    wanted = w.family.expected_natural(w.hyper + w.N, w.at)
-    error = drawn.std(axis=0) / np.sqrt(draws)
-    assert (np.abs(drawn.mean(axis=0) - wanted) < 5 * error + 1e-12).all()
-
-
-def test_a_jacobian_is_that_of_the_coordinates():
-    w = World()
-    columns = [w.along(lambda t: t[w.free], e) for e in np.eye(len(w.theta))[w.free]]
-    wanted = np.linalg.slogdet(np.stack(columns))[1]
-    assert w.family.log_jacobian(w.theta, w.at) == pytest.approx(wanted, rel=1e-6)
+    World().checked_draws()
 
 
 def test_a_block_of_one_number_is_a_gaussian():
