@@ -89,8 +89,7 @@ def test_what_is_known_is_kept(seed):
         return few and not (graph & ~limits.allowed).any() and not (limits.required & ~graph).any()
 
     cases = as_cases(table, "bdeu:3")
-    columns = Columns(cases.codes, cases.counts, cases.cards, cases.possible)
-    exact = edge_probabilities(columns, cases.prior, limits)
+    exact = edge_probabilities(cases.columns, cases.prior, limits)
     np.testing.assert_allclose(exact, enumerated(table, "bdeu:3", allowed), atol=1e-9)
     chain = begin(cases, limits, (seed, 0))
     choices = propose_sets(np.zeros((4, 4)), chain.book, limits)

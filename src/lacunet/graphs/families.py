@@ -8,7 +8,7 @@ from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.graphs.counting import Columns, Prior, score_toggles
-from lacunet.graphs.zeros import possible_states
+from lacunet.graphs.zeros import numbered_zeros, possible_states
 from lacunet.model.known_tables import NOTHING, KnownTables
 from lacunet.model.prior import understand_alpha
 from lacunet.model.table_sizes import LARGEST_TABLE
@@ -50,7 +50,8 @@ def columns_of(table: Table, tables: KnownTables = NOTHING) -> Columns:
     """Give a table column by column, as it is counted."""
     cards = np.array([len(c.states) for c in table.columns])
     codes = np.ascontiguousarray(table.codes.T)
-    return Columns(codes, table.counts, cards, possible_states(codes, table.columns, tables))
+    zeros = numbered_zeros(table.columns, tables.zeros)
+    return Columns(codes, table.counts, cards, possible_states(codes, cards, zeros))
 
 
 class CompleteCounts:

@@ -15,11 +15,12 @@ from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.errors import DataError
 from lacunet.graphs.counting import Columns, Prior
 from lacunet.graphs.edges.family_book import FamilyBook, family_book, forget
-from lacunet.graphs.edges.known_families import KnownFamilies, count_possible
+from lacunet.graphs.edges.known_families import KnownFamilies
 from lacunet.graphs.edges.refilling import lay_out, nothing_impossible, redraw
 from lacunet.graphs.edges.reversing import Choices, reverse_edges
 from lacunet.graphs.edges.walking import Walker, first_walker, rescore, settle, walk
 from lacunet.graphs.moves import Limits
+from lacunet.graphs.zeros import possible_states
 
 PASSES = 4
 COOLING = 1000  # passes in which a chain cools down: in a hurry they freeze far from each other
@@ -33,8 +34,12 @@ class Cases:
     counts: FloatArray  # (m,) weight of each row; 1 where it has holes
     cards: IntArray  # (n,) states of each variable
     prior: Prior
-    possible: IntArray  # (n, m) how many states zeros leave each child in each row
     known: KnownFamilies
+
+    @property
+    def columns(self) -> Columns:
+        """The table, if nothing is missing."""
+        return self._with(self.codes)
 
     @property
     def holes(self) -> IntArray:
@@ -47,9 +52,11 @@ class Cases:
         for column in codes:
             shown, number = column[column >= 0], int((column < 0).sum())
             column[column < 0] = rng.choice(shown, number) if len(shown) else 0
-        columns = Columns(codes, self.counts, self.cards, self.possible.copy())
-        count_possible(columns, self.known)
-        return columns
+        return self._with(codes)
+
+    def _with(self, codes: CodeArray) -> Columns:
+        possible = possible_states(codes, self.cards, self.known.zeros)
+        return Columns(codes, self.counts, self.cards, possible)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +81,7 @@ class Chain:
             columns, parents = self.book.columns, self.walker.graph.parents
             counts = lay_out(columns, self.book.prior, parents, self.known)
             redraw(columns, self.holes, parents, counts, self.rng)
-            count_possible(columns, self.known)
+            columns.possible[:] = possible_states(columns.codes, columns.cards, self.known.zeros)
             forget(self.book)
             rescore(self.walker, self.book)
         n = len(self.walker.families)

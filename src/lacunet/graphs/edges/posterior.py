@@ -7,7 +7,7 @@ import numpy as np
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.executor import SERIAL, Executor
-from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.counting import Prior
 from lacunet.graphs.edges.certainty import EdgeCertainty, without_error
 from lacunet.graphs.edges.chains import Cases
 from lacunet.graphs.edges.exact_sums import MOST_VARIABLES, edge_probabilities
@@ -16,7 +16,6 @@ from lacunet.graphs.edges.known_families import known_families
 from lacunet.graphs.edges.sampling import EdgeSampling, sample_edges
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
-from lacunet.graphs.zeros import possible_states
 from lacunet.model.prior import understand_alpha
 
 NOTHING = Knowledge()
@@ -35,8 +34,7 @@ def find_edges(
     cases = as_cases(table, alpha, knowledge)
     _check_required(names, cases, limits)
     if table.complete and len(names) <= MOST_VARIABLES:
-        columns = Columns(cases.codes, cases.counts, cases.cards, cases.possible)
-        return without_error(names, edge_probabilities(columns, cases.prior, limits))
+        return without_error(names, edge_probabilities(cases.columns, cases.prior, limits))
     return sample_edges(names, cases, limits, how, executor)
 
 
@@ -62,9 +60,8 @@ def as_cases(table: Table, alpha: float | str, knowledge: Knowledge = NOTHING) -
     counts = np.concatenate([table.counts[whole], np.ones(len(codes) - int(whole.sum()))])
     cards = np.array([len(column.states) for column in table.columns])
     columns = np.ascontiguousarray(codes.T, dtype=np.int64)
-    possible = possible_states(columns, table.columns, knowledge.tables)
     known = known_families(table.columns, knowledge)
-    return Cases(columns, counts, cards, Prior(*understand_alpha(alpha)), possible, known)
+    return Cases(columns, counts, cards, Prior(*understand_alpha(alpha)), known)
 
 
 def _check_required(names: list[str], cases: Cases, limits: Limits) -> None:

@@ -15,7 +15,8 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.graphs.counting import Columns, Prior
-from lacunet.graphs.edges.known_families import KnownFamilies, is_ruled_out
+from lacunet.graphs.edges.known_families import KnownFamilies
+from lacunet.graphs.zeros import Zeros, is_ruled_out
 from lacunet.jit import kernel
 
 
@@ -59,7 +60,7 @@ def lay_out(columns: Columns, prior: Prior, parents: BoolArray, known: KnownFami
             at = known.first[v]
             counts.N[first[v] : first[v] + sizes[v]] = known.fixed[at : at + sizes[v]]
         else:
-            _put_exponents(counts, v, sizes[v], columns, prior, known)
+            _put_exponents(counts, v, sizes[v], columns.cards, prior, known.zeros)
         for row in range(columns.counts.shape[0]):
             counts.N[_cell(counts, columns, v, row)] += counts.adds[v] * columns.counts[row]
     return counts
@@ -67,13 +68,13 @@ def lay_out(columns: Columns, prior: Prior, parents: BoolArray, known: KnownFami
 
 @kernel
 def _put_exponents(
-    counts: Counts, v: int, cells: int, columns: Columns, prior: Prior, known: KnownFamilies
+    counts: Counts, v: int, cells: int, cards: IntArray, prior: Prior, zeros: Zeros
 ) -> None:
     """Write the prior of a table that is learned; zeros have none."""
     exponent = prior.value / cells if prior.is_size else prior.value
-    place = (counts.strides[v], columns.cards)
+    place = (counts.strides[v], cards)
     for cell in range(cells):
-        ruled_out = known.child.shape[0] > 0 and is_ruled_out(known, v, cell, place)
+        ruled_out = zeros.child.shape[0] > 0 and is_ruled_out(zeros, v, cell, place)
         counts.exponents[counts.first[v] + cell] = 0.0 if ruled_out else exponent
 
 
