@@ -97,11 +97,9 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
             sys.stderr.flush()
             # A plain exit would first wait for every thread to finish.
             os._exit(TERMINATED if isinstance(error, TerminatedError) else INTERRUPTED)
-        except (typer.Exit, typer.Abort, typer.BadParameter):
+        except (typer.Exit, typer.Abort, typer.BadParameter, SystemExit, GeneratorExit):
             raise
         except BaseException as error:
-            if isinstance(error, SystemExit | GeneratorExit):
-                raise
             raise _defect(error) from None
         finally:
             ON_COMMAND_LINE.reset(before)

@@ -222,9 +222,7 @@ class Reading:
         if name not in declared or self.kinds.declares_number(name):
             return self._inferred(name, raw)
         states = declared[name]
-        if (
-            self.states is None
-        ):  # categories of a dataframe: what is declared missing is still a hole
+        if self.states is None:  # categories of a dataframe, of which some may be declared missing
             states = [s for s in states if not is_missing(s, self.missing)]
         coding = match(raw.values, states, self.missing, self.source.markers)
         checks.check_known(name, raw, coding, self.source)

@@ -20,7 +20,7 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.clock import Means, OutOfTimeError
 from lacunet.evidence.crossings.chains import ByChains
-from lacunet.evidence.crossings.crossing import GROUPS, Crossing, Seen
+from lacunet.evidence.crossings.crossing import Crossing, Seen
 from lacunet.evidence.crossings.leap import ByShape
 from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.jackknife import at_most
@@ -63,9 +63,8 @@ class AnchoredWalk:
         self._walk_on(SAMPLES)
         self.m = int(np.argmax(self.walk.shares()))
         self.fewer = with_classes(problem, self.m)
-        self.constant = (
-            float(log_factors(problem)[self.m - 1]) + symmetries_of(self.fewer).log_count
-        )
+        factor = float(log_factors(problem)[self.m - 1])
+        self.constant = factor + symmetries_of(self.fewer).log_count
         self.crossing = self._begun()
 
     @property
@@ -97,9 +96,9 @@ class AnchoredWalk:
         best = ranked(self.fewer, list(latest.values()), allowed, self.seed, self.means)[0]
         return widened(self.fewer, best.N, allowed, self.seed, self.means)
 
-    def _cross(self, crossing: Crossing, groups: int = GROUPS) -> Crossing:
+    def _cross(self, crossing: Crossing) -> Crossing:
         """Let somebody cross, both ways."""
-        crossing.send_up(groups, self.means)
+        crossing.send_up(crossing.first, self.means)
         crossing.send_down(self._there, self.means)
         return crossing
 
@@ -107,9 +106,12 @@ class AnchoredWalk:
         self, counted_up: BoolArray, counted_down: BoolArray, shares: FloatArray
     ) -> FloatArray:
         """The evidence by some of the crossings, (R, …), and shares of m classes, (R,): (R,)."""
+        return self._evidence(self.crossing.masses(counted_up, counted_down), shares)
+
+    def _evidence(self, masses: FloatArray, shares: FloatArray) -> FloatArray:
+        """What masses of m classes, (R,), that have so much of the whole, (R,), make of it."""
         with np.errstate(divide="ignore"):
-            constants = np.where(shares > 0, self.constant - np.log(shares), math.nan)
-        return self.crossing.masses(counted_up, counted_down) + constants
+            return masses + np.where(shares > 0, self.constant - np.log(shares), math.nan)
 
     @cached_property
     def _errors(self) -> tuple[float, float]:
@@ -129,12 +131,12 @@ class AnchoredWalk:
     @property
     def estimate(self) -> LogMean:
         """The evidence, all labellings."""
-        up, down = (np.ones((1, len(x)), dtype=np.bool_) for x in self.crossing.crossed)
-        value = float(self._values(up, down, self.walk.shares()[[self.m]])[0])
+        mass, share = np.array([self.crossing.mass]), self.walk.shares()[[self.m]]
+        value = float(self._evidence(mass, share)[0])
         if self.crossing.nobody_home:
             return LogMean(value, math.inf, 0.0, 1.0, len(self.walk.kept))
-        size, share = self.crossing.size(), self.crossing.largest()
-        return LogMean(value, math.hypot(*self._errors), size, share, len(self.walk.kept))
+        size, largest = self.crossing.size(), self.crossing.largest()
+        return LogMean(value, math.hypot(*self._errors), size, largest, len(self.walk.kept))
 
     @property
     def bound(self) -> float:
@@ -172,7 +174,7 @@ class AnchoredWalk:
         del self._errors  # there will be others
         if forwards > walked and crossing.wide:
             # Only now: what there is stays if the time runs out.
-            self.crossing = self._cross(crossing.lengthened(), crossing.groups)
+            self.crossing = self._cross(crossing.lengthened())
         elif walked > forwards or (not math.isfinite(walked) and not crossing.nobody_home):
             samples = len(self.walk.kept) // len(self.walk.chains)
             self._walk_on(self._more(samples, walked, forwards))

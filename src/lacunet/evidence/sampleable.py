@@ -2,8 +2,7 @@
 
 from lacunet.errors import OptionError
 from lacunet.inference.problem import Problem
-
-MOST_ONE_BY_ONE = 1e7  # cases
+from lacunet.inference.sampling.draws import MOST_ONE_BY_ONE
 
 
 def check_sampling(problem: Problem, *, one_by_one: bool = False) -> None:

@@ -18,9 +18,8 @@ from lacunet.model.families.gaussian import hyperparameters
 
 AUTOCLASS = "autoclass"
 
-MOST_CASES = (
-    1e6  # that a prior of numbers may be worth: integrals are differences of logs that large
-)
+# That a prior of numbers may be worth: integrals are differences of logs that large.
+MOST_CASES = 1e6
 
 
 class Extent(NamedTuple):

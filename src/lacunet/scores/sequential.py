@@ -10,11 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from lacunet.flags import Flag, Kind
+from lacunet.inference.sampling.draws import MOST_ONE_BY_ONE
 from lacunet.inference.sampling.passes import Passes, run_passes
 from lacunet.scoring.score import TABULAR, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 
-MOST_CASES = 1e7  # that are taken in one by one
 CARRIED = 0.2  # part of the average that one order may be without a warning
 
 
@@ -24,7 +24,7 @@ def sequential(at: ScoreInput) -> Evidence:
     if len(fractional):
         reason = Flag(Kind.FRACTIONAL_CASES, detail={"weight": float(fractional[0])})
         return Evidence("sequential", {}, (reason,))
-    if at.problem.cases > MOST_CASES:
+    if at.problem.cases > MOST_ONE_BY_ONE:
         reason = Flag(Kind.TOO_MANY_CASES, detail={"cases": at.problem.cases})
         return Evidence("sequential", {}, (reason,))
     passes = run_passes(at.problem, seed=at.options.seed)

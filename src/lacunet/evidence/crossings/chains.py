@@ -38,7 +38,9 @@ class ByChains(Sent):
 
     def lengthened(self) -> "ByChains":
         """Twice the steps: an average of chains that differ much means little."""
-        return ByChains(self.problem, self.reference, self.seed, 2 * self.steps)
+        longer = ByChains(self.problem, self.reference, self.seed, 2 * self.steps)
+        longer.first = self.groups
+        return longer
 
     def _forwards(self, groups: range, means: Means) -> tuple[FloatArray, FloatArray]:
         ended = self.annealing.forwards(self.steps, groups, self.seed, means)

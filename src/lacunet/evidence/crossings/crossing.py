@@ -1,5 +1,6 @@
 """What every crossing has: who crossed, and the mass that they tell."""
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -27,14 +28,10 @@ class Crossing(ABC):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.groups, self.sent, self.seconds = 0, 0, 0.0
+        self.first = GROUPS  # groups to begin with
         self.up: FloatArray = np.empty(0)
         self.down: FloatArray = np.empty(0)
         self.chain: IntArray = np.empty(0, dtype=np.int64)  # of the walk: whence each came down
-
-    @property
-    def crossed(self) -> tuple[FloatArray, FloatArray]:
-        """Log weights, either way."""
-        return self.up, self.down
 
     @property
     @abstractmethod
@@ -69,16 +66,16 @@ class Crossing(ABC):
             return np.full(len(counted_up), np.nan)
         if self.nobody_home:
             return np.full(len(counted_up), -np.inf)
-        return log_bridges(*self.crossed, counted_up, counted_down, near=self._mass)
+        return log_bridges(self.up, self.down, counted_up, counted_down, near=self.mass)
 
     @property
-    def _mass(self) -> float:
+    def mass(self) -> float:
         """Log mass by everybody who crossed."""
-        return log_bridge(*self.crossed)
+        return log_bridge(self.up, self.down) if len(self.down) else math.nan
 
     def _counting(self) -> list[FloatArray]:
         """How much everybody counts, either way."""
-        mass = self._mass
+        mass = self.mass
         return [expit(self.up - mass), expit(mass - self.down)]
 
     def size(self) -> float:
@@ -111,8 +108,12 @@ class Seen(Crossing):
     def send_down(self, samples: Sequence[Snapshot], means: Means) -> None:
         self.sent = len(samples)
 
+    @property
+    def mass(self) -> float:
+        return self.problem.log_seen
+
     def masses(self, counted_up: BoolArray, counted_down: BoolArray) -> FloatArray:
-        return np.full(len(counted_up), self.problem.log_seen)
+        return np.full(len(counted_up), self.mass)
 
     def size(self) -> float:
         return float(self.sent)

@@ -116,12 +116,12 @@ def _missing(problem: Problem, theta: FloatArray, coordinates: FreeCoordinates) 
             yield conjugacy.push(theta, _direction(problem, position), layout)
 
     weights = cells.weights(conjugacy.natural(theta, layout))
-    known = [plan.covariance(weights) for plan in problem.components.plans]
+    each = (plan.covariance(weights) for plan in problem.components.plans)
+    known = [part for part in each if part is not None]
     missing = np.zeros((d, d))
-    if d and all(part is not None for part in known):
+    if d and len(known) == len(problem.components.plans):
         for part in known:
-            if part is not None:
-                missing += part.along(map(cells.weights, pushed()))
+            missing += part.along(map(cells.weights, pushed()))
         return missing
     tangent = Tangent(problem, theta)
     for column, direction in enumerate(pushed()):
