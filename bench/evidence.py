@@ -10,7 +10,8 @@ from bench.peer import Peers
 from bench.report import Line, faster
 from bench.timing import alternate, clock
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.expectation import expect, safe_log

@@ -11,7 +11,8 @@ from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import ratio_test
 from lacunet.describe.intervals import bootstrap_intervals
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.sandwich import sandwich
 from lacunet.executor import SERIAL, Executor, on_threads
 from lacunet.graphs.edges.bootstrap import resample_edges

@@ -58,7 +58,7 @@ from lacunet.estimators import (
     LatentTreeModel as LatentTreeModel,
     StackedModel as StackedModel,
 )
-from lacunet.evidence.measure import Measurement as Measurement
+from lacunet.evidence.measurement import Measurement as Measurement
 from lacunet.evidence.sandwich import Sandwich as Sandwich
 from lacunet.graphs.distances import GraphDistances as GraphDistances
 from lacunet.graphs.hidden.latent_tree import LatentTree as LatentTree

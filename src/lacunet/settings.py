@@ -17,7 +17,7 @@ from lacunet.describe.bootstrap import check_number
 from lacunet.describe.intervals import FEWEST, LEVEL, check_level
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method
+from lacunet.evidence.measurement import Method
 from lacunet.graphs.edges.sampling import EdgeSampling
 from lacunet.graphs.searching import GraphScore, GraphSearch
 from lacunet.learn.fit import DEFAULT_STARTS, Options

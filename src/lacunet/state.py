@@ -29,6 +29,15 @@ def label(state: State) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < WHOLE else repr(number)
 
 
+def alike(states: Sequence[State]) -> tuple[State, ...]:
+    """Give states for one column of a dataframe: their texts, where they are of several types.
+
+    >>> alike((0, 1)), alike((0, 1, "(missing)"))
+    ((0, 1), ('0', '1', '(missing)'))
+    """
+    return tuple(states) if len({*map(type, states)}) < 2 else tuple(map(label, states))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Numbers(Sequence[State]):
     """Different numbers, as states: like a tuple of them, in an eighth of its memory.

@@ -140,7 +140,7 @@ def test_audit_as_text_and_html():
     assert "&lt;b&gt;" in html
     assert "a &amp; b" in html
     assert "<b>" not in html
-    assert repr(table) == "<Table a & b: 3 rows, 2 columns>"
+    assert repr(table) == "<Table: a & b, 3 rows, 2 columns>"
 
 
 def test_importing_the_table_loads_no_dataframe_package():

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from copy import copy
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.special import logsumexp
-from sklearn.base import clone
+from sklearn.base import clone, is_clusterer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
@@ -345,14 +346,25 @@ def test_unseen_states_are_named(fitted, holes):
     odd.loc[16, "B"] = 2.0
     message = (
         r"column 'B', row 17: 2 is not among the states that the model knows: 0, 1\. "
-        r"Set unseen='missing'"
+        r"(It counts as missing\. .*|Set )unseen='missing'"
     )
-    for method in (fitted.predict, fitted.predict_proba, fitted.score_samples, fitted.impute):
+    strict = copy(fitted).set_params(unseen="error")
+    for name in ("predict", "predict_proba", "transform", "score_samples", "impute"):
+        with pytest.warns(UserWarning, match=message) as caught:
+            getattr(fitted, name)(odd)
+        assert caught[0].filename == __file__
         with pytest.raises(ValueError, match=message):
-            method(odd)
+            getattr(strict, name)(odd)
     odd.loc[18, "C"] = 7.0
     with pytest.raises(DataError, match="and 1 more such value"):
-        fitted.predict(odd)
+        strict.predict(odd)
+
+
+def test_a_typo_gets_a_hint():
+    frame = pd.DataFrame({"smokes": ["never", "often"] * 6, "drinks": ["yes", "no", "no"] * 4})
+    model = LatentClassModel(1, **QUICK).fit(frame)
+    with pytest.warns(UserWarning, match="'nevr' is not among .* Did you mean 'never'"):
+        model.predict(frame.replace("never", "nevr"))
 
 
 def test_unseen_states_may_be_missing_ones(holes):
@@ -360,7 +372,7 @@ def test_unseen_states_may_be_missing_ones(holes):
     odd.loc[16, "B"], hole.loc[16, "B"] = 2.0, np.nan
     lenient = LatentClassModel(3, unseen="missing", **QUICK).fit(holes)
     np.testing.assert_array_equal(lenient.predict_proba(odd), lenient.predict_proba(hole))
-    with pytest.raises(OptionError, match="Choose from error, missing"):
+    with pytest.raises(OptionError, match="Choose from warn, error, missing"):
         LatentClassModel(unseen="ignore").fit(holes)
 
 
@@ -699,3 +711,45 @@ def test_without_scikit_learn_the_package_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'lacunet\[sklearn\]'"):
         _ = lacunet.LatentClassModel
+
+
+def test_latent_classes_are_clusterers(holes):
+    for estimator in (
+        LatentClassModel(2, **QUICK),
+        LatentClassSelector((1, 2), quick=True, **QUICK),
+    ):
+        assert is_clusterer(estimator)
+        labels = estimator.fit_predict(holes)
+        np.testing.assert_array_equal(labels, estimator.labels_)
+        np.testing.assert_array_equal(labels, estimator.predict(holes))
+        assert set(labels) == {0, 1}
+    assert not is_clusterer(BayesianNetworkModel())
+
+
+def test_labels_of_rows_without_weight(holes):
+    """They are no rows to learn from, and get a class all the same, whatever they show."""
+    weights = np.ones(len(holes))
+    weights[3], odd = 0, holes.copy()
+    odd.loc[odd.index[3], "A"] = 9.0
+    model = LatentClassModel(2, **QUICK).fit(odd, sample_weight=weights)
+    assert model.labels_.shape == (len(holes),)
+    assert model.categories_["A"] == (0, 1)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_profiles_as_a_frame(library):
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 2, 60)
+    columns = {
+        "size": rng.normal(4.0 * kind),
+        "mark": np.where(rng.random(60) < 0.8, kind, 1 - kind),
+    }
+    X = pd.DataFrame(columns) if library == "pandas" else pl.DataFrame(columns)
+    model = LatentClassModel(2, **QUICK).fit(X)
+    frame = model.profiles_frame()
+    assert type(frame) is type(X)
+    assert list(frame.columns) == ["column", "state", "class", "probability", "mean", "sd"]
+    table = model.profiles_frame("pandas").set_index(["column", "state", "class"])
+    assert table.loc[("mark", "1", 2), "probability"] == model.profiles_["mark"][1, 1]
+    assert table.xs("size")["mean"].tolist() == model.numbers_["size"]["mean"].tolist()
+    assert isinstance(LatentClassModel(2, **QUICK).fit(X.to_numpy()).profiles_frame(), pl.DataFrame)

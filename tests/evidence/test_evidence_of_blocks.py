@@ -7,7 +7,8 @@ import pytest
 import block_sums
 import lacunet
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.particle_run import run_particles
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem

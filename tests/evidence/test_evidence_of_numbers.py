@@ -9,7 +9,8 @@ from scipy.special import logsumexp
 
 from galaxies import GALAXIES, TRUTH, galaxies, ten
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.learn.fit import Options, learn
 from lacunet.model import conjugacy
 from lacunet.scores import choose_scores

@@ -8,7 +8,8 @@ import pytest
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.path import Reference
 from lacunet.evidence.sandwich import sandwich
 from lacunet.evidence.told_apart import told_apart

@@ -9,7 +9,8 @@ from examples import examples
 from knowing import known_cases, whole_alphas
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.particle_run import run_particles
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.variational import at_theta, vary

@@ -6,7 +6,8 @@ import pytest
 from galaxies import GALAXIES, TRUTH, galaxies, ten
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.jackknife import jackknife_error, leave_one_out
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.partitions.cases import leaves_of, log_class_weights, walkable
 from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
 from lacunet.evidence.partitions.flows import log_ratios

@@ -15,7 +15,8 @@ import lacunet
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, rounded, roundings
 from lacunet.flags import Kind
 from lacunet.inference.expectation import expect

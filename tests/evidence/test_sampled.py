@@ -14,7 +14,8 @@ from lacunet.evidence.annealing import Annealing, expected
 from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.estimate import Verdict, log_mean
 from lacunet.evidence.exact import exact_evidence
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.particle_run import run_particles
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.sandwich import sandwich

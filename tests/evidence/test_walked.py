@@ -12,7 +12,8 @@ from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.jackknife import at_most
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.partitions.posterior import PosteriorWalk
 from lacunet.evidence.used_classes import used
 from lacunet.executor import SERIAL

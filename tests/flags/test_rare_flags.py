@@ -15,7 +15,8 @@ from lacunet.evidence.anchored import AnchoredWalk
 from lacunet.evidence.clock import Goal, OutOfTimeError
 from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.legs import Term
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.learn import schedules

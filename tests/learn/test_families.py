@@ -7,7 +7,8 @@ import pytest
 
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
 from lacunet.inference.expectation import expect

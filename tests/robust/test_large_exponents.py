@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from lacunet import api
 from lacunet.data.read import read_table
 from lacunet.errors import ImpossibleNumberError, OptionError
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.flags import Kind
 from lacunet.graphs.counting import log_rising_sum
 from lacunet.inference.plausible import check_log_probability

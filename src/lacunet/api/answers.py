@@ -12,10 +12,20 @@ import numpy as np
 from lacunet.api.known import Known
 from lacunet.arrays import FloatArray
 from lacunet.model.network import Variable
-from lacunet.tabular import Grid, Printable, Shown, measured, number, probability
+from lacunet.state import alike
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    Shown,
+    measured,
+    number,
+    probability,
+    transposed,
+)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answer(Printable):
     """The joint distribution of some variables, given what is known of a case."""
 
@@ -23,6 +33,13 @@ class Answer(Printable):
     probabilities: FloatArray  # an axis for each of the variables
     known: Known
     log_known: float  # log p(what is known)
+
+    def tidy(self) -> Columns:
+        """Give a row for each joint state."""
+        states = product(*(alike(v.states) for v in self.variables))
+        cells = zip(states, self.probabilities.reshape(-1).tolist(), strict=True)
+        names = (*(v.name for v in self.variables), "probability")
+        return transposed(names, [(*own, p) for own, p in cells])
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
@@ -35,7 +52,7 @@ class Answer(Printable):
         return [Grid(title, (*names, "p"), rows, words, _about(self.known, self.log_known))]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NumberAnswer(Printable):
     """What is expected of a number, given what is known of a case."""
 
@@ -54,7 +71,7 @@ class NumberAnswer(Printable):
         return [Grid(title, ("number", *self.titles), (row,), notes=notes)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MostProbable(Printable):
     """The most probable joint state of some variables, given what is known of a case."""
 
@@ -68,6 +85,14 @@ class MostProbable(Printable):
         """p(these states together | what is known)."""
         return math.exp(self.log_probability)
 
+    def tidy(self) -> Columns:
+        """Give a row for each variable."""
+        return transposed(("variable", "state"), self.states.items())
+
+    def brief(self) -> str:
+        """Say the states."""
+        return ", ".join(f"{name}={state}" for name, state in self.states.items())
+
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         title = f"Most probable together{self.known}"
@@ -76,13 +101,18 @@ class MostProbable(Printable):
         return [Grid(title, ("variable", "state"), rows, frozenset({0, 1}), notes)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Separations(Printable):
     """Which pairs of variables the graph makes independent, whatever its parameters."""
 
     given: tuple[str, ...]
     do: tuple[str, ...]
     pairs: Mapping[tuple[str, str], bool]  # whether each pair is d-separated
+
+    def tidy(self) -> Columns:
+        """Give a row for each pair."""
+        rows = [(*pair, apart) for pair, apart in self.pairs.items()]
+        return transposed(("variable", "other", "separated"), rows)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

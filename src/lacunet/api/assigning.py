@@ -27,6 +27,8 @@ from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.asking.numbers import Expected, expected_numbers, in_units
 from lacunet.model.network import Network, Variable
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.state import alike
+from lacunet.tabular import library_of
 
 
 @with_options
@@ -81,7 +83,7 @@ def assign(
         wanted += [v for j, v in enumerate(network.observed) if (codes[:, j] < 0).any()]
     if not wanted:
         raise _nothing(impute=impute)
-    found = _assignment(given, codes, wanted)
+    found = replace(_assignment(given, codes, wanted), library=library_of(data))
     if not draw:
         return found
     return _drawn(found, network, draw_open(given, codes, np.random.default_rng(settings.seed)))
@@ -108,12 +110,13 @@ def _drawn(assignment: Assignment, network: Network, cells: FloatArray) -> Assig
     def of(name: str) -> FloatArray:
         return cells[:, network.index(name)]
 
-    return Assignment(
-        tuple(
+    return replace(
+        assignment,
+        variables=tuple(
             replace(v, best=np.nan_to_num(of(v.name), nan=-1.0).astype(np.int64))
             for v in assignment.variables
         ),
-        tuple(replace(n, best=of(n.name)) for n in assignment.numbers),
+        numbers=tuple(replace(n, best=of(n.name)) for n in assignment.numbers),
     )
 
 
@@ -138,4 +141,5 @@ def _assigned(variable: Variable, p: FloatArray, missing: BoolArray) -> Assigned
     possible = p.sum(axis=1) > 0
     probabilities = np.where(possible[:, None], p, np.nan)
     best = most_probable_state(p)
-    return Assigned(variable.name, variable.labels, probabilities, best, missing)
+    told = variable.labels, probabilities, best, missing, alike(variable.states)
+    return Assigned(variable.name, *told, hidden=variable.hidden)

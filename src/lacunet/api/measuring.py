@@ -15,7 +15,8 @@ from lacunet.api.inputs import (
 )
 from lacunet.api.options import BoundOptions, EvidenceOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
-from lacunet.evidence.measure import Measurement, Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.evidence.sandwich import Sandwich, sandwich
 from lacunet.executor import on_threads

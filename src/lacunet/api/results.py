@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,13 @@ from lacunet.flags import Flag, Kind
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
 from lacunet.scores import Evidence
-from lacunet.tabular import Grid, Printable, number, probability
+from lacunet.state import State
+from lacunet.tabular import Columns, Grid, Printable, number, probability, transposed
+from lacunet.tabular.export import csv_table
+from lacunet.tabular.frame import POLARS
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores(Printable):
     """Every score of a model at exactly its parameters."""
 
@@ -30,6 +34,11 @@ class Scores(Printable):
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the model and the data."""
         return () if self.log_likelihood > -np.inf else (Flag(Kind.IMPOSSIBLE_ROW),)
+
+    def tidy(self) -> Columns:
+        """Give a row for each score."""
+        rows = ((e.name, e.value, e.stderr) for e in self.evidence.values())
+        return transposed(("score", "value", "stderr"), rows)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
@@ -66,6 +75,17 @@ class Assigned:
     probabilities: FloatArray  # (rows, states) posterior; NaN if a row is impossible
     best: IntArray  # (rows,) index of the most probable state, or a draw; -1 if a row is impossible
     missing: BoolArray  # (rows,) whether the row does not show it
+    values: tuple[State, ...]  # what the labels stand for
+    hidden: bool = True  # whether no row shows it
+
+    def columns(self) -> Columns:
+        """Give what to write beside the rows: its state, and the probability of each."""
+        values = (*self.values, None)  # an impossible row, -1, gets the last: an empty cell
+        told: dict[str, Sequence[Any]] = {
+            self.name if self.hidden else f"{self.name} (imputed)": [values[k] for k in self.best]
+        }
+        each = enumerate(self.states)
+        return told | {f"p({self.name}={s})": self.probabilities[:, k].tolist() for k, s in each}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,13 +106,21 @@ class AssignedNumber:
         one = int if self.whole else float
         return [None if np.isnan(x) else one(x) for x in self.best.tolist()]
 
+    def columns(self) -> Columns:
+        """Give what to write beside the rows: the number, what is expected and its spread."""
+        told = zip(self.titles, (self.mean, self.spread), strict=True)
+        return {f"{self.name} (imputed)": self.cells} | {
+            f"{title}({self.name})": values.tolist() for title, values in told
+        }
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Assignment(Printable):
     """Hidden variables and holes of rows, in the order of the input."""
 
     variables: tuple[Assigned, ...]  # categories
     numbers: tuple[AssignedNumber, ...] = ()
+    library: str = POLARS  # of the dataframe that the rows came in
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -119,6 +147,24 @@ class Assignment(Printable):
     def rows(self) -> int:
         """How many rows there are."""
         return len(self.variables[0].missing if self.variables else self.numbers[0].missing)
+
+    def tidy(self) -> Columns:
+        """Give a row for each row of the input, in its order: states, and their probabilities."""
+        told: dict[str, Sequence[Any]] = {}
+        for v in self.variables:
+            told |= v.columns()
+        for expected in self.numbers:
+            told |= expected.columns()
+        return told
+
+    def usual_library(self) -> str:
+        """Name the library that the rows came in."""
+        return self.library
+
+    def to_csv(self) -> str:
+        """Give every row as CSV, numbers with all their digits; `print` shows a summary."""
+        columns = self.tidy()
+        return csv_table(tuple(columns), zip(*columns.values(), strict=True))
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
@@ -150,7 +196,7 @@ class Assignment(Printable):
         return Grid(title, (v.name, "rows", "mean probability"), tuple(rows))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RowLikelihoods(Printable):
     """How probable rows are."""
 
@@ -166,6 +212,10 @@ class RowLikelihoods(Printable):
     def total(self) -> float:
         """Log p of all of them."""
         return float(self.each.sum())
+
+    def tidy(self) -> Columns:
+        """Give a row for each."""
+        return {"log_likelihood": self.each.tolist()}
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

@@ -40,16 +40,6 @@ def assign(
     markers = asked.reading["missing"]
     how: dict[str, Any] = {"settings": asked.settings, "missing": markers}
     found = api.assign(data, given, impute=impute, draw=draw, **how)
-    secret = {given.network.variables[h].name for h in given.network.hidden}
-    new: dict[str, Any] = {}
-    for v in found.variables:
-        labels = (*v.states, None)  # an impossible row, -1, gets the last: an empty cell
-        new[v.name if v.name in secret else f"{v.name} (imputed)"] = [labels[k] for k in v.best]
-        new |= {f"p({v.name}={s})": v.probabilities[:, k] for k, s in enumerate(v.states)}
-    for number in found.numbers:
-        told = zip(number.titles, (number.mean, number.spread), strict=True)
-        new[f"{number.name} (imputed)"] = number.cells
-        new |= {f"{title}({number.name})": values for title, values in told}
-    append_columns(data, api.fresh_names(new, column_names(data)), output)
+    append_columns(data, api.fresh_names(found.tidy(), column_names(data)), output)
     show(found, {**assignment_document(found), "output": str(output)}, asked.form)
     say_written(output)

@@ -16,8 +16,8 @@ from lacunet.data.distinct import collapse, merge, smallest
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
-from lacunet.state import Numbers, State, label
-from lacunet.tabular import Grid, Printable
+from lacunet.state import Numbers, State, alike, label
+from lacunet.tabular import Columns, Grid, Printable
 
 MOST_CASES = 1e12  # of which log probabilities are still right to a hundredth of a nat
 AS_COUNTS = "--weights-as frequency counts them as they are."
@@ -48,7 +48,7 @@ class Column:
         return tuple(label(state) for state in self.states)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table(Printable):
     """Data with holes: each distinct row once, with the weight of its copies.
 
@@ -150,12 +150,24 @@ class Table(Printable):
         """Whether no cell is missing."""
         return not bool((self.codes < 0).any())
 
+    def tidy(self) -> Columns:
+        """Give each distinct row, and its weight in a last column."""
+        told: dict[str, Sequence[State | float | None]] = {}
+        for column, codes in zip(self.columns, self.codes.T.tolist(), strict=True):
+            values = (*alike(column.states), None)  # a hole, -1, gets the last
+            told[column.name] = [values[code] for code in codes]
+        name = self.weights or "count"
+        while name in told:
+            name += "_"
+        return {**told, name: self.counts.tolist()}
+
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         return [audit_grid(self)]
 
-    def __repr__(self) -> str:
-        return f"<Table {self.source}: {self.rows:,} rows, {len(self.columns)} columns>"
+    def brief(self) -> str:
+        """Say where it is from, and how large it is."""
+        return f"{self.source}, {self.rows:,} rows, {len(self.columns)} columns"
 
 
 def _checked_codes(codes: ArrayLike, source: str) -> CodeArray:

@@ -20,7 +20,7 @@ from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.model.surgery import with_shown
-from lacunet.tabular import Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, number
 
 REPLICATES = 200
 STARTS = 16  # of each fit; there are two fits for each replicate
@@ -28,7 +28,7 @@ TIE = 1e-6  # nats: statistics this near are equal, as far as the search can tel
 BATCH = 16  # replicates between two looks at whether to stop early
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RatioTest(Printable):
     """Twice the gain in log-likelihood, against what chance gives when nothing is gained."""
 
@@ -74,6 +74,17 @@ class RatioTest(Printable):
             fewer, more = self.states
             flags.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
         return tuple(flags)
+
+    def tidy(self) -> Columns:
+        """Give one row; `replicates` has the statistics of the data that were drawn."""
+        return {
+            "states": [self.states[0]],
+            "against": [self.states[1]],
+            "statistic": [self.statistic],
+            "p_value": [self.p_value],
+            "replicates": [len(self.replicates)],
+            "exceeding": [self.exceeding],
+        }
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

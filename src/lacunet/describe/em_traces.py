@@ -17,7 +17,7 @@ from lacunet.learn.objective import Objective, Point
 from lacunet.learn.schedules import SEARCHERS
 from lacunet.learn.starts import random_start
 from lacunet.progress import Listener, ignore
-from lacunet.tabular import Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
 SHOWN = 12  # traces that `print` shows
 
@@ -35,7 +35,7 @@ class Trace:
         return float(self.values[-1])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Traces(Printable):
     """Every start of a search, the best end first."""
 
@@ -46,6 +46,15 @@ class Traces(Printable):
     def best(self) -> Trace:
         """The start that the fit comes from."""
         return self.traces[0]
+
+    def tidy(self) -> Columns:
+        """Give a row for each step of each start; the best start is 1."""
+        rows = [
+            (start, step, value, trace.climbed)
+            for start, trace in enumerate(self.traces, start=1)
+            for step, value in enumerate(trace.values.tolist())
+        ]
+        return transposed(("start", "step", "value", "climbed"), rows)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

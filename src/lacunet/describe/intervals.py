@@ -28,7 +28,8 @@ from lacunet.model.joint import table_of
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
 from lacunet.model.network import Model, Variable
-from lacunet.tabular import Grid, Printable, measured, number, probability
+from lacunet.model.summary import PARAMETER, parameter_rows
+from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
 
 LEVEL = 0.95
 NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
@@ -49,7 +50,7 @@ class Interval(NamedTuple):
     high: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Intervals(Printable):
     """Standard error and interval of each θ_ijk; NaN where there is none (a flag says why)."""
 
@@ -91,6 +92,24 @@ class Intervals(Printable):
             t: Interval(x, (up[t] - down[t]) / (2 * STEP), first[t], last[t])
             for t, x in estimate.items()
         }
+
+    def tidy(self) -> Columns:
+        """Give a row for each parameter."""
+        names = ("estimate", "stderr", "low", "high")
+        kept = [row[:-1] for row in parameter_rows(self.model)]
+        return {
+            **transposed(PARAMETER[:-1], kept),
+            **{n: [x for one in self._every() for x in one[k]] for k, n in enumerate(names)},
+        }
+
+    def _every(self) -> Iterator[list[list[float]]]:
+        """Estimates, errors and ends of one table or number after the other, as they are told."""
+        for v in self.model.network.variables:
+            if v.family.tabular:
+                yield [x.reshape(-1).tolist() for x in self.table(v.name)]
+            else:
+                for interval in self.told(v.name).values():
+                    yield [x.reshape(-1).tolist() for x in interval]
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show: a line for each probability."""

@@ -17,14 +17,14 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Estimate
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model
-from lacunet.tabular import Grid, Printable, number, share
+from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
 
 PAIRS = 10  # pairs of columns that are shown
 MOST_WORK = 1_000_000_000  # rows to look at for all pairs of columns: some seconds
 INFERENCE = 500_000  # rows that can be looked at while a network works out one pair
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FitStatistics(Printable):
     """Criteria (lower is better), classification, and observed against expected counts."""
 
@@ -41,6 +41,24 @@ class FitStatistics(Printable):
     def dimension(self) -> int:
         """Number of parameters, d."""
         return self.model.network.dimension
+
+    def tidy(self) -> Columns:
+        """Give a row for each statistic; `residuals` has the pairs of columns."""
+        fit = self.goodness
+        rows: list[tuple[str, float, int | None, float | None]] = [
+            ("log likelihood", self.log_lik, None, None),
+            ("parameters", float(self.dimension), None, None),
+            *((name, x, None, None) for name, x in self.criteria.items()),
+            *((f"entropy R² of {c.name}", c.entropy_r2, None, None) for c in self.classification),
+            *((f"error of {c.name}", c.error, None, None) for c in self.classification),
+        ]
+        if fit is not None:
+            rows += [("G²", fit.g2, fit.df, fit.p_g2), ("X²", fit.x2, fit.df, fit.p_x2)]
+        return transposed(("statistic", "value", "df", "p_value"), rows)
+
+    def brief(self) -> str:
+        """Say the likelihood, and of what."""
+        return f"log L = {self.log_lik:.2f}, d = {self.dimension}, N = {self.cases:g}"
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

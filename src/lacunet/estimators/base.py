@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -39,6 +38,7 @@ from lacunet.estimators.inputs import (
 )
 from lacunet.estimators.parameters import Parameters, described
 from lacunet.estimators.values import as_array, as_values
+from lacunet.estimators.warning import warn
 from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.inference.asking.filling import fillings, most_probable_state
 from lacunet.inference.leaves import all_with_values, kinds_of, with_values
@@ -70,7 +70,9 @@ class HiddenStateEstimator(
         -------
         self
         """
-        self._learn(check_input(self, X, reset=True), sample_weight)
+        checked = check_input(self, X, reset=True)
+        self._learn(checked, sample_weight)
+        self._look_back(checked)
         return self
 
     def predict(self, X: Any) -> IntArray:
@@ -86,8 +88,7 @@ class HiddenStateEstimator(
         """
         if not self._hides:
             return np.asarray(self.impute(X))
-        found = [most_probable_state(p) for p in self._hidden(self._read(X))]
-        return found[0] if len(found) == 1 else np.column_stack(found)
+        return self._labels(X)
 
     @available_if(lambda self: self._may_hide)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
@@ -262,6 +263,9 @@ class HiddenStateEstimator(
         """Learn from checked input, and store what was learned."""
         raise NotImplementedError
 
+    def _look_back(self, X: Any) -> None:
+        """Store what there is to say of the rows themselves, once the model is known."""
+
     @property
     def _n_features_out(self) -> int:
         return len(self._hidden_names()) if self._hides else self.n_features_in_
@@ -316,7 +320,7 @@ class HiddenStateEstimator(
         self.converged_ = fit.status is not Outcome.MAX_STEPS
         self.flags_ = fit.flags
         if not self.converged_:
-            warnings.warn(f"{fit.status}.", ConvergenceWarning, stacklevel=4)
+            warn(f"{fit.status}.", ConvergenceWarning)
 
     def _keep_model(self, model: Model) -> None:
         """Store a model, and what it says by itself."""
@@ -326,11 +330,16 @@ class HiddenStateEstimator(
             c.name: () if c.kind.number else c.states for c in api.observed_columns(model.network)
         }
 
-    def _read(self, X: Any) -> Rows:
-        """Check rows and code them."""
-        return self._read_both(X)[1]
+    def _labels(self, X: Any, unseen: str | None = None) -> IntArray:
+        """Most probable states of what is hidden."""
+        found = [most_probable_state(p) for p in self._hidden(self._read(X, unseen))]
+        return found[0] if len(found) == 1 else np.column_stack(found)
 
-    def _read_both(self, X: Any) -> tuple[Any, Rows]:
+    def _read(self, X: Any, unseen: str | None = None) -> Rows:
+        """Check rows and code them."""
+        return self._read_both(X, unseen)[1]
+
+    def _read_both(self, X: Any, unseen: str | None = None) -> tuple[Any, Rows]:
         """Give X as it is after the checks, and its codes."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
@@ -338,7 +347,7 @@ class HiddenStateEstimator(
             checked,
             known=self.categories_,
             columns=self._places,
-            unseen=self.unseen,
+            unseen=unseen or self.unseen,
             kinds=kinds_of(self._asked.network),
         )
         return checked, rows

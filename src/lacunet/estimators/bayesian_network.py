@@ -1,7 +1,6 @@
 """Any Bayesian network, with or without hidden variables, for scikit-learn."""
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from operator import index
@@ -17,6 +16,7 @@ from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import is_frame, names_of, read_fit
 from lacunet.estimators.parameters import described
+from lacunet.estimators.warning import warn
 from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.model.network import Model, Network, Variable
@@ -190,11 +190,7 @@ class BayesianNetworkModel(HiddenStateEstimator):
             )
         unused = [name for name in names if name not in known]
         if unused:
-            warnings.warn(
-                f"columns of X that the network does not show are not used: {shown(unused)}.",
-                UserWarning,
-                stacklevel=4,
-            )
+            warn(f"columns of X that the network does not show are not used: {shown(unused)}.")
         self._columns = [names.index(name) for name in known]
         return read_fit(
             X,

@@ -1,6 +1,5 @@
 """From what scikit-learn's users hand over to what the package works on."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Number
@@ -20,12 +19,13 @@ from lacunet.data.kinds import CATEGORIES, ColumnKind, Kinds, KindsLike, underst
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.survey import WeightsAs, as_cases
 from lacunet.data.write import column_names
-from lacunet.errors import DataError, OptionError
+from lacunet.errors import DataError, OptionError, did_you_mean
+from lacunet.estimators.warning import warn
 from lacunet.state import State
 
 Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]
 States: TypeAlias = Sequence[Sequence[State] | None]  # of each column; None: whatever it shows
-UNSEEN = ("error", "missing")
+WARN, REFUSE, IGNORE = UNSEEN = ("warn", "error", "missing")
 
 
 def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -86,13 +86,12 @@ def read_fit(
     kinds: Kinds = CATEGORIES,
 ) -> Table:
     """Make the table to learn from: rows of weight 0 are not there, not even with their states."""
-    if unseen not in UNSEEN:
-        raise OptionError(f"unseen {unseen!r} is not known. Choose from {', '.join(UNSEEN)}.")
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
     rows = code_rows(X, states, columns, keep, names=names, kinds=kinds)
-    if unseen == "error" and rows.unseen:
-        raise _refusal(rows.unseen, "the states that it was given")
+    # Rows to learn from that contradict what is declared are a mistake, not news.
+    strict = REFUSE if unseen == WARN else unseen
+    _judge(rows.unseen, strict, "the states that it was given")
     for j, column in enumerate(rows.columns):
         if states[j] is None and not column.kind.number:
             _doubt(column, rows.codes[:, j], weighted=sample_weight is not None)
@@ -110,8 +109,7 @@ def read_codes(
 ) -> Rows:
     """Code rows with the states that a model knows, by the places of the columns."""
     rows = code_rows(X, list(known.values()), columns, names=list(known), kinds=kinds)
-    if unseen == "error" and rows.unseen:
-        raise _refusal(rows.unseen, "the states that the model knows")
+    _judge(rows.unseen, unseen, "the states that the model knows")
     return rows
 
 
@@ -174,14 +172,27 @@ def _plain(states: Sequence[State]) -> list[State]:
     return [state.item() if isinstance(state, np.generic) else state for state in states]
 
 
-def _refusal(unseen: Sequence[Unseen], what: str) -> DataError:
-    first = unseen[0]
-    others = len(unseen) - 1
+def _judge(unseen: Sequence[Unseen], how: str, what: str) -> None:
+    """Refuse values that are no states, warn of them, or let them pass as missing."""
+    if how not in UNSEEN:
+        raise OptionError(f"unseen {how!r} is not known. Choose from {', '.join(UNSEEN)}.")
+    if not unseen or how == IGNORE:
+        return
+    first, others = unseen[0], len(unseen) - 1
     more = f" (and {others} more such value{'s' * (others > 1)})" if others else ""
-    return DataError(
+    found = (
         f"column {first.column!r}, {first.where}: {shown([first.value])} is not among {what}: "
-        f"{shown(first.states)}{more}. Set unseen='missing' to take such values for missing ones, "
-        "or name all states before fit: with categories=, or as categories of the dataframe."
+        f"{shown(first.states)}{more}."
+    )
+    known = "name all states before fit: with categories=, or as categories of the dataframe."
+    if how == REFUSE:
+        raise DataError(
+            f"{found} Set unseen='missing' to take such values for missing ones, or {known}"
+        )
+    near = did_you_mean(str(first.value), map(str, first.states))
+    warn(
+        f"{found}{near} It counts as missing. unseen='missing' says that without a word, "
+        f"unseen='error' refuses it; or {known}"
     )
 
 
@@ -191,10 +202,8 @@ def _doubt(column: Column, codes: CodeArray, *, weighted: bool) -> None:
     continuous = looks_continuous(column.states)
     if continuous or looks_like_identifier(column.states, observed, weighted=weighted):
         what = "continuous numbers" if continuous else "an identifier"
-        warnings.warn(
+        warn(
             f"column {column.name!r} looks like {what}: {len(column.states):,} different values in "
             f"{observed:,} rows, and each is a state of its own. Put numbers into a few bins first "
-            "(KBinsDiscretizer), leave the column out, or name its states with categories=.",
-            UserWarning,
-            stacklevel=6,
+            "(KBinsDiscretizer), leave the column out, or name its states with categories=."
         )

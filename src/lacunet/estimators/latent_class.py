@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from lacunet import api
 from lacunet.arrays import FloatArray
 from lacunet.data.kinds import AUTO, KindsLike
-from lacunet.estimators.base import HiddenStateEstimator
+from lacunet.estimators.clustering import ClassEstimator
 from lacunet.estimators.parameters import described
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.joint import table_of
@@ -17,7 +17,7 @@ from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 
 @described
 @dataclass(eq=False, repr=False)
-class LatentClassModel(HiddenStateEstimator):
+class LatentClassModel(ClassEstimator):
     """Latent class model with a given number of classes.
 
     Each row belongs to one of `n_classes` classes that nobody sees; within a class the columns are
@@ -32,6 +32,8 @@ class LatentClassModel(HiddenStateEstimator):
 
     Attributes
     ----------
+    labels_ : ndarray of shape (n_samples,)
+        Class of each row that `fit` had, from 0.
     class_sizes_ : ndarray of shape (n_classes,)
         Share of each class; the largest comes first.
     profiles_ : dict of str to ndarray of shape (n_classes, states)
@@ -55,8 +57,8 @@ class LatentClassModel(HiddenStateEstimator):
 
     Notes
     -----
-    Classes are numbered from 0 here, as scikit-learn does; tables and reports of the package number
-    the same classes from 1.
+    Labels count classes from 0, as scikit-learn does; everything that people read (tables, frames,
+    reports) numbers the same classes from 1.
 
     A column of numbers with fractions is Gaussian: it has a mean and a variance in each class. Of
     any other column every distinct value is a state, unless `kinds` says that they are counts or

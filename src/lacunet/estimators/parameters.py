@@ -48,8 +48,10 @@ MEANINGS = {
     "categories": """categories : 'auto', list or mapping
     States of the columns: one list for each column, or a mapping of some names to lists.
     'auto': the categories that a dataframe declares, or else the values that `fit` sees.""",
-    "unseen": """unseen : {'error', 'missing'}
-    What to do about a value that is none of its column's states.""",
+    "unseen": """unseen : {'warn', 'error', 'missing'}
+    What to do about a value of new rows that is none of its column's states: take it for a missing
+    one with a warning that names it, refuse it, or take it for missing without a word. Only
+    'missing' lets `fit` have values that contradict declared states.""",
     "plug_in": """plug_in : bool
     Whether rows are asked of the estimate itself, as if it were the truth. By default they are
     asked of the posterior of the parameters: then no row is impossible.""",
@@ -74,7 +76,7 @@ class Parameters:
     n_init: int = DEFAULT_STARTS
     scores: str | Sequence[str] = "cs"
     categories: Categories = "auto"
-    unseen: str = "error"
+    unseen: str = "warn"
     plug_in: bool = False
     random_state: Any = None
     n_jobs: int | None = None

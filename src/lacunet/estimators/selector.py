@@ -9,7 +9,7 @@ from lacunet.arrays import FloatArray
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.data.rows import Rows
 from lacunet.errors import OptionError
-from lacunet.estimators.base import HiddenStateEstimator
+from lacunet.estimators.clustering import ClassEstimator
 from lacunet.estimators.latent_class import profiles
 from lacunet.estimators.parameters import described
 from lacunet.model.covariance import DIAGONAL
@@ -20,7 +20,7 @@ from lacunet.search.mixing import Mixture, mix
 
 @described
 @dataclass(eq=False, repr=False)
-class LatentClassSelector(HiddenStateEstimator):
+class LatentClassSelector(ClassEstimator):
     """Latent class model whose number of classes is chosen by the evidence of the data.
 
     Every number of classes is fitted and scored; the most probable one is kept, and the others are
@@ -49,6 +49,8 @@ class LatentClassSelector(HiddenStateEstimator):
 
     Attributes
     ----------
+    labels_ : ndarray of shape (n_samples,)
+        Class of each row that `fit` had, from 0.
     n_classes_ : int
         The number of classes that was chosen.
     posterior_ : dict of int to float

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from lacunet.evidence.clock import Clock, Goal, Means, OutOfTimeError
 from lacunet.evidence.estimate import NOTHING, RELIABLE_ERROR, LogMean, Verdict, combined
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.fitted import fitted
+from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.particle_run import SWEEPS
 from lacunet.evidence.partitions.cases import walkable
@@ -32,7 +32,6 @@ from lacunet.inference.sampling.tied_cases import can_take_in
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.variational import at_hyperparameters
 from lacunet.scoring.labellings import flags_of
-from lacunet.tabular import Grid, Printable
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked,
 ADDED_PER_SECOND = 1e6  # about, so that they take
@@ -48,59 +47,7 @@ STARTS = 8  # the same, of a walk
 EACH_RUN = 4  # samples taken from each particle run
 SEEDS_APART = 1_000_003  # so that their starts have nothing in common
 LEAST_PART = 0.1  # of the budget that is always left for roundings of weights
-ERRORS = 3.0  # standard errors by which two methods may differ,
-FAR_OUT = 6.0  # and that no estimate is off
-
-
-class Method(StrEnum):
-    """How to compute the evidence."""
-
-    AUTO = "auto"
-    EXACT = "exact"
-    AIS = "ais"
-    SMC = "smc"
-    WALK = "walk"
-
-
-@dataclass(frozen=True)
-class Measurement(Printable):
-    """The evidence, how sure it is, and what it took."""
-
-    value: float  # log p(D|S), all labellings
-    one_labelling: float  # the same for one of the equal labellings, as the paper counts
-    stderr: float | None  # nats; 0 where exact, None of a lower bound: nobody knows how far it is
-    ess: float | None  # effective number of independent estimates; None where exact
-    verdict: Verdict
-    method: Method
-    seconds: float = field(compare=False)
-    used: dict[int, float]  # posterior of the number of used classes, of latent class models
-    details: dict[str, int]  # what was run
-    notes: tuple[Flag, ...] = ()
-
-    @property
-    def noise(self) -> float:
-        """How far above the truth it may be, in nats."""
-        return 0.0 if self.verdict is Verdict.EXACT else FAR_OUT * (self.stderr or RELIABLE_ERROR)
-
-    @property
-    def error(self) -> str:
-        """The error bar as it stands behind the value: none where exact or a lower bound."""
-        return f" ± {self.stderr:.2g}" if self.stderr else ""
-
-    def grids(self) -> Sequence[Grid]:
-        """Give what `print` and notebooks show."""
-        ran = ", ".join(f"{number:,} {name}" for name, number in self.details.items())
-        lines = []
-        if self.one_labelling != self.value:
-            lines.append(f"{self.one_labelling:.3f} for one labelling of the hidden states")
-        if self.ess is not None:
-            lines.append(f"effective number of independent estimates: {self.ess:.0f}")
-        lines.append(f"{self.method}: {ran}; {self.seconds:.1f} s")
-        if self.used:
-            shares = ", ".join(f"{m} ({s:.1%})" for m, s in self.used.items() if s >= 0.0005)
-            lines.append(f"classes in use: {shares}")
-        title = f"log p(D|S) = {self.value:.3f}{self.error} nats: {self.verdict}"
-        return [Grid(title, (), (), notes=(*lines, *(f"- {note}" for note in self.notes)))]
+ERRORS = 3.0  # standard errors by which two methods may differ
 
 
 def measure(

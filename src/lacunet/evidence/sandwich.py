@@ -26,7 +26,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws, check_whole
-from lacunet.tabular import Grid, Printable
+from lacunet.tabular import Columns, Grid, Printable, transposed
 
 VALID = (
     "valid if the data were simulated from exactly these parameters, and they were drawn from the "
@@ -36,7 +36,7 @@ STEPS, GROUPS = 64, 4  # of the first round
 STREAM = 5  # of random numbers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sandwich(Printable):
     """log p(D|S), all labellings, from both sides."""
 
@@ -52,6 +52,12 @@ class Sandwich(Printable):
     def gap(self) -> float:
         """Nats between the bounds."""
         return self.upper - self.lower
+
+    def tidy(self) -> Columns:
+        """Give a row for each side."""
+        below = ("lower", self.lower, self.lower_stderr)
+        above = ("upper", self.upper, self.upper_stderr)
+        return transposed(("side", "bound", "stderr"), (below, above))
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

@@ -10,16 +10,21 @@ from lacunet.model.equivalence import (
     structural_hamming_distance,
 )
 from lacunet.model.network import Network
-from lacunet.tabular import Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraphDistances(Printable):
     """Distances of CPDAGs from that of a reference."""
 
     reference: EquivalenceClass
     hamming: Mapping[str, int]  # by name: pairs of variables at which the two differ
     f1: Mapping[str, float]  # by name: of the edges found
+
+    def tidy(self) -> Columns:
+        """Give a row for each graph."""
+        rows = ((name, d, self.f1[name]) for name, d in self.hamming.items())
+        return transposed(("structure", "shd", "f1"), rows)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from lacunet.evidence.measure import Measurement
+from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag
 from lacunet.graphs.searching import GraphScore
 from lacunet.learn.variational import Variational
 from lacunet.model.equivalence import EquivalenceClass, equivalence_class
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import describe_alpha
-from lacunet.tabular import Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
 DECIDED = {
     GraphScore.AVAILABLE: "available cases alone: each move on the rows that show all it is about",
@@ -19,7 +19,7 @@ DECIDED = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Learned(Printable):
     """The best graph that was found."""
 
@@ -67,6 +67,17 @@ class Learned(Printable):
     def equivalence_class(self) -> EquivalenceClass:
         """All graphs that say the same: which edges they share, and which may be turned round."""
         return equivalence_class(self.network)
+
+    def tidy(self) -> Columns:
+        """Give a row for each edge."""
+        names, sure = [v.name for v in self.network.variables], {*self.equivalence_class.compelled}
+        edges = [
+            (names[p], child)
+            for child, parents in zip(names, self.network.parents, strict=True)
+            for p in parents
+        ]
+        rows = [(*edge, edge in sure) for edge in edges]
+        return transposed(("parent", "child", "compelled"), rows)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

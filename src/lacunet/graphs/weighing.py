@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Measurement, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import Executor
 from lacunet.graphs.incomplete import Fitted

@@ -18,7 +18,7 @@ from lacunet.model.conjugacy import log_prior, mean
 from lacunet.model.display import known_words, model_grids
 from lacunet.model.network import Model
 from lacunet.model.relabelling import Relabelling
-from lacunet.tabular import Grid, Printable
+from lacunet.tabular import Columns, Grid, Printable
 
 DEFAULT_STARTS = 64  # CH96 §3
 FLAT = 1e-3  # relative curvature below which a direction is called flat
@@ -40,7 +40,7 @@ class Options:
             raise OptionError(f"seed {self.seed} is not allowed: give a whole number from 0 up.")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fit(Printable):
     """The best parameters that were found, and how sure it is that they are the best."""
 
@@ -78,6 +78,14 @@ class Fit(Printable):
     def log_posterior(self) -> float:
         """Log p(D | θ) + log p(θ)."""
         return self.log_lik + self.log_prior
+
+    def tidy(self) -> Columns:
+        """Give a row for each parameter."""
+        return self.model.tidy()
+
+    def brief(self) -> str:
+        """Say what was fitted, and how well."""
+        return f"log p(D|θ) = {self.log_lik:.3f}; {self.model.brief()}"
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

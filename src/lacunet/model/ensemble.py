@@ -9,6 +9,7 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.sampling import Drawn, check_rows, coded, sample_shown
+from lacunet.tabular import Columns, Framed, transposed
 
 SLACK = 1e-9  # of the sum of all weights: what is lost where numbers are written
 
@@ -22,8 +23,8 @@ class Member:
     model: Model
 
 
-@dataclass(frozen=True, eq=False)
-class Ensemble:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble(Framed):
     """p(row) = Σ weight · p(row | member). Variables that a member hides are its own affair."""
 
     members: tuple[Member, ...]
@@ -43,6 +44,15 @@ class Ensemble:
     def weights(self) -> FloatArray:
         """(members,) they sum to 1."""
         return np.array([member.weight for member in self.members])
+
+    def brief(self) -> str:
+        """Say how many models speak, and of what."""
+        return f"{len(self.members)} models of {len(self.variables)} columns"
+
+    def tidy(self) -> Columns:
+        """Give a row for each model."""
+        rows = ((member.name, member.weight) for member in self.members)
+        return transposed(("model", "weight"), rows)
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:

@@ -13,17 +13,28 @@ import numpy as np
 from lacunet.arrays import BoolArray
 from lacunet.errors import ModelError
 from lacunet.model.network import Network
+from lacunet.tabular import Columns, Framed, transposed
 
 Edge: TypeAlias = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class EquivalenceClass:
+@dataclass(frozen=True, repr=False)
+class EquivalenceClass(Framed):
     """All graphs with the same independences: a completed partially directed graph (CPDAG)."""
 
     names: tuple[str, ...]  # its variables
     compelled: tuple[Edge, ...]  # parent, child: edges that all of the graphs have
     reversible: tuple[Edge, ...]  # edges that point one way in some of them, the other in others
+
+    def brief(self) -> str:
+        """Say how many edges there are."""
+        return f"{len(self.compelled)} directed edges, {len(self.reversible)} either way"
+
+    def tidy(self) -> Columns:
+        """Give a row for each edge."""
+        sure = [(*edge, True) for edge in self.compelled]
+        rows = [*sure, *((*edge, False) for edge in self.reversible)]
+        return transposed(("parent", "child", "compelled"), rows)
 
     def __str__(self) -> str:
         """Give its edges, one a line.

@@ -17,9 +17,10 @@ from lacunet.model.cells import Cells
 from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.known import KnownTable
 from lacunet.model.layout import Layout
-from lacunet.model.relabelling import Relabelling
+from lacunet.model.relabelling import Relabelling, relabelled_network
 from lacunet.model.unit import Unit
 from lacunet.state import State, label
+from lacunet.tabular import Columns, Grid, Printable
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,8 @@ class Variable:
         return labels.index(text)
 
 
-@dataclass(frozen=True)
-class Network:
+@dataclass(frozen=True, repr=False)
+class Network(Printable):
     """Variables and the parents of each: the structure S. Valid by construction."""
 
     variables: tuple[Variable, ...]
@@ -304,9 +305,21 @@ class Network:
         """How many states each of these has, by name."""
         return {v.name: len(v.states) for v in self.variables if v.hidden}
 
+    def tidy(self) -> Columns:
+        """Give a row for each variable: its states, and its parents."""
+        from lacunet.model.summary import network_columns
 
-@dataclass(frozen=True, eq=False)
-class Model:
+        return network_columns(self)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        from lacunet.model.summary import network_grid
+
+        return [network_grid(self)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(Printable):
     """A structure with its parameters and the prior that goes with them."""
 
     network: Network
@@ -357,6 +370,18 @@ class Model:
         """Give p(variable | parents): parents in their order, then the variable's states."""
         return self.network.layout.table(self.theta, self.network.index(name))
 
+    def tidy(self) -> Columns:
+        """Give a row for each parameter."""
+        from lacunet.model.summary import parameter_columns
+
+        return parameter_columns(self)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        from lacunet.model.summary import whole_grids
+
+        return whole_grids(self)
+
     def permuted(self, variable: int, order: Sequence[int]) -> Model:
         """Renumber the states of a variable: its new state k is the old state `order[k]`.
 
@@ -366,34 +391,9 @@ class Model:
 
     def relabelled(self, by: Relabelling) -> Model:
         """Renumber states, or exchange variables, in all that the model knows."""
-        return self.moved(_relabelled_network(self.network, by), by.apply)
+        return self.moved(relabelled_network(self.network, by), by.apply)
 
     def moved(self, network: Network, move: Callable[[FloatArray], FloatArray]) -> Model:
         """Give what stands at the positions of one layout those of another."""
         over = (None if x is None else move(x) for x in (self.posterior, self.averaged))
         return Model(network, move(self.theta), move(self.alpha), *over)
-
-
-def _relabelled_network(network: Network, by: Relabelling) -> Network:
-    """Renumber what is known of tables; names, states and edges stay."""
-    if network.plain:
-        return network
-    if not by.keeps_ties:
-        raise ModelError(
-            "these states cannot be renumbered: a table that is tied to another would differ from "
-            "it then. Renumber the states of both alike."
-        )
-    layout = network.layout
-    if layout.given is None:
-        return network
-    said = [
-        np.full(layout.shape(i), np.nan) if v.known is None else v.known.values
-        for i, v in enumerate(network.variables)
-    ]
-    moved = by.apply(layout.flat(said))  # as it was said: without what follows from zeros
-    known = (KnownTable.of(layout.table(moved, i)) for i in range(len(network.variables)))
-    variables = [
-        v if v.known is None else replace(v, known=own)
-        for v, own in zip(network.variables, known, strict=True)
-    ]
-    return Network(tuple(variables), network.parents)

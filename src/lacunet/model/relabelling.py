@@ -1,13 +1,21 @@
 """Other names for the same: variables that change places, and states that are renumbered."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.errors import ModelError
+from lacunet.model.known import KnownTable
 from lacunet.model.layout import Layout
+
+if TYPE_CHECKING:
+    from lacunet.model.network import Network
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,3 +94,28 @@ class Chain:
         for step in self.steps:
             x = x if step.trivial else step.apply(x)
         return x
+
+
+def relabelled_network(network: Network, by: Relabelling) -> Network:
+    """Renumber what is known of tables; names, states and edges stay."""
+    if network.plain:
+        return network
+    if not by.keeps_ties:
+        raise ModelError(
+            "these states cannot be renumbered: a table that is tied to another would differ from "
+            "it then. Renumber the states of both alike."
+        )
+    layout = network.layout
+    if layout.given is None:
+        return network
+    said = [
+        np.full(layout.shape(i), np.nan) if v.known is None else v.known.values
+        for i, v in enumerate(network.variables)
+    ]
+    moved = by.apply(layout.flat(said))  # as it was said: without what follows from zeros
+    known = (KnownTable.of(layout.table(moved, i)) for i in range(len(network.variables)))
+    variables = [
+        v if v.known is None else replace(v, known=own)
+        for v, own in zip(network.variables, known, strict=True)
+    ]
+    return replace(network, variables=tuple(variables))

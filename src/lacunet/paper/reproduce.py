@@ -22,7 +22,7 @@ from lacunet.tabular import Grid, Printable
 FULL_MODELS = 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reproduction(Printable):
     """What was found, and where it was written."""
 

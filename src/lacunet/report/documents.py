@@ -17,7 +17,7 @@ from lacunet.api import (
 )
 from lacunet.data import Column, Table
 from lacunet.data.survey import SurveyWeights
-from lacunet.evidence.measure import Measurement
+from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.sandwich import Sandwich
 from lacunet.graphs.edges.certainty import EdgeCertainty
 from lacunet.graphs.hidden.latent_tree import LatentTree

@@ -19,10 +19,11 @@ from lacunet.learn.schedules import distinct
 from lacunet.learn.variational import Variational, at_theta, vary
 from lacunet.model.conjugacy import log_density, log_prior
 from lacunet.scoring.softmax import SoftmaxMode, softmax_mode
+from lacunet.tabular import Columns, Framed, transposed
 
 
-@dataclass(frozen=True)
-class Evidence:
+@dataclass(frozen=True, repr=False)
+class Evidence(Framed):
     """An approximation of log p(D|S), in nats; higher is better, for every score."""
 
     name: str
@@ -37,6 +38,14 @@ class Evidence:
     def value(self) -> float:
         """The sum of the terms; NaN where the score does not exist (a flag says why)."""
         return math.fsum(self.terms.values()) if self.terms else math.nan
+
+    def brief(self) -> str:
+        """Say the score and its value."""
+        return f"{self.name} {self.value:.4f}"
+
+    def tidy(self) -> Columns:
+        """Give a row for each addend."""
+        return transposed(("term", "value"), self.terms.items())
 
 
 @dataclass(frozen=True, eq=False)

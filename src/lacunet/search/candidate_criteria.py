@@ -9,7 +9,7 @@ from lacunet.learn.objective import Estimate
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.grids import first_column, starred
-from lacunet.tabular import Grid, Printable, number, share
+from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class CandidateStatistics:
     classification: tuple[Classification, ...]  # one for each hidden variable
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Criteria(Printable):
     """AIC and its kin of every candidate of a selection. Lower is better, unlike any score."""
 
@@ -35,6 +35,20 @@ class Criteria(Printable):
             name: min(self.candidates, key=lambda c, n=name: c.criteria[n]).candidate.label  # type: ignore[misc]
             for name in FORMULAS
         }
+
+    def tidy(self) -> Columns:
+        """Give a row for each candidate."""
+        names = (first_column(self.selection)[0], "dimension", "log_likelihood", *FORMULAS)
+        rows = (
+            (
+                c.candidate.label,
+                c.candidate.fit.model.network.dimension,
+                c.candidate.fit.log_lik,
+                *(c.criteria[n] for n in FORMULAS),
+            )
+            for c in self.candidates
+        )
+        return transposed(names, rows)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

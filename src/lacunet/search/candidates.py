@@ -11,7 +11,7 @@ from typing import Self, TypeAlias
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.evidence.measure import Measurement
+from lacunet.evidence.measurement import Measurement
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.problem import Problem, build_problem
@@ -26,7 +26,7 @@ from lacunet.search.average import Label, Labellings, check_prior, choose
 from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.sensitivity import Sensitivity
 from lacunet.search.truth import TRUTH
-from lacunet.tabular import Grid, Printable
+from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
 Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
 
@@ -46,8 +46,8 @@ class Proposal:
         return k if isinstance(k, str) else f"{k} state{'s' * (k > 1)}"
 
 
-@dataclass(frozen=True, eq=False)
-class Candidate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidate(Framed):
     """One network: its fit and its scores."""
 
     proposal: Proposal
@@ -86,13 +86,23 @@ class Candidate:
         """Give it the measured evidence as one more score."""
         return replace(self, scores={**self.scores, TRUTH.name: evidence})
 
+    def brief(self) -> str:
+        """Say what it is, and its scores."""
+        scores = (f"{name} {e.value:.2f}" for name, e in self.scores.items())
+        return ", ".join([self.title, *scores])
+
+    def tidy(self) -> Columns:
+        """Give a row for each score."""
+        rows = ((name, e.value, e.stderr) for name, e in self.scores.items())
+        return transposed(("score", "value", "stderr"), rows)
+
     @property
     def seconds(self) -> dict[str, float]:
         """Time of EM and of each score."""
         return {"em": self.fit.seconds} | {n: e.seconds for n, e in self.scores.items()}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Selection(Printable):
     """Every candidate, what each score chooses, and how sure that is."""
 
@@ -185,6 +195,18 @@ class Selection(Printable):
     def best(self) -> Candidate:
         """The candidate that the answer names."""
         return next(c for c in self.candidates if c.label == self.label)
+
+    def brief(self) -> str:
+        """Say the answer."""
+        from lacunet.search.grids import answer
+
+        return answer(self)
+
+    def tidy(self) -> Columns:
+        """Give a row for each candidate: its size, its probability and its scores."""
+        from lacunet.search.grids import candidate_columns
+
+        return candidate_columns(self)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

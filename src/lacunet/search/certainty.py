@@ -12,6 +12,7 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.flags import Flag, Kind
 from lacunet.search.average import Label, choose, posterior
+from lacunet.tabular import Columns, Framed
 
 ERRORS = 2.0  # standard errors that an interval reaches out to, on either side
 
@@ -50,8 +51,8 @@ class Factor:
         return f"{self.log:+.2f}{error} nats"
 
 
-@dataclass(frozen=True, eq=False)
-class Certainty:
+@dataclass(frozen=True, eq=False, repr=False)
+class Certainty(Framed):
     """The posterior over the candidates, where it comes from, and what limits it.
 
     Errors of log evidence travel to everything that is made from it, at first order: candidates
@@ -70,6 +71,22 @@ class Certainty:
     def probabilities(self) -> dict[Label, float]:
         """Give p(candidate | D); NaN if no candidate has a value."""
         return posterior(self.values, self.prior)
+
+    def brief(self) -> str:
+        """Say the most probable candidate."""
+        best = self.choice
+        much = "" if best is None else f", probability {self.probabilities[best]:.3f}"
+        return f"{best}{much} by {self.by}, {self.how}"
+
+    def tidy(self) -> Columns:
+        """Give a row for each candidate."""
+        labels = list(self.values)
+        return {
+            "candidate": labels,
+            "log_evidence": list(self.values.values()),
+            "probability": [self.probabilities[k] for k in labels],
+            "stderr": [self.stderr[k] for k in labels],
+        }
 
     @property
     def reliable(self) -> bool:

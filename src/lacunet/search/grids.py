@@ -13,7 +13,7 @@ from lacunet.search.calibration import calibration_grid
 from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.sensitivity import sensitivity_grid
 from lacunet.search.truth import TRUTH
-from lacunet.tabular import Grid, Shown, chance, number, probability
+from lacunet.tabular import Columns, Grid, Shown, chance, number, probability
 
 if TYPE_CHECKING:
     from lacunet.search.candidates import Selection
@@ -131,6 +131,22 @@ def factor_words(factor: Factor) -> Shown:
     plain = number(factor.log)
     error = f" ± {factor.stderr:.2g}" if factor.stderr and math.isfinite(factor.log) else ""
     return Shown(f"{plain}{error}", factor.log)
+
+
+def candidate_columns(selection: Selection) -> Columns:
+    """One row per candidate, for a dataframe."""
+    certainty, best = selection.certainty, selection.certainty.choice
+    candidates, labels = selection.candidates, [c.label for c in selection.candidates]
+    factors = [] if best is None else [certainty.bayes_factor(k, best).log for k in labels]
+    return {
+        first_column(selection)[0]: labels,
+        "dimension": [c.dimension for c in candidates],
+        "log_likelihood": [c.fit.log_lik for c in candidates],
+        "probability": [certainty.probabilities[k] for k in labels],
+        "probability_stderr": [certainty.stderr[k] for k in labels],
+        **({"log_bayes_factor": factors} if factors else {}),
+        **{s.name: list(selection.values(s.name).values()) for s in selection.scores},
+    }
 
 
 def score_grid(selection: Selection) -> Grid:

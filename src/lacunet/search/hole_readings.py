@@ -32,7 +32,7 @@ from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
 from lacunet.scores import HEADLINE, Score
 from lacunet.search.candidates import Candidate, Proposal, Selection, candidates_of
-from lacunet.tabular import Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, number
 
 AT_RANDOM = "missing at random"
 AN_ANSWER = "missing as an answer"
@@ -66,7 +66,7 @@ class ColumnReading:
     given_others: Mapping[str, float] | None  # its holes too, where those of all others may
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MissingComparison(Printable):
     """Log Bayes factors of missing as an answer against at random; above 0 for the first."""
 
@@ -90,6 +90,17 @@ class MissingComparison(Printable):
     def log_bayes_factor(self) -> float:
         """Of the two readings of all holes, by the headline's score."""
         return self.log_bayes_factors[self.headline]
+
+    def tidy(self) -> Columns:
+        """Give a row for each column with holes: log Bayes factors, by score."""
+        names = [score.name for score in self.selection.scores]
+        others = [c.given_others or {} for c in self.columns]
+        return {
+            "column": [c.name for c in self.columns],
+            "missing": [c.missing for c in self.columns],
+            **{name: [c.alone[name] for c in self.columns] for name in names},
+            "given_others": [other.get(self.headline) for other in others],
+        }
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

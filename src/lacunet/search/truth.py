@@ -1,7 +1,8 @@
 """The measured evidence as a score among the others, for candidates that have it."""
 
 from lacunet.evidence.estimate import Verdict
-from lacunet.evidence.measure import Measurement, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag, Kind
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput

@@ -4,9 +4,11 @@ import html
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from lacunet.tabular import export
+from lacunet.tabular.frame import Columns, Framed, transposed
+from lacunet.tabular.numbers import Shown
 
 WORDS = 30  # characters that a column of words gets before it is wrapped
 
@@ -104,12 +106,21 @@ class Grid:
         return export.latex_table(self.title, self.header, self.rows, self.left, self.notes)
 
 
-class Printable:
+class Printable(Framed):
     """Results print as their grids, in a terminal, in a notebook and in a paper."""
 
     def grids(self) -> Sequence[Grid]:
         """Give what to show."""
         raise NotImplementedError
+
+    def brief(self) -> str:
+        """Say in a few words what it is: its first title."""
+        return self.grids()[0].title
+
+    def tidy(self) -> Columns:
+        """Give the columns of its first table."""
+        table = next((grid for grid in self.grids() if grid.header), Grid(""))
+        return transposed(table.header, ([_value(cell) for cell in row] for row in table.rows))
 
     def __str__(self) -> str:
         return "\n\n".join(grid.text() for grid in self.grids())
@@ -146,6 +157,11 @@ class Together(Printable):
     def grids(self) -> Sequence[Grid]:
         """Give the grids of all."""
         return [grid for result in self.results for grid in result.grids()]
+
+
+def _value(cell: str) -> Any:
+    """What a cell stands for: a number with all its digits, or its text."""
+    return cell.value if isinstance(cell, Shown) else cell
 
 
 def _width(text: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from itertools import combinations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag
-from lacunet.tabular import Grid, Printable, chance
+from lacunet.tabular import Columns, Grid, Printable, chance, transposed
 
 SHOWN = 0.02  # pairs that are less probably joined are not printed
 
@@ -46,7 +46,7 @@ class Pair:
     backward_stderr: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EdgeCertainty(Printable):
     """The probability of every edge between variables."""
 
@@ -91,6 +91,15 @@ class EdgeCertainty(Printable):
                 float(self.arrows[a, b]),
                 float(self.arrows_stderr[a, b]),
             )
+
+    def tidy(self) -> Columns:
+        """Give a row for each pair of variables, the likeliest edges first."""
+        names = [field.name for field in fields(Pair)]
+        return transposed(names, ([getattr(pair, n) for n in names] for pair in self.pairs()))
+
+    def brief(self) -> str:
+        """Say how many variables there are, and where it comes from."""
+        return f"edges between {len(self.names)} variables, {self.by}"
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

@@ -19,7 +19,7 @@ from lacunet.graphs.task import check_seen, few_rows
 from lacunet.learn.prepare import PREPARING
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import describe_alpha
-from lacunet.tabular import Grid, Printable
+from lacunet.tabular import Columns, Grid, Printable
 
 FEWEST_COLUMNS = 3  # of fewer, nothing tells how a hidden variable joins them
 
@@ -32,7 +32,7 @@ class Shape(StrEnum):
     NAIVE = "naive"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LatentTree(Printable):
     """The best one that was found."""
 
@@ -54,6 +54,10 @@ class LatentTree(Printable):
     def hidden(self) -> dict[str, int]:
         """The hidden variables, and how many states each has."""
         return self.network.hidden_sizes
+
+    def tidy(self) -> Columns:
+        """Give a row for each variable: its states, and its parents."""
+        return self.network.tidy()
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

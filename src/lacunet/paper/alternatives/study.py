@@ -22,7 +22,7 @@ from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import Grid, Printable
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Alternatives(Printable):
     """What was found, and where it was written."""
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Measurement, Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import SERIAL
 from lacunet.inference.problem import Problem, problem_of_codes

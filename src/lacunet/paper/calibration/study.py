@@ -27,7 +27,7 @@ from lacunet.tabular import Grid, Printable
 CALIBRATE = Settings(target=0.15, budget=20.0)  # of each evidence
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibrated(Printable):
     """What was found, and where it was written."""
 

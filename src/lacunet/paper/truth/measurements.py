@@ -6,7 +6,8 @@ from typing import Any
 
 from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
-from lacunet.evidence.measure import Method, measure
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
 from lacunet.executor import Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, learn

@@ -28,7 +28,7 @@ STUDY = Settings(target=0.2, budget=20.0)  # of each evidence
 SHOWN = ("csl", "laplace", "vb", "cs", "draper", "bic")  # on the terminal; the page has all
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TruthStudy(Printable):
     """What was found, and where it was written."""
 

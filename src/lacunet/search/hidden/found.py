@@ -12,12 +12,12 @@ from lacunet.model.network import Model, Network
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Factor
-from lacunet.tabular import Grid, Printable
+from lacunet.tabular import Columns, Grid, Printable
 
 WITHOUT = "no hidden variable"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HiddenFound(Printable):
     """The best graph that was found, with hidden variables or without."""
 
@@ -48,6 +48,10 @@ class HiddenFound(Printable):
         if not with_some:
             return Factor(-math.inf, None)
         return self.selection.bayes_factor(with_some[0], WITHOUT)
+
+    def tidy(self) -> Columns:
+        """Give a row for each variable: its states, and its parents."""
+        return self.network.tidy()
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

@@ -21,13 +21,13 @@ from lacunet.model.network import Model
 from lacunet.search.stacking.blocks import cut
 from lacunet.search.stacking.recipes import Kind, Recipe, recipes_for
 from lacunet.search.stacking.weights import stack_weights
-from lacunet.tabular import Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, number
 
 FOLDS = 5
 SHOWN = 0.01  # weight of a member that a person wants to see
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stack(Printable):
     """Models that speak together, and how well each knew rows that it had not seen."""
 
@@ -37,6 +37,10 @@ class Stack(Printable):
     folds: int
     in_order: bool  # whether folds were rows that follow each other; else cases at random
     flags: tuple[Flag, ...] = ()
+
+    def tidy(self) -> Columns:
+        """Give a row for each model."""
+        return {**self.ensemble.tidy(), "nats_per_row": self.held_out.tolist()}
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

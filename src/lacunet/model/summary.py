@@ -1,0 +1,130 @@
+"""What a network or a model is: in a line, as tables to read, and as columns of a dataframe."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from lacunet.model.display import model_grids, table_grids
+from lacunet.model.joint import table_of
+from lacunet.model.latent_class import classes_of, is_latent_class
+from lacunet.model.network import Model, Network
+from lacunet.tabular import Columns, Grid, transposed
+
+LINES = 40  # variables that are shown
+WRITTEN = 6  # states of a variable that are written out
+PARAMETER = ("variable", "given", "state", "quantity", "value")
+
+
+def network_words(network: Network) -> str:
+    """Say in a line what a network is.
+
+    >>> from lacunet.model.latent_class import latent_class
+    >>> network_words(latent_class([("smokes", ("no", "yes")), ("age", (1, 2, 3))], 2))
+    '2 classes behind 2 columns'
+    """
+    shown = len(network.observed)
+    if is_latent_class(network):
+        (k,) = network.hidden_sizes.values()
+        return f"{k} class{'es' * (k > 1)} behind {shown} column{'s' * (shown > 1)}"
+    hidden = f" and {len(network.hidden)} hidden" if network.hidden else ""
+    edges = sum(len(parents) for parents in network.parents)
+    return f"{shown} observed{hidden} variables, {edges} edge{'s' * (edges != 1)}"
+
+
+def network_grid(network: Network) -> Grid:
+    """One row per variable: its states, and its parents."""
+    names = [v.name for v in network.variables]
+    rows = tuple(
+        (v.name, _states(network, i), ", ".join(names[p] for p in network.parents[i]) or "–")
+        for i, v in enumerate(network.variables[:LINES])
+    )
+    left = len(names) - len(rows)
+    notes = (f"{left:,} more variables.",) if left else ()
+    header = ("variable", "states", "parents")
+    return Grid(network_words(network), header, rows, frozenset({0, 1, 2}), notes)
+
+
+def _states(network: Network, i: int) -> str:
+    v = network.variables[i]
+    if not v.family.tabular:
+        return "a number"
+    more = ["…"] if len(v.labels) > WRITTEN else []
+    written = ", ".join([*v.labels[:WRITTEN], *more])
+    return f"{len(v.labels)} hidden: {written}" if v.hidden else written
+
+
+def network_columns(network: Network) -> Columns:
+    """A row for each variable: its states, whether it is hidden, and its parents."""
+    names = [v.name for v in network.variables]
+    return {
+        "variable": names,
+        "states": [len(v.states) if v.family.tabular else None for v in network.variables],
+        "hidden": [v.hidden for v in network.variables],
+        "parents": [", ".join(names[p] for p in parents) for parents in network.parents],
+    }
+
+
+def whole_grids(model: Model) -> list[Grid]:
+    """What a model is, and its tables: those around what is hidden, or else all that are small."""
+    network = model.network
+    first = Grid(f"{network_words(network)}, {network.dimension:,} parameters")
+    if network.hidden:
+        return [first, *model_grids(model)]
+    tables, left = table_grids(model)
+    return [first, *tables, *([Grid("", notes=(left,))] if left else [])]
+
+
+def parameter_columns(model: Model) -> Columns:
+    """A row for each parameter, as it is told."""
+    return transposed(PARAMETER, parameter_rows(model))
+
+
+def parameter_rows(model: Model) -> Iterator[tuple[Any, ...]]:
+    """Variable, configuration of its parents, state, quantity and value, one after the other."""
+    network = model.network
+    for i, v in enumerate(network.variables):
+        parents = [network.variables[p] for p in network.parents[i]]
+        given = [
+            ", ".join(f"{p.name}={s}" for p, s in zip(parents, states, strict=True))
+            for states in itertools.product(*(p.labels for p in parents))
+        ]
+        table = table_of(network, model.theta, i)
+        table = table.reshape(-1, table.shape[-1])
+        if v.family.tabular:
+            for words, row in zip(given, table.tolist(), strict=True):
+                yield from ((v.name, words, *one) for one in _probabilities(v.labels, row))
+            continue
+        for title, values in v.told(table).items():
+            for words, x in zip(given, values.tolist(), strict=True):
+                yield v.name, words, None, title, x
+
+
+def profile_columns(model: Model) -> Columns:
+    """A row for each state of a column in each class, and for each class of a number.
+
+    Categories have a probability; numbers have what is told of them, as mean and sd.
+    """
+    classes, network = classes_of(model.network), model.network
+    tables = {i: table_of(network, model.theta, i) for i in classes.leaves}
+    told = {
+        i: network.variables[i].told(table)
+        for i, table in tables.items()
+        if not network.variables[i].family.tabular
+    }
+    titles = list(dict.fromkeys(title for own in told.values() for title in own))
+    rows: list[tuple[Any, ...]] = []
+    for i, table in tables.items():
+        v = network.variables[i]
+        for c, state in enumerate(classes.variable.states):
+            if i in told:
+                numbers = (float(told[i][t][c]) if t in told[i] else None for t in titles)
+                rows.append((v.name, None, state, None, *numbers))
+                continue
+            each = zip(v.labels, table[c].tolist(), strict=True)
+            rows += [(v.name, text, state, p, *[None] * len(titles)) for text, p in each]
+    return transposed(("column", "state", "class", "probability", *titles), rows)
+
+
+def _probabilities(labels: tuple[str, ...], row: list[float]) -> Iterator[tuple[Any, ...]]:
+    for text, p in zip(labels, row, strict=True):
+        yield text, "probability", p
