@@ -24,6 +24,7 @@ from lacunet.wording import ON_COMMAND_LINE, worded
         ("--states '5:2' runs backwards", "states='5:2' runs backwards"),
         ("give --states 1:8.", "give states='1:8'."),
         ("with --kinds x=gaussian.", "with kinds='x=gaussian'."),
+        ("with --bin 'my age'=5, or --bin.", "with bin='my age=5', or bin=."),
         ("or --kinds 'my age'=gaussian", "or kinds='my age=gaussian'"),
         ("--weights-as frequency counts", "weights_as='frequency' counts"),
         ("Use --missing-as-state.", "Use missing_as_state=True."),

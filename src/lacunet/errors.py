@@ -17,11 +17,15 @@ built-in that it resembles, so that `except ValueError` keeps working for people
 import difflib
 from collections.abc import Iterable
 
-from lacunet.wording import worded
+from lacunet.wording import OF_ESTIMATOR, worded
 
 
 class LacunetError(Exception):
     """Root of every error that Lacunet raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        """Keep a message; who reads it decides on its words, unless it is about X."""
+        super().__init__(worded(message) if OF_ESTIMATOR.get() else message)
 
     def __str__(self) -> str:
         """Say it in the words of the command line, or of Python."""
@@ -57,7 +61,7 @@ def numbers_refused(name: str) -> DataError:
     return DataError(
         f"'{name}' holds numbers, and here only categories can be. fit, select, compare, score, "
         "lrt, evidence, learn (without --edges and --hidden), stack, assign, simulate and query "
-        "take numbers; elsewhere put them into bins first."
+        "take numbers; elsewhere put them into bins, with --bin."
     )
 
 

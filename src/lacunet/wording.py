@@ -1,13 +1,19 @@
 """Messages name options as the command line does; who calls a function hears its arguments.
 
-A message is written once, with `--exclude id`. Outside of a command it says `exclude=['id']`.
+A message is written once, with `--exclude id`. Outside of a command it says `exclude=['id']`, and
+of the rows of an estimator `X.drop(columns=['id'])`.
 """
 
 import re
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on_command_line", default=False)
+OF_ESTIMATOR: ContextVar[bool] = ContextVar("of_estimator", default=False)
+# What people do to X, where functions have an option.
+DONE_TO_X = {"exclude": "X.drop(columns=[{}])", "missing": "X.replace({}, None)"}
 
 # What may stand behind an option as its value; any other word belongs to the sentence.
 VALUE = r"'[^']*'|-?[0-9][0-9.:e+-]*[0-9]|[0-9]+"
@@ -15,11 +21,21 @@ WORDS = "map|ml|softmax|ais|smc|walk|auto|exact|default|thorough|highest|survey|
 LISTED = re.compile(
     r"--(?P<name>exclude|missing)[ =](?!and |or |too |names )(?P<value>'[^']*'|\S*[^\s.,;:)])"
 )
-KINDS = re.compile(r"--kinds (?P<value>(?:'[^']*'|[^\s=]+)=[a-z]+)")
+PAIRS = re.compile(r"--(?P<name>kinds|bin) (?P<value>(?:'[^']*'|[^\s=]+)=[a-z0-9]+)")
 VALUED = re.compile(rf"--(?P<name>[a-z][a-z-]*)[ =](?P<value>{VALUE}|(?:{WORDS})\b)")
 FLAG = re.compile(r"--(?P<name>impute|missing-as-state|edges|evidence|quick|plug-in|draw)\b")
 SUBJECT = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?=:| names | has )")
 BARE = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")
+
+
+@contextmanager
+def of_estimator() -> Iterator[None]:
+    """Speak of X, whose columns and cells an estimator has no options for."""
+    before = OF_ESTIMATOR.set(True)
+    try:
+        yield
+    finally:
+        OF_ESTIMATOR.reset(before)
 
 
 def worded(message: str) -> str:
@@ -32,8 +48,11 @@ def worded(message: str) -> str:
     """
     if ON_COMMAND_LINE.get() or "--" not in message:
         return message
-    message = LISTED.sub(lambda m: f"{m['name']}=[{_plain(m['value'])!r}]", message)
-    message = KINDS.sub(lambda m: f"kinds={_plain(m['value'])!r}", message)
+    done = DONE_TO_X if OF_ESTIMATOR.get() else {}
+    message = LISTED.sub(
+        lambda m: done.get(m["name"], m["name"] + "=[{}]").format(repr(_plain(m["value"]))), message
+    )
+    message = PAIRS.sub(lambda m: f"{m['name']}={_plain(m['value'])!r}", message)
     message = VALUED.sub(lambda m: f"{_name(m)}={_literal(m['value'])}", message)
     message = FLAG.sub(lambda m: f"{_name(m)}=True", message)
     message = SUBJECT.sub(_name, message)

@@ -99,7 +99,6 @@ def test_the_prior_of_numbers_is_an_option(invoke, people):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("fit", "--states", 2), "holds continuous numbers"),
         (("fit", "--states", 2, *KINDS, "--estimate", "ml"), "the likelihood has no maximum"),
         (("fit", "--states", 2, *KINDS, "--save", "m.bif"), "BIF is a format for categories"),
         (("fit", "--states", 2, *KINDS, "--missing-as-state"), "answer of categories only"),

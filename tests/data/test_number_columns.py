@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from lacunet.data import source as sources
+from lacunet.data.columns import Judge
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import Reading, read_table, recoded
 from lacunet.data.source import open_source
@@ -21,10 +22,10 @@ def both_ways(frame, missing=frozenset()):
     """Codes and states of columns of numbers: read as arrays, and value by value."""
     for texts in (frozenset(), frozenset(frame.columns)):
         kinds = understand_kinds(KINDS)
-        reading = Reading(
-            open_source(frame), frame.columns, None, missing, None, kinds, texts=texts
-        )
-        codes, codings = reading.codes(), reading.codings()
+        judge = Judge(open_source(frame), kinds, missing)
+        reading = Reading(judge, frame.columns, texts=texts)
+        codes = reading.codes()
+        codings = reading.codings(codes, np.ones(len(codes)))
         yield recoded(codes, codings).tolist(), [c.states for c in codings]
 
 

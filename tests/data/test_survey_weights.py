@@ -95,7 +95,7 @@ def test_a_table_says_what_its_weights_are(frame):
     (note,) = table.notes
     assert f"{effective:.4g} of 60 rows" in note
     assert f"design effect {60 / effective:.2f}" in note
-    assert "--weights-as frequency" in note
+    assert "weights_as='frequency'" in note
     assert f"worth {effective:.4g}" in str(table)
     raw = lacunet.read_table(frame, weights="w", columns=["a", "b", "c"], weights_as="frequency")
     assert raw.weight == pytest.approx(frame["w"].sum())

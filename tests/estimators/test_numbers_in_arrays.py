@@ -133,10 +133,12 @@ def test_held_out_rows_choose_a_prior(blobs):
     assert usual > narrow
 
 
-@pytest.mark.filterwarnings("ignore:column .* looks like:UserWarning")
+@pytest.mark.filterwarnings("ignore:column .* has only one state:UserWarning")
 def test_kinds_can_be_said(blobs):
     X = np.array([[0.5, 1.0], [1.5, 2.0], [0.5, 3.0], [1.5, 1.0]])
-    assert list(LatentClassModel(1, **FEW).fit(X).numbers_) == ["x0"]
+    assert list(LatentClassModel(1, **FEW).fit(X).numbers_) == []  # few of them: categories
+    six = np.column_stack([np.arange(6) + 0.5, [1, 2, 3, 1, 2, 3]])
+    assert list(LatentClassModel(1, **FEW).fit(six).numbers_) == ["x0"]
     assert list(LatentClassModel(1, kinds="categorical", **FEW).fit(X).numbers_) == []
     assert list(LatentClassModel(1, kinds="gaussian", **FEW).fit(X).numbers_) == ["x0", "x1"]
     named = LatentClassModel(1, kinds={"x0": "categorical", "x1": "poisson"}, **FEW).fit(X)

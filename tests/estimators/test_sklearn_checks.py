@@ -44,7 +44,9 @@ MORE = [
     checks.check_transformer_get_feature_names_out_pandas,
 ]
 # Many checks hand over a handful of random rows.
-few_rows = pytest.mark.filterwarnings("ignore:column .*(looks like|is not among):UserWarning")
+few_rows = pytest.mark.filterwarnings(
+    "ignore:column .*(has only one|holds numbers|is not among):UserWarning"
+)
 
 
 @few_rows

@@ -90,9 +90,15 @@ def as_sizes(hidden: Hidden) -> dict[str, int | None]:
 
 
 def as_table(data: object, reading: ReadOptions = NOTHING, *, numbers: bool = False) -> Table:
-    """Give a table as it is, or read it; refuse one with columns of numbers where none may be."""
+    """Give a table as it is, or read it.
+
+    Where no numbers may be, those of a file are put into bins, and a table with numbers is refused.
+    """
     if not isinstance(data, Table):
-        return read_table(data, **reading)
+        asked: dict[str, Any] = {**reading}
+        if not numbers:
+            asked["kinds"] = understand_kinds(asked.get("kinds")).categories_alone
+        return read_table(data, **asked)
     number = next((c.name for c in data.columns if c.kind.number), None)
     if number is not None and not numbers:
         raise numbers_refused(number)
@@ -218,7 +224,7 @@ def observed_columns(network: Network) -> list[Column]:
 
 def columns_of(variables: Sequence[Variable]) -> list[Column]:
     """Give variables as columns."""
-    return [Column(v.name, v.states, kind_of(v)) for v in variables]
+    return [Column(v.name, v.states, kind_of(v), bins=v.bins) for v in variables]
 
 
 def observed_states(network: Network) -> dict[str, Sequence[Any]]:

@@ -16,6 +16,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
+from lacunet.bins import BinLike
 from lacunet.data.kinds import KindsLike
 from lacunet.data.read import read_table
 from lacunet.model.number_prior import NumberPriorLike
@@ -67,6 +68,7 @@ class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all th
     weights_as: str
     columns: Sequence[str] | None
     exclude: Sequence[str]
+    bin: BinLike
 
 
 class KindOptions(ReadOptions, total=False):  # of `read_table`, with columns of numbers

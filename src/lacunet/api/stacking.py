@@ -8,7 +8,6 @@ from lacunet.api.inputs import SpeakerLike, as_table, asked_speaker, check_order
 from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
-from lacunet.data.kinds import Kinds
 from lacunet.data.read import read_rows
 from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.learn.prepare import prepare
@@ -105,5 +104,5 @@ def rows_in_order(data: object, table: Table, reading: ReadOptions) -> CodeArray
     if isinstance(data, Table) or table.weights is not None:
         return None
     states = {column.name: column.states for column in table.columns}
-    kinds = Kinds({column.name: column.kind for column in table.columns})
-    return read_rows(data, states, missing=reading.get("missing", ()), kinds=kinds).codes
+    missing = reading.get("missing", ())
+    return read_rows(data, states, missing=missing, kinds=table.kinds).codes

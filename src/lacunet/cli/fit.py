@@ -31,7 +31,7 @@ TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 @o.options_after(
     api.fit,
     intervals=("level", "bootstrap"),
-    like=(*o.LEARNING, *o.HOLES, "columns", "exclude", *o.NUMBERS, *o.PRINTING),
+    like=(*o.LEARNING, *o.HOLES, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
 )
 def fit(
     asked: o.Asked,

@@ -87,7 +87,8 @@ Criteria: TypeAlias = Annotated[
 REPEAT = "may be repeated, or have commas between."
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads")
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
-READING = ("missing", "weights", "weights_as", "columns", "exclude")
+COLUMNS = ("columns", "exclude", "bin")
+READING = ("missing", "weights", "weights_as", *COLUMNS)
 NUMBERS = ("kinds", "number_prior", "covariance")
 HOLES = ("missing", "missing_as_state", "weights", "weights_as")
 PRINTING = ("form", "json")
@@ -150,10 +151,18 @@ def _reading(
     kinds: Annotated[
         str | None,
         option(
-            "Columns of numbers, NAME=KIND with commas between: gaussian, lognormal, poisson "
-            "(counts), ordinal (whole numbers in order) or categorical; auto: decide for the "
-            "others.",
+            "What columns are, NAME=KIND with commas between: gaussian, lognormal, poisson "
+            "(counts), ordinal (whole numbers in order) or categorical; for the others a rule "
+            "decides.",
             metavar="KINDS",
+        ),
+    ] = None,
+    bin: Annotated[  # noqa: A002
+        list[str] | None,
+        option(
+            "Put numbers into bins: NAME=5 for five of about as many rows each, "
+            f"NAME=0:1000:5000 for these edges, 5 alone for all columns of numbers; {REPEAT}",
+            metavar="BINS",
         ),
     ] = None,
 ) -> ReadOptions:
@@ -165,6 +174,7 @@ def _reading(
         weights_as=weights_as,
         columns=None if columns is None else split(columns, names),
         exclude=split(exclude, names),
+        bin=None if bin is None else ",".join(bin),
     )
     return reading if kinds is None else KindOptions(**reading, kinds=kinds)
 

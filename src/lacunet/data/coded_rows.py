@@ -1,42 +1,34 @@
-"""Rows in the order of their source, as codes, for those who answer row by row.
+"""Rows in the order of their source, as codes, for those who answer row by row."""
 
-Nothing is refused here because it looks odd: that is for the caller to say. What cannot be coded
-at all still is.
-"""
-
-import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.bins import Bins
 from lacunet.data import column_checks as checks
-from lacunet.data.discover import (
-    UNKNOWN,
-    Coding,
-    RawValues,
-    infer,
-    match,
-)
-from lacunet.data.kinds import CATEGORIES, Kinds
-from lacunet.data.number_checks import check_ends, check_numbers, check_some_numbers
-from lacunet.data.number_columns import code_numbers
+from lacunet.data.columns import Judge
+from lacunet.data.discover import UNKNOWN, Coding, RawValues, weighed
+from lacunet.data.kinds import BY_RULE, Kinds
 from lacunet.data.read import Reading, described, recoded, until_read
 from lacunet.data.rows import Rows, Unseen
-from lacunet.data.source import Source, open_source
+from lacunet.data.source import open_source
 from lacunet.errors import DataError
-from lacunet.state import Numbers, State
+from lacunet.state import State
+from lacunet.wording import worded
 
 
 def code_rows(
     source: object,
     states: Sequence[Sequence[State] | None] | None = None,
     columns: Sequence[int] | None = None,
-    keep: BoolArray | None = None,
+    weights: FloatArray | None = None,
     *,
     names: Sequence[str] | None = None,
-    kinds: Kinds = CATEGORIES,
+    kinds: Kinds = BY_RULE,
+    asked: bool = False,
 ) -> Rows:
     """Code the columns of a source.
 
@@ -48,12 +40,14 @@ def code_rows(
         States of each column. None: those that it declares (categories), or that it shows.
     columns
         Places of the columns to read; all of them without it.
-    keep
-        (rows,) which rows there are; the others are as if they were not in the source.
+    weights
+        (rows,) how often there is each row; one of weight 0 is as if it were not in the source.
     names
         What the columns are called; as in the source without it.
     kinds
-        What is said of columns of numbers, by these names.
+        What is said of columns, by these names.
+    asked
+        Whether rows are only asked about: then a column need not be one to learn from.
 
     Examples
     --------
@@ -66,72 +60,60 @@ def code_rows(
     if not own:
         raise DataError(f"{opened.name} has no columns. Give a table with at least one.")
     called = own if names is None else names
-    many = Kinds(auto=any(kinds.may_be_number(name) for name in called))
-    reading, codes = until_read(
-        Reading(opened, own, {}, kinds=many), lambda reading: (reading, reading.codes())
-    )
-    codes = codes if keep is None else codes[keep]
+    # What is told of columns is told by other names than those of the source: all may be numbers.
+    reading, codes = until_read(Reading(Judge(opened), own), lambda one: (one, one.codes()))
+    weight = np.ones(len(codes)) if weights is None else weights
+    codes, weight = codes[weight > 0], weight[weight > 0]
+    judge = Judge(opened, kinds, weighted=weights is not None, asked=asked)
     given = [None] * len(own) if states is None else states
-    declared = [
-        _declared(opened, name) if mine is None else mine
-        for name, mine in zip(own, given, strict=True)
-    ]
-    codings, unseen = [], []
+    codings, unseen, notes = [], [], list[str]()
     for j, (name, encoder) in enumerate(zip(called, reading.encoders, strict=True)):
-        coding = _coding(name, encoder.raw, codes[:, j], declared[j], opened, kinds)
-        codings.append(coding)
+        left = Left.of(encoder.raw, codes[:, j], weight)
+        declared = opened.categories.get(own[j]) if given[j] is None else given[j]
+        coding = left.coding(judge, name, declared)
+        if declared is None:
+            notes += map(worded, judge.notes(name, left.raw, coding))
+        codings.append(left.spread(coding, len(encoder.raw.values)))
         for i in np.flatnonzero(coding.codes == UNKNOWN).tolist():
-            where = opened.where(encoder.raw.rows[i])
-            unseen.append(Unseen(name, where, encoder.raw.values[i], coding.states))
+            where = opened.where(left.raw.rows[i])
+            unseen.append(Unseen(name, where, left.raw.values[i], coding.states))
     final = np.maximum(recoded(codes, codings), -1)
-    return Rows(described(called, codings), final, tuple(unseen))
+    return Rows(described(called, codings, kinds), final, tuple(unseen), tuple(notes))
 
 
-def _declared(source: Source, name: str) -> list[State] | None:
-    """The categories that a column of a dataframe declares, if it does."""
-    if name not in source.categories:
-        return None
-    return list(source.categories[name])
+@dataclass(frozen=True)
+class Left:
+    """Values of a column that are left where some rows are not there."""
 
+    raw: RawValues
+    cases: FloatArray  # (values,) how much each weighs
+    which: IntArray  # (values,) of all values in the source
 
-def _coding(
-    name: str,
-    raw: RawValues,
-    codes: CodeArray,
-    states: Sequence[State] | None,
-    source: Source,
-    kinds: Kinds,
-) -> Coding:
-    """Code the values that are left in a column; its other values get any code."""
-    left = np.unique(codes)
-    left = left[left >= 0]
-    some = raw.only(left)
-    coding = (
-        _inferred(name, some, source, kinds)
-        if states is None or kinds.declares_number(name)
-        else match(some.values, states, frozenset(), source.markers)
-    )
-    if not coding.states and name not in kinds.ends:
-        raise DataError(f"column {name!r} {checks.NOTHING}. Leave it out.")
-    if not coding.kind.number:
-        checks.check_number_of_states(name, coding.states)
-    every = np.full(len(raw.values), -1, dtype=np.int64)
-    every[left] = coding.codes
-    return replace(coding, codes=every)
+    @classmethod
+    def of(cls, raw: RawValues, codes: CodeArray, weight: FloatArray) -> Self:
+        """Find them; `codes` (rows,) say which value is in each row, −1: none."""
+        cases = weighed(codes, weight, len(raw.values))
+        rows = np.bincount(codes[codes >= 0], minlength=len(raw.values))
+        which = np.flatnonzero(rows)
+        return cls(replace(raw, counts=rows).only(which), cases[which], which)
 
+    def coding(self, judge: Judge, name: str, states: Sequence[State] | None) -> Coding:
+        """Code them: as a model or a person has the states, or as the rule has it."""
+        bins = judge.kinds.bins.get(name)
+        if states is not None and isinstance(bins, Bins):
+            coding = judge.by_bins(name, self.raw, states, bins)
+        elif states is None or judge.kinds.declares_number(name):
+            coding = judge.inferred(name, self.raw, self.cases)
+        else:
+            coding = judge.known(self.raw, states)
+        if not coding.states and name not in judge.kinds.ends:
+            raise checks.unusable(name, checks.NOTHING)
+        if not coding.kind.number:
+            checks.check_number_of_states(name, coding.states)
+        return coding
 
-def _inferred(name: str, raw: RawValues, source: Source, kinds: Kinds) -> Coding:
-    """Find the states of a column that declares none, and what they are."""
-    numbers = isinstance(raw.values, Numbers)
-    coding = code_numbers(raw) if numbers else infer(raw.values, source.markers)
-    decided = kinds.decide(name, coding.states, math.nan)
-    if decided.kind.number:
-        own = name not in kinds.ends
-        check_numbers(name, decided.kind, raw, coding, source, own=own)
-        check_ends(name, kinds.ends.get(name), raw, coding, source)
-        if own:
-            check_some_numbers(name, coding.states)
-    elif coding.states:
-        checks.check_finite(name, raw, coding.states, source)
-    states = coding.states if decided.kind.number else tuple(coding.states)
-    return replace(coding, states=states, kind=decided.kind, why=decided.why)
+    def spread(self, coding: Coding, values: int) -> Coding:
+        """Give codes to all values of the source; those that are not left get any."""
+        every = np.full(values, -1, dtype=np.int64)
+        every[self.which] = coding.codes
+        return replace(coding, codes=every)

@@ -9,7 +9,7 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
-from lacunet.data.kinds import MOST_NUMBERS, looks_like_dates
+from lacunet.data.kinds import MOST_DATES, looks_like_dates
 from lacunet.data.source import Source
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.state import State, label
@@ -23,37 +23,29 @@ FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the
 def check_inferred(
     name: str, raw: RawValues, coding: Coding, source: Source, *, weighted: bool
 ) -> None:
-    """Refuse a column whose values are no categories: constant, identifier, measurement."""
+    """Refuse a column whose values are no categories: none at all, identifiers, dates."""
     states = coding.states
-    seen = [i for i, code in enumerate(coding.codes) if code >= 0]
     if not states:
         raise unusable(name, NOTHING)
-    if len(states) == 1:
-        one = f"has only one state, {shown(states)}"
-        raise unusable(name, f"{one}, so nothing can be learned from it")
     check_finite(name, raw, states, source)
-    if looks_continuous(states):
-        at = next(i for i in seen if not float(raw.values[i]).is_integer())
-        raise unusable(
-            name,
-            f"holds continuous numbers: {len(states):,} different values, such as "
-            f"{label(raw.values[at])} in {source.where(raw.rows[at])}",
-            "Read them as numbers with --kinds, put them into a few bins",
-        )
-    if len(states) > MOST_NUMBERS and looks_like_dates(states):
+    if len(states) > MOST_DATES and looks_like_dates(states):
         raise unusable(name, f"holds {len(states):,} dates", "Turn them into a few periods")
     check_not_identifier(name, raw, coding, weighted=weighted)
     check_number_of_states(name, states)
 
 
-def check_not_identifier(
-    name: str, raw: RawValues, coding: Coding, *, weighted: bool, instead: str = ""
-) -> None:
+def check_not_identifier(name: str, raw: RawValues, coding: Coding, *, weighted: bool) -> None:
     """Refuse values of which every row has its own."""
     observed = int(raw.counts[coding.codes >= 0].sum())
-    if looks_like_identifier(coding.states, observed, weighted=weighted):
-        values = f"has {observed:,} different values in {observed:,} observed rows"
-        raise unusable(name, f"{values}, so it looks like an identifier", instead)
+    if not looks_like_identifier(coding.states, observed, weighted=weighted):
+        return
+    kind = "categorical" if isinstance(coding.states[0], str) else "gaussian"
+    told = unusable(
+        name,
+        f"has {observed:,} different values in {observed:,} observed rows, so it looks like an "
+        "identifier",
+    )
+    raise DataError(f"{told.args[0]} If it is none, say --kinds {shlex.quote(name)}={kind}.")
 
 
 def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Source) -> None:
@@ -67,11 +59,6 @@ def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Sou
             )
 
 
-def looks_continuous(states: Sequence[State]) -> bool:
-    """Whether the states are many numbers, not all of them whole: a measurement."""
-    return isinstance(states[0], float) and len(states) > MOST_NUMBERS
-
-
 def looks_like_identifier(states: Sequence[State], observed: int, *, weighted: bool) -> bool:
     """Whether every observed row has a state of its own."""
     return len(states) == observed and observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
@@ -81,9 +68,6 @@ def check_categories(name: str, states: Sequence[State], coding: Coding) -> None
     """Refuse a categorical column that declares too little or too much."""
     if (coding.codes < 0).all():
         raise unusable(name, NOTHING)
-    if len(states) == 1:
-        one = f"declares only one category, {shown(states)}"
-        raise unusable(name, f"{one}, so nothing can be learned from it")
     check_number_of_states(name, states)
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import IntArray
+from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.bins import Bins
 from lacunet.data.audit import shorten
 from lacunet.data.kinds import ColumnKind
 from lacunet.state import Numbers, State, label
@@ -56,6 +57,7 @@ class Coding:
     codes: IntArray  # per found value: its code, -1 = missing, UNKNOWN = not a state
     kind: ColumnKind = ColumnKind.CATEGORICAL
     why: str = ""  # it has this kind, where that was decided
+    bins: Bins | None = None  # that the states stand for, if they are bins of numbers
 
 
 UNKNOWN = -2
@@ -165,13 +167,19 @@ def _typed(values: Sequence[State]) -> list[State]:
     return list(texts)
 
 
-def mean_of(coding: Coding, raw: RawValues) -> float:
-    """Mean of the values of a column, if they are numbers."""
+def weighed(codes: IntArray | CodeArray, weight: FloatArray, size: int) -> FloatArray:
+    """How much each code weighs in all, (size,); −1 is none."""
+    told = codes >= 0
+    return np.bincount(codes[told], weight[told], size).astype(np.float64)
+
+
+def mean_of(coding: Coding, cases: FloatArray) -> float:
+    """Mean of the values of a column, if they are numbers; `cases` (values,) weigh them."""
     if not coding.states or isinstance(coding.states[0], str):
         return math.nan
     seen = coding.codes >= 0
     values = np.asarray(coding.states, dtype=np.float64)[coding.codes[seen]]
-    return float(values @ raw.counts[seen] / raw.counts[seen].sum())
+    return float(values @ cases[seen] / cases[seen].sum())
 
 
 def number_of(value: State) -> float | None:

@@ -14,6 +14,7 @@ from lacunet.state import State
 # each of the 1,000 states that are allowed, few enough to refuse a long identifier early.
 MOST_VALUES = 10_000
 MOST_DIFFERENT = 1 << 30  # of numbers: as many as there are rows
+MOST_BEFORE_NUMBERS = 1_000  # above, a column that may be numbers is read as such: no object each
 
 
 class TooManyValuesError(Exception):

@@ -1,29 +1,32 @@
 """What the values of a column are: categories, or numbers of some kind.
 
-The rule of `auto`, from the first that holds:
+The rule for columns of which nothing is said, the same for files, dataframes and arrays, from the
+first that holds:
 
 1. texts, true/false and declared categories are categories;
-2. dates, and whole numbers of which every row has its own, are nothing that classes differ in;
-3. up to 20 different numbers are categories;
-4. whole numbers from 0 with a mean of at most 10 are counts;
-5. all other numbers have a normal distribution.
+2. up to 20 different whole numbers, and up to 5 different numbers with fractions, are categories;
+3. whole numbers from 0 with a mean of at most 10 are counts;
+4. all other numbers have a normal distribution.
 
-Arrays and dataframes know numbers with fractions from whole ones. There (`fractions`) the former
-have a normal distribution, however few they are, and all else are categories.
+Values of which every row has its own, unless they have fractions, and more than 20 dates are
+refused (`column_checks`): they are nothing that classes differ in.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
+from lacunet.bins import USUAL_BINS, Binning, Cut
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.state import State
 
-MOST_NUMBERS = 20  # different numbers that are categories; beyond that they are measurements
+MOST_NUMBERS = 20  # different whole numbers that are categories; more of them are measured
+MOST_FRACTIONS = 5  # the same of numbers with fractions: doses, halves
+MOST_DATES = 20  # different dates that are categories
 LARGEST_MEAN = 10.0  # of whole numbers that are taken for counts; above, they have a normal shape
 DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 AUTO = "auto"
@@ -50,6 +53,7 @@ class Decision:
 
     kind: ColumnKind
     why: str
+    cut: Cut | None = None  # how its numbers are put into bins, if they are
 
 
 @dataclass(frozen=True)
@@ -57,74 +61,110 @@ class Kinds:
     """What is said of the kinds of columns."""
 
     declared: Mapping[str, ColumnKind] = field(default_factory=dict)  # by column
-    auto: bool = False  # whether other columns of numbers may be numbers
-    fractions: bool = False  # whether other columns with fractions are numbers
+    other: ColumnKind | None = None  # of columns that are not named; None: by the rule
+    bins: Mapping[str, Cut] = field(default_factory=dict)  # columns that are put into bins
+    every: int = 0  # bins of columns that are numbers by the rule; 0: they stay numbers
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of numbers of a model
+    forced: bool = False  # whether `every` is there because only categories can be
 
     @property
     def said(self) -> bool:
         """Whether anything was."""
-        return self.auto or bool(self.declared)
+        return bool(self.declared or self.bins or self.every or self.other) and not self.forced
 
     def also(self, other: Kinds) -> Kinds:
         """Say more, where nothing was said."""
         declared, ends = {**other.declared, **self.declared}, {**other.ends, **self.ends}
-        return Kinds(declared, self.auto, self.fractions, ends)
+        return replace(self, declared=declared, ends=ends, bins={**other.bins, **self.bins})
+
+    def binned(self, said: Binning) -> Kinds:
+        """Put columns into bins."""
+        for name in said.named:
+            if name in self.declared:
+                raise OptionError(
+                    f"column '{name}' is {self.declared[name]} in --kinds, and in bins by --bin. "
+                    "Leave out one of the two."
+                )
+        every = said.every or self.every
+        bins = {**self.bins, **said.named}
+        return replace(self, bins=bins, every=every, forced=self.forced and not said.every)
+
+    @property
+    def categories_alone(self) -> Kinds:
+        """The same where only categories can be: what the rule takes for numbers is in bins."""
+        return self if self.every else replace(self, every=USUAL_BINS, forced=True)
 
     def may_be_number(self, name: str) -> bool:
         """Whether a column may turn out to hold numbers."""
-        by_rule = self.auto or self.fractions
-        return self.declares_number(name) or (by_rule and name not in self.declared)
+        free = name not in self.declared and self.other is None
+        return free or self.declares_number(name)
 
     def declares_number(self, name: str) -> bool:
         """Whether a column is said to hold numbers."""
-        return self.declared.get(name, ColumnKind.CATEGORICAL).number
+        kind = self.declared.get(name, self.other)
+        return name in self.bins or (kind is not None and kind.number)
 
     def decide(self, name: str, states: Sequence[State], mean: float) -> Decision:
         """Say what a column is whose states are these, in order, with this mean if numbers."""
-        if name in self.declared:
-            return Decision(self.declared[name], "as declared")
-        if self.fractions and len(states) > 1 and isinstance(states[0], float):
-            return Decision(ColumnKind.GAUSSIAN, "numbers with fractions")
-        if not self.auto:
-            return Decision(ColumnKind.CATEGORICAL, "no kind was declared" if self.said else "")
-        if not states or isinstance(states[0], str | bool):
-            return Decision(ColumnKind.CATEGORICAL, "not numbers")
-        if len(states) <= MOST_NUMBERS:
-            return Decision(ColumnKind.CATEGORICAL, f"{len(states)} different numbers")
-        many = f"{len(states):,} different numbers"
-        if isinstance(states[0], int) and states[0] == 0 and mean <= LARGEST_MEAN:
-            return Decision(ColumnKind.POISSON, f"{many}, whole, from 0, mean {mean:.3g}")
-        return Decision(ColumnKind.GAUSSIAN, many)
+        if name in self.bins:
+            return Decision(ColumnKind.CATEGORICAL, "in bins, as declared", self.bins[name])
+        declared = self.declared.get(name, self.other)
+        if declared is not None:
+            return Decision(declared, "as declared")
+        decided = by_rule(states, mean)
+        if decided.kind.number and self.every:
+            return Decision(ColumnKind.CATEGORICAL, f"in bins: {decided.why}", self.every)
+        return decided
 
 
-CATEGORIES = Kinds()  # every column is categorical
+def by_rule(states: Sequence[State], mean: float) -> Decision:
+    """Say what a column is of which nothing is said.
+
+    >>> by_rule(range(152), 75.5).kind.value, by_rule((0.5, 1.0, 1.5), 1.0).kind.value
+    ('gaussian', 'categorical')
+    """
+    if not states or isinstance(states[0], str | bool):
+        return Decision(ColumnKind.CATEGORICAL, "not numbers")
+    fractions = isinstance(states[0], float)
+    many = f"{len(states):,} different numbers{' with fractions' if fractions else ''}"
+    if len(states) <= (MOST_FRACTIONS if fractions else MOST_NUMBERS):
+        return Decision(ColumnKind.CATEGORICAL, many if len(states) > 1 else "one number")
+    if not fractions and states[0] == 0 and mean <= LARGEST_MEAN:
+        return Decision(ColumnKind.POISSON, f"{many}, whole, from 0, mean {mean:.3g}")
+    return Decision(ColumnKind.GAUSSIAN, many)
+
+
+BY_RULE = Kinds()  # nothing is said
 KindsLike: TypeAlias = Kinds | str | Mapping[str, str] | None
 
 
 def understand_kinds(kinds: KindsLike) -> Kinds:
-    """Read what a person says of kinds: NAME=KIND with commas between, and perhaps auto.
+    """Read what a person says of kinds: NAME=KIND with commas between, or one KIND for all.
 
     >>> understand_kinds("auto,visits=poisson").declared["visits"].value
     'poisson'
+    >>> understand_kinds("categorical").other.value
+    'categorical'
     """
     if kinds is None:
-        return CATEGORIES
+        return BY_RULE
     if isinstance(kinds, Kinds):
         return kinds
-    auto, pairs = False, list[tuple[str, str]]()
     if isinstance(kinds, Mapping):
-        pairs = list(kinds.items())
-    else:
-        for part in filter(None, (p.strip() for p in kinds.split(","))):
-            name, mark, kind = part.rpartition("=")
-            if mark:
-                pairs.append((name.strip(), kind.strip()))
-            elif part == AUTO:
-                auto = True
-            else:
-                raise OptionError(f"kinds: '{part}' is not understood. Give NAME=KIND, or auto.")
-    return Kinds({name: _kind(name, kind) for name, kind in pairs}, auto)
+        return Kinds({name: _kind(name, kind) for name, kind in kinds.items()})
+    other, declared = None, dict[str, ColumnKind]()
+    for part in filter(None, (p.strip() for p in kinds.split(","))):
+        name, mark, kind = part.rpartition("=")
+        if mark:
+            declared[name.strip()] = _kind(name.strip(), kind.strip())
+        elif part in list(ColumnKind):
+            other = ColumnKind(part)
+        elif part != AUTO:
+            raise OptionError(
+                f"kinds: '{part}' is not understood. Give NAME=KIND, one kind for all columns, or "
+                "auto."
+            )
+    return Kinds(declared, other)
 
 
 def _kind(name: str, kind: str) -> ColumnKind:

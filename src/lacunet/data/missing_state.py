@@ -1,6 +1,7 @@
 """Holes as answers: a missing cell as one more state of its column, or as a column of its own."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -54,11 +55,12 @@ def missing_as_state(table: Table) -> Table:
     if number is not None:
         raise DataError(
             f"'{number}' holds numbers: a missing cell can be an answer of categories only. Put "
-            "its values into a few bins first, or leave out --missing-as-state."
+            f"its values into bins with --bin {shlex.quote(number)}=5, or leave out "
+            "--missing-as-state."
         )
     for j in np.flatnonzero((table.codes < 0).any(axis=0)):
         column, name = columns[j], missing_state(columns[j])
-        columns[j] = Column(column.name, (*column.states, name))
+        columns[j] = replace(column, states=(*column.states, name))
         changed.append(f"column '{column.name}': a missing cell counts as its state '{name}'.")
     notes = (*table.notes, *(changed or ["no cell is missing: no column gets a state for it."]))
     return with_missing_states(replace(table, columns=tuple(columns), notes=notes))

@@ -1,7 +1,8 @@
 """What a person may not expect of the states that were found in a column, in a sentence each."""
 
+import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -9,17 +10,36 @@ from lacunet.data.discover import MARKERS, Coding, shown
 from lacunet.state import Numbers, State
 
 
-def notes_on(name: str, values: Sequence[State], coding: Coding) -> Iterator[str]:
-    """Tell what was found in a column whose raw values are these."""
+def notes_on(
+    name: str, values: Sequence[State], coding: Coding, *, forced: bool = False
+) -> Iterator[str]:
+    """Tell what was found in a column whose raw values are these.
+
+    `forced`: whether bins are there because only categories can be.
+    """
     used = np.zeros(len(coding.states), dtype=bool)
     used[coding.codes[coding.codes >= 0]] = True
     if not used.all():
         unused = [coding.states[int(k)] for k in np.flatnonzero(~used)]
         yield f"column {name!r}: declared but never observed: {shown(unused)}."
+    if coding.bins is not None and forced:
+        yield (
+            f"column {name!r} holds numbers, and only categories can be here: they are put into "
+            f"{len(coding.states)} bins of about as many rows each. Say which with "
+            f"--bin {shlex.quote(name)}=5."
+        )
+    if len(coding.states) == 1 and not coding.kind.number:
+        yield f"column {name!r} has only one state, {shown(coding.states)}: it says nothing."
     if isinstance(values, Numbers):
         return
-    for alike in _alike(values):
+    for alike in _alike(values, str.strip):
         yield f"column {name!r}: {shown(alike)} differ in spaces alone, and are one state."
+    texts = [state for state in coding.states if isinstance(state, str)]
+    for alike in _alike(texts, str.casefold):
+        yield (
+            f"column {name!r}: {shown(alike)} differ in upper and lower case alone, and are "
+            "different states."
+        )
     marks = [state for state in coding.states if isinstance(state, str) and state in MARKERS]
     if marks:
         yield (
@@ -28,10 +48,10 @@ def notes_on(name: str, values: Sequence[State], coding: Coding) -> Iterator[str
         )
 
 
-def _alike(values: Sequence[State]) -> list[list[State]]:
-    """Texts that are one without the spaces around them."""
+def _alike(values: Sequence[State], meant: Callable[[str], str]) -> list[list[State]]:
+    """Texts that mean the same."""
     by_text: defaultdict[str, list[State]] = defaultdict(list)
     for value in values:
         if isinstance(value, str):
-            by_text[value.strip()].append(value)
+            by_text[meant(value)].append(value)
     return [alike for text, alike in by_text.items() if len(alike) > 1 and text]

@@ -79,16 +79,17 @@ def check_numbers(
 def _check_number(name: str, kind: ColumnKind, value: State, where: str, *, own: bool) -> None:
     """Refuse a text, or true and false."""
     if isinstance(value, bool):
-        raise DataError(f"column {name!r} holds true and false: they are categories, not {kind}.")
+        raise DataError(f"column {name!r} holds true and false: they are categories, no numbers.")
     if number_of(value) is not None:
         return
     text = label(value).strip()
     what = "not finite" if text.lower().lstrip("+-") in INFINITE else "not a number"
     declare = f"declare it with --missing={shlex.quote(shorten(text, 40))}"
     other = f"or read the column as categories: --kinds {shlex.quote(name)}=categorical"
+    read = f"read as {kind}" if kind.number else "put into bins"
     raise DataError(
-        f"column {name!r}, {where}: {text!r} is {what}, and the column is read as {kind}. Correct "
-        f"it, {f'{declare}, {other}' if own else f'or {declare}'}."
+        f"column {name!r}, {where}: {text!r} is {what}, and the column is {read}. Correct it, "
+        f"{f'{declare}, {other}' if own else f'or {declare}'}."
     )
 
 
@@ -110,6 +111,7 @@ def _not_positive(x: FloatArray) -> BoolArray:
 
 # By kind: which numbers it does not have, and what to say of them.
 WRONG: dict[ColumnKind, tuple[Callable[[FloatArray], BoolArray], str]] = {
+    ColumnKind.CATEGORICAL: (_never, ""),  # bins of any numbers
     ColumnKind.GAUSSIAN: (_never, ""),
     ColumnKind.LOGNORMAL: (_not_positive, "is not above 0, so it has no logarithm"),
     ColumnKind.POISSON: (_no_count, "is no count: counts are whole numbers from 0 up"),

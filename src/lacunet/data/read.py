@@ -1,46 +1,46 @@
 """Read data with holes from files and dataframes."""
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
+import polars as pl
 
 from lacunet.arrays import CodeArray, FloatArray
+from lacunet.bins import BinLike, Binning, Bins, understand_bins
 from lacunet.data import column_checks as checks
-from lacunet.data.discover import (
-    Coding,
-    RawValues,
-    infer,
-    is_missing,
-    markers,
-    match,
-    mean_of,
-    shown,
-)
+from lacunet.data.columns import Judge
+from lacunet.data.discover import Coding, markers, shown, weighed
 from lacunet.data.distinct import DistinctRows, merge, smallest
 from lacunet.data.encode import (
+    MOST_BEFORE_NUMBERS,
     MOST_DIFFERENT,
     MOST_VALUES,
     ColumnEncoder,
     TooManyValuesError,
     read_weights,
 )
-from lacunet.data.kinds import CATEGORIES, Kinds, KindsLike, understand_kinds
-from lacunet.data.notes import notes_on
-from lacunet.data.number_checks import check_ends, check_numbers, check_some_numbers
-from lacunet.data.number_columns import NotNumbersError, NumberEncoder, code_numbers
+from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
+from lacunet.data.number_columns import NotNumbersError, NumberEncoder
 from lacunet.data.rows import Rows
 from lacunet.data.source import Source, open_source
 from lacunet.data.survey import WeightsAs, as_cases, understand_weights
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
-from lacunet.state import Numbers, State
+from lacunet.state import State
 
 T = TypeVar("T", str, State)
 R = TypeVar("R")
+
+
+class ReadAgainError(Exception):
+    """Columns are other than was thought while they were read."""
+
+    def __init__(self, numbers: frozenset[str], texts: frozenset[str]) -> None:
+        super().__init__(numbers, texts)
+        self.numbers, self.texts = numbers, texts
 
 
 def read_table(
@@ -53,18 +53,17 @@ def read_table(
     exclude: Sequence[str] = (),
     states: Mapping[str, Sequence[State]] | None = None,
     kinds: KindsLike = None,
+    bin: BinLike = None,  # noqa: A002  # what people call it
 ) -> Table:
     """Read a table, count its distinct rows, and code its values.
 
-    The source is read once, in batches, so it may be larger than memory: only the distinct rows
-    are kept, as small integers. No row is ever dropped.
+    It is read in batches, so it may be larger than memory. No row is ever dropped.
 
     Parameters
     ----------
     source
         Path of a file (.csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc), a dataframe
-        (pandas, Polars eager or lazy, PyArrow), or a 2-d NumPy array. In an array of integers a
-        negative number is a state like any other; declare it with `missing` if it is a hole.
+        (pandas, Polars eager or lazy, PyArrow), or a 2-d NumPy array.
     missing
         Values that stand for a hole. They are compared by their text, so "99" is also the integer
         99 and the number 99.0. In files of text an empty cell, NA, NaN, null and ? are holes
@@ -84,8 +83,12 @@ def read_table(
     kinds
         Columns of numbers: a mapping, or NAME=KIND with commas between. Kinds are gaussian,
         lognormal (a Gaussian logarithm), poisson (counts), ordinal (whole numbers with an order)
-        and categorical. With auto, other columns with more than 20 different numbers are numbers
-        too. Without it every column is categorical.
+        and categorical; one of them alone is that of all columns. Columns that are not named are
+        numbers if they hold more than 20 different whole numbers, or more than 5 with fractions.
+    bin
+        Columns of numbers to put into bins: a mapping of names to a number of bins (of about as
+        many rows each) or to a list of edges; one number is for all columns of numbers. As text:
+        NAME=NUMBER, NAME=EDGE:EDGE:EDGE, with commas between. The edges are kept with the model.
 
     Examples
     --------
@@ -97,20 +100,35 @@ def read_table(
     opened = open_source(source)
     wanted = None if columns is None else _listed(columns)
     names = _chosen(opened, weights, wanted, _listed(exclude), states)
-    said = understand_kinds(kinds)
-    checks.check_names(said.declared, "--kinds", opened)
-    checks.check_used(said.declared, "--kinds", names)
-    reading = Reading(opened, names, states, markers(_listed(missing)), weights, said)
-    return until_read(reading, lambda reading: _table(reading, how))
+    said = _said(understand_kinds(kinds), understand_bins(bin), opened, names, states)
+    judge = Judge(opened, said, markers(_listed(missing)), weighted=weights is not None)
+    return until_read(Reading(judge, names, states, weights), lambda one: _table(one, how))
+
+
+def _said(
+    kinds: Kinds,
+    binning: Binning,
+    source: Source,
+    names: Sequence[str],
+    states: Mapping[str, Sequence[State]] | None,
+) -> Kinds:
+    """Put together what is said of columns; refuse what is said of others."""
+    for option, about in (("--kinds", kinds.declared), ("--bin", binning.named)):
+        checks.check_names(about, option, source)
+        checks.check_used(about, option, names)
+    if states is not None and (binning.named or binning.every):
+        raise OptionError("--bin: the network has states already. Leave it out, or the network.")
+    return kinds.binned(binning)
 
 
 def until_read(reading: "Reading", read: Callable[["Reading"], R]) -> R:
-    """Read; where a column turns out to hold more than numbers, begin again and take its texts."""
+    """Read; where columns turn out to be other than was thought, begin again."""
     while True:
         try:
             return read(reading)
-        except NotNumbersError as error:
-            reading = replace(reading, texts=reading.texts | {error.name})
+        except ReadAgainError as error:
+            numbers, texts = reading.numbers | error.numbers, reading.texts | error.texts
+            reading = replace(reading, numbers=numbers - texts, texts=texts)
 
 
 def _table(reading: "Reading", how: WeightsAs) -> Table:
@@ -118,13 +136,13 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
     rows = DistinctRows()
     for batch, weight in reading.batches():
         rows.add(batch, weight)
-    codings = reading.codings()
     codes, weight, copies = rows.joined()
     checks.check_some_weight(weight, reading.weights)
+    codings = reading.codings(codes, weight * copies)
     codes, weight, copies = merge(recoded(codes, codings), weight, copies)
     cases, survey = as_cases(weight, copies, how)
     told = reading.source.name, reading.weights, reading.notes(codings), survey
-    return Table.from_merged(described(reading.names, codings), codes, cases, copies, *told)
+    return Table.from_merged(reading.described(codings), codes, cases, copies, *told)
 
 
 def read_rows(
@@ -132,7 +150,7 @@ def read_rows(
     states: Mapping[str, Sequence[State]],
     *,
     missing: Sequence[State] = (),
-    kinds: Kinds = CATEGORIES,
+    kinds: Kinds = BY_RULE,
 ) -> Rows:
     """Read every row in the order of the source, with the states of a model.
 
@@ -140,33 +158,32 @@ def read_rows(
     """
     opened = open_source(source)
     names = _chosen(opened, None, None, (), states)
-    reading = Reading(opened, names, states, markers(_listed(missing)), None, kinds, asked=True)
-    return until_read(reading, _rows)
+    judge = Judge(opened, kinds, markers(_listed(missing)), asked=True)
+    return until_read(Reading(judge, names, states), _rows)
 
 
 def _rows(reading: "Reading") -> Rows:
     """Read all rows, as they are."""
-    codes, codings = reading.codes(), reading.codings()
-    return Rows(described(reading.names, codings), recoded(codes, codings))
+    codes = reading.codes()
+    codings = reading.codings(codes, np.ones(len(codes)))
+    return Rows(reading.described(codings), recoded(codes, codings))
 
 
 @dataclass(frozen=True)
 class Reading:
     """One pass over a source."""
 
-    source: Source
+    judge: Judge  # who says what its columns are
     names: Sequence[str]  # the used columns
     states: Mapping[str, Sequence[State]] | None = None  # of a model: the data may look odd then
-    missing: frozenset[str] = frozenset()
     weights: str | None = None
-    kinds: Kinds = CATEGORIES  # what is said of columns of numbers
-    asked: bool = False  # whether rows are asked about, so that nothing need be learned from them
+    numbers: frozenset[str] = frozenset()  # columns that are read as numbers
     texts: frozenset[str] = frozenset()  # columns that may be numbers, but hold something else
 
     @property
-    def holes(self) -> frozenset[str]:
-        """All texts that stand for a hole."""
-        return self.missing | self.source.markers
+    def source(self) -> Source:
+        """What is read."""
+        return self.judge.source
 
     @cached_property
     def encoders(self) -> list[ColumnEncoder | NumberEncoder]:
@@ -174,13 +191,19 @@ class Reading:
         return [self._encoder(name) for name in self.names]
 
     def _encoder(self, name: str) -> ColumnEncoder | NumberEncoder:
-        """Read a column as numbers, if it may be that; else a value is anything."""
-        if not self.kinds.may_be_number(name):
-            return ColumnEncoder(name, MOST_VALUES)
-        declared = name in self.source.categories and not self.kinds.declares_number(name)
-        if name in self.texts or declared:
-            return ColumnEncoder(name, MOST_DIFFERENT)
-        return NumberEncoder(name, self.holes)
+        """Read a column as numbers, if it must be that; else a value is anything."""
+        said = self.judge.kinds.declares_number(name)
+        if name not in self.texts and (said or name in self.numbers):
+            return NumberEncoder(name, self.judge.holes)
+        if said:
+            return ColumnEncoder(name, MOST_DIFFERENT)  # so that what is no number can be named
+        return ColumnEncoder(name, MOST_BEFORE_NUMBERS if self._open(name) else MOST_VALUES)
+
+    def _open(self, name: str) -> bool:
+        """Whether a column may still turn out to be numbers."""
+        declared = self.source.categories if self.states is None else self.states
+        known = name in declared or name in self.texts
+        return not known and self.judge.kinds.may_be_number(name)
 
     def codes(self) -> CodeArray:
         """Give provisional codes of all rows, (rows, n)."""
@@ -198,72 +221,82 @@ class Reading:
                 if self.weights is None
                 else read_weights(frame[self.weights], row, self.source)
             )
-            coded = []
-            for encoder in self.encoders:
-                try:
-                    coded.append(encoder.encode(frame[encoder.name], row, self.source))
-                except TooManyValuesError:
-                    self._coding(encoder)  # says what is wrong with the column, if it can
-                    why = f"has more than {len(encoder.raw.values):,} different values"
-                    raise checks.unusable(encoder.name, why) from None
+            coded = self._coded(frame, row)
             kind = smallest(max(len(encoder.raw.values) for encoder in self.encoders))
             yield np.stack(coded, axis=1, dtype=kind), weight
             row += len(frame)
         if not row:
             raise DataError(f"{self.source.name} has columns but no rows. Add at least one row.")
 
-    def codings(self) -> list[Coding]:
-        """Find the states of each column, and refuse those that cannot be used."""
-        return [self._coding(encoder) for encoder in self.encoders]
+    def _coded(self, frame: pl.DataFrame, row: int) -> list[CodeArray]:
+        """Give the provisional codes of each column of a batch that begins after `row` rows."""
+        coded, many, texts = [], set[str](), set[str]()
+        for encoder in self.encoders:
+            try:
+                coded.append(encoder.encode(frame[encoder.name], row, self.source))
+            except NotNumbersError:
+                texts.add(encoder.name)
+            except TooManyValuesError:
+                if not self._open(encoder.name):
+                    raise self._too_many(encoder) from None
+                many.add(encoder.name)
+        if many or texts:  # all that are found here at once: few passes, however many columns
+            raise ReadAgainError(frozenset(many), frozenset(texts))
+        return coded
 
-    def _coding(self, encoder: ColumnEncoder | NumberEncoder) -> Coding:
-        name, raw = encoder.name, encoder.raw
-        declared = self.source.categories if self.states is None else self.states
-        if name not in declared or self.kinds.declares_number(name):
-            return self._inferred(name, raw)
-        states = declared[name]
-        if self.states is None:  # categories of a dataframe, of which some may be declared missing
-            states = [s for s in states if not is_missing(s, self.missing)]
-        coding = match(raw.values, states, self.missing, self.source.markers)
-        checks.check_known(name, raw, coding, self.source)
-        if self.states is None:
-            checks.check_categories(name, states, coding)
-        return replace(coding, why="its states were declared") if self.kinds.said else coding
+    def _too_many(self, encoder: ColumnEncoder | NumberEncoder) -> DataError:
+        """Say what is wrong with a column of too many values."""
+        raw = encoder.raw
+        self._coding(encoder, raw.counts.astype(np.float64))  # says more, if it can
+        return checks.unusable(encoder.name, f"has more than {len(raw.values):,} different values")
 
-    def _inferred(self, name: str, raw: RawValues) -> Coding:
-        """Find the states of a column that declares none, and what they are."""
-        numbers = isinstance(raw.values, Numbers)
-        coding = code_numbers(raw) if numbers else infer(raw.values, self.holes)
-        decided = self.kinds.decide(name, coding.states, mean_of(coding, raw))
-        if decided.kind.number:
-            if not self.asked:
-                check_some_numbers(name, coding.states)
-            own = name not in self.kinds.ends
-            check_numbers(name, decided.kind, raw, coding, self.source, own=own)
-            check_ends(name, self.kinds.ends.get(name), raw, coding, self.source)
-            if name not in self.kinds.declared and isinstance(coding.states[0], int):
-                measured = f"If it is measured, say so with --kinds {shlex.quote(name)}=gaussian"
-                weighted = self.weights is not None
-                checks.check_not_identifier(name, raw, coding, weighted=weighted, instead=measured)
-        elif name not in self.kinds.declared:
-            checks.check_inferred(name, raw, coding, self.source, weighted=self.weights is not None)
+    def codings(self, codes: CodeArray, weight: FloatArray) -> list[Coding]:
+        """Find the states of each column, and refuse those that cannot be used.
+
+        `codes` are provisional ones, (rows, n), of which each weighs as much as `weight`, (rows,).
+        """
+        return [
+            self._coding(encoder, weighed(codes[:, j], weight, len(encoder.raw.values)))
+            for j, encoder in enumerate(self.encoders)
+        ]
+
+    def _coding(self, encoder: ColumnEncoder | NumberEncoder, cases: FloatArray) -> Coding:
+        name, raw, judge = encoder.name, encoder.raw, self.judge
+        known = None if self.states is None else self.states.get(name)
+        bins = judge.kinds.bins.get(name)
+        if known is not None and isinstance(bins, Bins):
+            coding = judge.by_bins(name, raw, known, bins)
+        elif judge.kinds.declares_number(name):
+            return judge.inferred(name, raw, cases)
+        elif known is not None:
+            coding = judge.known(raw, known)
+        elif name in self.source.categories:
+            return judge.declared(name, raw, self.source.categories[name])
         else:
-            checks.check_categories(name, coding.states, coding)
-        states = coding.states if decided.kind.number else tuple(coding.states)
-        return replace(coding, states=states, kind=decided.kind, why=decided.why)
+            return judge.inferred(name, raw, cases)
+        checks.check_known(name, raw, coding, self.source)
+        return replace(coding, why="its states were declared")
+
+    def described(self, codings: Sequence[Coding]) -> tuple[Column, ...]:
+        """Give the columns that were found."""
+        return described(self.names, codings, self.judge.kinds)
 
     def notes(self, codings: Sequence[Coding]) -> list[str]:
         """Say what a person may not expect of the states that were found."""
         if self.states is not None:
             return []
-        each = zip(self.encoders, codings, strict=True)
-        return [note for e, coding in each for note in notes_on(e.name, e.raw.values, coding)]
+        return [
+            note
+            for e, coding in zip(self.encoders, codings, strict=True)
+            for note in self.judge.notes(e.name, e.raw, coding)
+        ]
 
 
-def described(names: Sequence[str], codings: Sequence[Coding]) -> tuple[Column, ...]:
-    """Give the columns that were found."""
+def described(names: Sequence[str], codings: Sequence[Coding], kinds: Kinds) -> tuple[Column, ...]:
+    """Give the columns that were found; where all are categories, there is nothing to explain."""
+    told = kinds.said or any(c.kind.number or c.bins is not None for c in codings)
     pairs = zip(names, codings, strict=True)
-    return tuple(Column(name, c.states, c.kind, c.why) for name, c in pairs)
+    return tuple(Column(name, c.states, c.kind, c.why if told else "", c.bins) for name, c in pairs)
 
 
 def recoded(codes: CodeArray, codings: Sequence[Coding]) -> CodeArray:

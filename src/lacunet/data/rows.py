@@ -25,3 +25,4 @@ class Rows:
     columns: tuple[Column, ...]
     codes: CodeArray  # (rows, n), -1 = missing, or a value that is none of the given states
     unseen: tuple[Unseen, ...] = ()  # each such value once
+    notes: tuple[str, ...] = ()  # what a person should be told

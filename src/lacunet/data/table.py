@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.bins import Bins
 from lacunet.data.audit import audit_grid
 from lacunet.data.distinct import collapse, merge, smallest
-from lacunet.data.kinds import ColumnKind
+from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
 from lacunet.state import Numbers, State, alike, label
 from lacunet.tabular import Columns, Grid, Printable
+from lacunet.wording import worded
 
 MOST_CASES = 1e12  # of which log probabilities are still right to a hundredth of a nat
 AS_COUNTS = "--weights-as frequency counts them as they are."
@@ -31,6 +33,7 @@ class Column:
     states: Sequence[State]  # code k stands for states[k]; in the order a person expects
     kind: ColumnKind = ColumnKind.CATEGORICAL  # of numbers the states are the values that occur
     why: str = ""  # it has this kind, where that was decided
+    bins: Bins | None = None  # of numbers that the states stand for, if they are bins
 
     def __post_init__(self) -> None:
         if isinstance(self.states, Numbers):  # all different
@@ -123,7 +126,7 @@ class Table(Printable):
             notes = [*notes, f"weights are taken as {survey}. {AS_COUNTS}"]
         codes, counts = collapse(codes, weight, copies)
         _check_total(counts, weights, source)
-        told = (source, weights, tuple(notes), survey)
+        told = (source, weights, tuple(map(worded, notes)), survey)
         return cls(tuple(columns), codes, counts, rows, empty, *told)
 
     @property
@@ -149,6 +152,12 @@ class Table(Printable):
     def complete(self) -> bool:
         """Whether no cell is missing."""
         return not bool((self.codes < 0).any())
+
+    @property
+    def kinds(self) -> Kinds:
+        """What to say of the same columns, to read them again as they were."""
+        bins = {c.name: c.bins for c in self.columns if c.bins is not None}
+        return Kinds({c.name: c.kind for c in self.columns if c.bins is None}, bins=bins)
 
     def tidy(self) -> Columns:
         """Give each distinct row, and its weight in a last column."""

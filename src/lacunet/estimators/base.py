@@ -21,7 +21,7 @@ from lacunet import api
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Table
 from lacunet.data.filled import Filling, filled_array, filled_frame
-from lacunet.data.kinds import ColumnKind, KindsLike
+from lacunet.data.kinds import KindsLike
 from lacunet.data.rows import Rows
 from lacunet.errors import ModelError
 from lacunet.estimators.inputs import (
@@ -302,12 +302,16 @@ class HiddenStateEstimator(
         return [f"{v.name}{k}" for v in variables for k in range(len(v.states))]
 
     def _read_all(
-        self, X: Any, sample_weight: Any, kinds: KindsLike = ColumnKind.CATEGORICAL
+        self, X: Any, sample_weight: Any, kinds: KindsLike = None, *, numbers: bool = True
     ) -> Table:
-        """Make the table to learn from, where every column is a variable."""
+        """Make the table to learn from, where every column is a variable.
+
+        `numbers`: whether the model takes them; else they are put into bins.
+        """
         names = names_of(X)
         states = declared_states(self.categories, names)
-        how = column_kinds(kinds, names, states)
+        how = column_kinds(kinds, names, states, self.bin)
+        how = how if numbers else how.categories_alone
         return read_fit(X, sample_weight, names=names, states=states, unseen=self.unseen, kinds=how)
 
     def _keep(self, candidate: Candidate) -> None:

@@ -11,7 +11,7 @@ from lacunet.api.graphs import BDEU
 from lacunet.arrays import FloatArray
 from lacunet.data import Column, Table
 from lacunet.data.discover import shown
-from lacunet.data.kinds import ColumnKind, KindsLike
+from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import is_frame, names_of, read_fit
@@ -54,11 +54,7 @@ class BayesianNetworkModel(HiddenStateEstimator):
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
         paper's exponent, or 'bdeu:10' where the structure is learned.
     **n_init; scores
-    kinds : str, mapping or None
-        Which columns are numbers: a mapping of names to 'gaussian', 'lognormal', 'poisson' or
-        'ordinal'; or 'auto', by which columns with fractions are Gaussian. Numbers depend on
-        categories and hidden variables, and are nobody's parents.
-    **number_prior
+    **kinds; bin; number_prior
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.
         'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
@@ -84,6 +80,9 @@ class BayesianNetworkModel(HiddenStateEstimator):
 
     Notes
     -----
+    Numbers depend on categories and hidden variables, and are nobody's parents: put a number that
+    has children into bins.
+
     A fitted estimator holds the distinct rows of its table, in `fit_`: mind that before you share a
     pickle of it.
 
@@ -119,7 +118,7 @@ class BayesianNetworkModel(HiddenStateEstimator):
     structure: str = GIVEN
     knowledge: Knowledge | StrPath | None = None
     alpha: Alpha | None = None  # type: ignore[assignment]  # None: by what is known of the structure
-    kinds: KindsLike = ColumnKind.CATEGORICAL.value
+    kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
@@ -218,7 +217,7 @@ def build_network(columns: Sequence[Column], edges: Edges | None, hidden: Hidden
     """
     sizes = _sizes(hidden, [column.name for column in columns])
     variables = [Variable(name, tuple(range(1, k + 1)), hidden=True) for name, k in sizes.items()]
-    variables += [Variable(column.name, column.states) for column in columns]
+    variables += [Variable(column.name, column.states, bins=column.bins) for column in columns]
     names = [v.name for v in variables]
     if edges is None:
         edges = [(h, column.name) for h in sizes for column in columns]

@@ -10,18 +10,19 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from lacunet.arrays import CodeArray, FloatArray
-from lacunet.data import Column, Table
+from lacunet.arrays import FloatArray
+from lacunet.bins import BinLike, understand_bins
+from lacunet.data import Table
 from lacunet.data.coded_rows import code_rows
-from lacunet.data.column_checks import looks_continuous, looks_like_identifier
 from lacunet.data.discover import shown
-from lacunet.data.kinds import CATEGORIES, ColumnKind, Kinds, KindsLike, understand_kinds
+from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds, KindsLike, understand_kinds
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.survey import WeightsAs, as_cases
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.estimators.warning import warn
 from lacunet.state import State
+from lacunet.wording import of_estimator
 
 Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]
 States: TypeAlias = Sequence[Sequence[State] | None]  # of each column; None: whatever it shows
@@ -83,20 +84,22 @@ def read_fit(
     states: States,
     columns: Sequence[int] | None = None,
     unseen: str,
-    kinds: Kinds = CATEGORIES,
+    kinds: Kinds = BY_RULE,
 ) -> Table:
     """Make the table to learn from: rows of weight 0 are not there, not even with their states."""
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
-    rows = code_rows(X, states, columns, keep, names=names, kinds=kinds)
+    given = None if sample_weight is None else weights
+    with of_estimator():
+        rows = code_rows(X, states, columns, given, names=names, kinds=kinds)
     # Rows to learn from that contradict what is declared are a mistake, not news.
     strict = REFUSE if unseen == WARN else unseen
     _judge(rows.unseen, strict, "the states that it was given")
-    for j, column in enumerate(rows.columns):
-        if states[j] is None and not column.kind.number:
-            _doubt(column, rows.codes[:, j], weighted=sample_weight is not None)
+    for note in rows.notes:
+        warn(note)
     cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), WeightsAs.AUTO)
-    return replace(Table.from_codes(rows.codes, rows.columns, cases, source="X"), survey=survey)
+    table = Table.from_codes(rows.codes, rows.columns, cases, source="X")
+    return replace(table, survey=survey, notes=rows.notes)
 
 
 def read_codes(
@@ -105,31 +108,35 @@ def read_codes(
     known: Mapping[str, Sequence[State]],
     columns: Sequence[int] | None = None,
     unseen: str,
-    kinds: Kinds = CATEGORIES,
+    kinds: Kinds = BY_RULE,
 ) -> Rows:
     """Code rows with the states that a model knows, by the places of the columns."""
-    rows = code_rows(X, list(known.values()), columns, names=list(known), kinds=kinds)
+    states = list(known.values())
+    with of_estimator():
+        rows = code_rows(X, states, columns, names=list(known), kinds=kinds, asked=True)
     _judge(rows.unseen, unseen, "the states that the model knows")
     return rows
 
 
-def column_kinds(kinds: KindsLike, names: Sequence[str], states: States) -> Kinds:
-    """Give what a person says of the kinds of columns; of the others a rule decides."""
-    free = [name for name, own in zip(names, states, strict=True) if own is None]
-    if isinstance(kinds, str) and kinds in list(ColumnKind):
-        return Kinds(dict.fromkeys(free, ColumnKind(kinds)))
-    declared = understand_kinds(kinds).declared
-    for name in declared:
-        if name not in names:
-            raise OptionError(
-                f"kinds name {name!r}, which is no column of X. It has {shown(names)}."
-            )
-        if name not in free and declared[name].number:
-            raise OptionError(
-                f"column {name!r} has its states in categories=, and is {declared[name]} in "
-                "kinds=. Leave out one of the two."
-            )
-    return Kinds(declared, fractions=True)
+def column_kinds(
+    kinds: KindsLike, names: Sequence[str], states: States, bins: BinLike = None
+) -> Kinds:
+    """Give what a person says of columns; of the others the rule decides."""
+    binning = understand_bins(bins)
+    said = understand_kinds(kinds).binned(binning)
+    told = {name for name, own in zip(names, states, strict=True) if own is not None}
+    for option, about in (("kinds", said.declared), ("bin", binning.named)):
+        for name in about:
+            if name not in names:
+                raise OptionError(
+                    f"{option} name {name!r}, which is no column of X. It has {shown(names)}."
+                )
+            if name in told and said.declares_number(name):
+                raise OptionError(
+                    f"column {name!r} has its states in categories=, and stands in {option}=. "
+                    "Leave out one of the two."
+                )
+    return said.also(Kinds(dict.fromkeys(told, ColumnKind.CATEGORICAL)))
 
 
 def declared_states(categories: Categories, names: Sequence[str]) -> States:
@@ -194,16 +201,3 @@ def _judge(unseen: Sequence[Unseen], how: str, what: str) -> None:
         f"{found}{near} It counts as missing. unseen='missing' says that without a word, "
         f"unseen='error' refuses it; or {known}"
     )
-
-
-def _doubt(column: Column, codes: CodeArray, *, weighted: bool) -> None:
-    """Warn of a column whose values are hardly categories; each of them is a state all the same."""
-    observed = int((codes >= 0).sum())
-    continuous = looks_continuous(column.states)
-    if continuous or looks_like_identifier(column.states, observed, weighted=weighted):
-        what = "continuous numbers" if continuous else "an identifier"
-        warn(
-            f"column {column.name!r} looks like {what}: {len(column.states):,} different values in "
-            f"{observed:,} rows, and each is a state of its own. Put numbers into a few bins first "
-            "(KBinsDiscretizer), leave the column out, or name its states with categories=."
-        )

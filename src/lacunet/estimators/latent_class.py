@@ -27,8 +27,8 @@ class LatentClassModel(ClassEstimator):
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
-    **estimate; alpha; n_init; scores; kinds; number_prior; covariance; categories; unseen; plug_in
-    **random_state; n_jobs
+    **estimate; alpha; n_init; scores; kinds; bin; number_prior; covariance; categories; unseen
+    **plug_in; random_state; n_jobs
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class LatentClassModel(ClassEstimator):
     Labels count classes from 0, as scikit-learn does; everything that people read (tables, frames,
     reports) numbers the same classes from 1.
 
-    A column of numbers with fractions is Gaussian: it has a mean and a variance in each class. Of
-    any other column every distinct value is a state, unless `kinds` says that they are counts or
-    the like.
+    A column with more than 20 different whole numbers, or more than 5 with fractions, is Gaussian:
+    it has a mean and a variance in each class; small counts have a rate. Of any other column every
+    distinct value is a state, unless `kinds` or `bin` says otherwise.
 
     A fitted estimator holds the distinct rows of its table, in `fit_`: mind that before you share a
     pickle of it.

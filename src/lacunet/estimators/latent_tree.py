@@ -21,7 +21,7 @@ class LatentTreeModel(HiddenStateEstimator):
         Whether all columns hang together, may fall apart, or have one hidden variable behind them.
     alpha : float or str
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
-    **categories; unseen; plug_in; random_state; n_jobs
+    **bin; categories; unseen; plug_in; random_state; n_jobs
     estimate, n_init, scores
         As for the other estimators; only 'naive' has starts, and parameters are posterior means.
 
@@ -59,7 +59,7 @@ class LatentTreeModel(HiddenStateEstimator):
     shape: str = "tree"
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
-        table = self._read_all(X, sample_weight)
+        table = self._read_all(X, sample_weight, numbers=False)
         found = api.learn_latent_tree(table, self.shape, settings=self._settings())
         self._keep_model(found.model)
         self.tree_, self.hidden_ = found, found.hidden

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar, cast
 
 from lacunet.api.options import written_out
+from lacunet.bins import BinLike
 from lacunet.estimators.inputs import Categories, seed_of, threads_of
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.model.prior import PAPER_ALPHA, Alpha
@@ -32,7 +33,12 @@ MEANINGS = {
     "kinds": """kinds : str, mapping or None
     What the columns are: 'gaussian', 'lognormal', 'poisson', 'ordinal' or 'categorical' for all
     of them, or a mapping of some names to these (columns of an array are x0, x1, …). Columns that
-    are not named are Gaussian if they hold numbers with fractions, and categories if not.""",
+    are not named are numbers if they hold more than 20 different whole numbers, or more than 5
+    with fractions; else categories.""",
+    "bin": """bin : int, str, mapping or None
+    Columns of numbers that are put into bins, holes or not: a mapping of names to a number of bins
+    (of about as many rows each) or to a list of edges, or one number for all columns of numbers.
+    The edges are kept: new rows are put into the same bins, whatever is outside into the outer.""",
     "number_prior": """number_prior : str or mapping
     Prior of means, variances and rates, such as 'scale=0.25'; see `lacunet.select`.""",
     "covariance": """covariance : str
@@ -76,6 +82,7 @@ class Parameters:
     n_init: int = DEFAULT_STARTS
     scores: str | Sequence[str] = "cs"
     categories: Categories = "auto"
+    bin: BinLike = None
     unseen: str = "warn"
     plug_in: bool = False
     random_state: Any = None

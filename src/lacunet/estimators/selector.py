@@ -45,7 +45,7 @@ class LatentClassSelector(ClassEstimator):
         Random starts of each model; all race, the best are brought to their maximum.
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    **kinds; number_prior; covariance; categories; unseen; plug_in; random_state; n_jobs
+    **kinds; bin; number_prior; covariance; categories; unseen; plug_in; random_state; n_jobs
 
     Attributes
     ----------

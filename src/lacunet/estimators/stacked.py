@@ -1,6 +1,6 @@
 """Graphs and latent class models that speak together, for scikit-learn."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
 from lacunet.arrays import IntArray
+from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import read_codes
 from lacunet.estimators.parameters import described
@@ -28,7 +29,7 @@ class StackedModel(HiddenStateEstimator):
     folds : int
         Blocks to hold out. They are rows that follow each other, as in scikit-learn's `KFold`,
         unless there are weights: then cases are held out at random.
-    **categories; unseen; random_state; n_jobs
+    **kinds; bin; categories; unseen; random_state; n_jobs
     estimate, alpha, n_init, scores, plug_in
         As for the other estimators, but without effect: every model has its own.
 
@@ -39,7 +40,7 @@ class StackedModel(HiddenStateEstimator):
     ensemble_ : lacunet.Ensemble
         The models and their weights, for everything else in `lacunet`.
     categories_ : dict of str to tuple
-        States of each column.
+        States of each column; none, (), of a column of numbers.
     flags_ : tuple of lacunet.flags.Flag
         What to know of it; `str` says it in words.
     **columns
@@ -57,16 +58,18 @@ class StackedModel(HiddenStateEstimator):
     """
 
     folds: int = 5
+    _: KW_ONLY
+    kinds: KindsLike = AUTO
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
-        table = self._read_all(X, sample_weight)
+        table = self._read_all(X, sample_weight, self.kinds)
         known = {column.name: column.states for column in table.columns}
         rows = None
         if sample_weight is None:
-            rows = read_codes(X, known=known, unseen="missing").codes
+            rows = read_codes(X, known=known, unseen="missing", kinds=table.kinds).codes
         found = api.stack(table, folds=self.folds, rows=rows, settings=self._settings())
         self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
-        self.categories_ = known
+        self.categories_ = {c.name: () if c.kind.number else c.states for c in table.columns}
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
         return sample_rows(self._asked, rows, rng), np.zeros((rows, 0), np.int64)

@@ -72,7 +72,7 @@ def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
 
 
 def _category(column: Column, _cases: FloatArray, _prior: NumberPrior) -> Variable:
-    return Variable(column.name, column.states)
+    return Variable(column.name, column.states, bins=column.bins)
 
 
 def _gaussian(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
@@ -145,9 +145,11 @@ def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
 
 
 def kinds_of(network: Network) -> Kinds:
-    """What columns must be read as for a network: kinds of numbers, and ordered answers."""
+    """What columns must be read as for a network: kinds of numbers, ordered answers, bins."""
     numbers = [v for v in network.variables if not v.family.tabular]
-    return Kinds({v.name: kind_of(v) for v in numbers}, ends={v.name: v.ends for v in numbers})
+    bins = {v.name: v.bins for v in network.variables if v.bins is not None}
+    ends = {v.name: v.ends for v in numbers}
+    return Kinds({v.name: kind_of(v) for v in numbers}, bins=bins, ends=ends)
 
 
 def with_values(model: Model, columns: Sequence[Column]) -> Model:

@@ -68,7 +68,10 @@ class Ensemble(Framed):
 def shown(network: Network) -> tuple[Variable, ...]:
     """Give the variables of a network that data can show, without what is known of tables."""
     found = (network.variables[i] for i in network.observed)
-    return tuple(Variable(v.name, v.states, family=v.family.by_itself, unit=v.unit) for v in found)
+    return tuple(
+        Variable(v.name, v.states, family=v.family.by_itself, unit=v.unit, bins=v.bins)
+        for v in found
+    )
 
 
 def sample_rows(

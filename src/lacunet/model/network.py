@@ -2,99 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.errors import DataError, ModelError, did_you_mean, numbers_refused
+from lacunet.errors import ModelError, did_you_mean, numbers_refused
 from lacunet.model import conjugacy
 from lacunet.model.cells import Cells
-from lacunet.model.families import CATEGORICAL, Family
-from lacunet.model.known import KnownTable
+from lacunet.model.families import CATEGORICAL
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling, relabelled_network
-from lacunet.model.unit import Unit
-from lacunet.state import State, label
+from lacunet.model.variable import Variable as Variable  # noqa: PLC0414  # they go together
 from lacunet.tabular import Columns, Grid, Printable
-
-
-@dataclass(frozen=True)
-class Variable:
-    """One node."""
-
-    name: str
-    states: Sequence[State]  # or the values that occur, of a family that is not categorical
-    hidden: bool = False  # never seen in any data
-    family: Family = CATEGORICAL  # what its values say about its parameters
-    known: KnownTable | None = None  # numbers of its table that nobody learns
-    tied_to: str | None = None  # the variable whose table it shares
-    unit: Unit | None = None  # what its values are measured in; None: its family takes its states
-    prior: tuple[float, ...] = ()  # hyperparameters of a configuration; (): exponents that are told
-
-    @property
-    def values(self) -> Sequence[State]:
-        """What its family sees of its states."""
-        return self.states if self.unit is None else self.unit.numbers(self.states)
-
-    @cached_property
-    def statistics(self) -> FloatArray:
-        """T(x) of each state, (states, width)."""
-        return self.family.statistics(self.values)
-
-    def statistics_of(self, codes: CodeArray) -> FloatArray:
-        """T(x) of some states, (codes, width)."""
-        return self.family.statistics(self.values_of(codes))
-
-    def values_of(self, codes: CodeArray) -> Any:
-        """What its family sees of some states, (codes,)."""
-        return np.asarray(self.values)[codes]
-
-    @property
-    def log_base(self) -> FloatArray:
-        """Log of what of each state's density no parameter moves, (states,)."""
-        slope = 0.0 if self.unit is None else self.unit.log_slope(self.states)
-        return self.family.log_base(self.values) + slope
-
-    def told(self, theta: FloatArray) -> dict[str, FloatArray]:
-        """What a person reads of parameters, (configurations, width), in the unit of the data."""
-        return self.family.told(theta, self.unit or Unit())
-
-    def deviations(self, theta: FloatArray) -> FloatArray:
-        """Standard deviations in the unit of the data, or of its logarithm, (configurations,)."""
-        return (self.unit or Unit()).size * self.family.deviations(theta)
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The lowest and the highest number that it can be."""
-        low, high = (self.unit or Unit()).values(np.array(self.family.ends))
-        return float(low), float(high)
-
-    @cached_property
-    def smallest_gap(self) -> float:
-        """The least difference of two values that occur, in the same unit; 0 of categories."""
-        if self.unit is None:
-            return 0.0
-        return float(np.diff(self.values).min(initial=np.inf)) * self.unit.size
-
-    @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """Texts of the states."""
-        return tuple(label(s) for s in self.states)
-
-    def code(self, state: State) -> int:
-        """Find a state by its text, and give its number, from 0."""
-        text, labels = label(state), self.labels
-        if text not in labels:
-            raise DataError(
-                f"'{self.name}': '{text}' is not one of its states.{did_you_mean(text, labels)} "
-                f"They are {', '.join(labels)}."
-            )
-        return labels.index(text)
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +70,7 @@ class Network(Printable):
                 raise ModelError(
                     f"'{self.variables[number].name}' is a number, so it cannot be a parent of "
                     f"'{v.name}': only categories can be parents. Turn the edge round, or put its "
-                    "values into a few bins."
+                    f"values into bins with --bin {shlex.quote(self.variables[number].name)}=5."
                 )
             if v.hidden and not v.family.tabular:
                 raise ModelError(

@@ -49,7 +49,8 @@ class Sketch:
     def network(self) -> Network:
         """The graph as a network."""
         variables = [
-            Variable(c.name, c.states, hidden=v >= self.n) for v, c in enumerate(self.all_columns)
+            Variable(c.name, c.states, hidden=v >= self.n, bins=c.bins)
+            for v, c in enumerate(self.all_columns)
         ]
         return network_of(variables, self.parents, self.known)
 

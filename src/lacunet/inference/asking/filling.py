@@ -29,7 +29,7 @@ def fillings(
     found: dict[int, tuple[Sequence[State], IntArray]] = {}
     answers = posterior_of(speaker, codes, [(network.observed[j],) for j in names])
     for j, p in zip(names, answers, strict=True):
-        found[j] = variables[j].states, np.where(holes[:, j], most_probable_state(p), -1)
+        found[j] = variables[j].to_fill, np.where(holes[:, j], most_probable_state(p), -1)
     expected = expected_numbers(speaker, codes, [network.observed[j] for j in numbers])
     for j, number in zip(numbers, expected, strict=True):
         best = in_units(variables[j], number, codes[:, j]).best

@@ -3,11 +3,13 @@
 ::
 
     {"format": "lacunet-model/1",
-     "variables": [{"name", "states": [...], "hidden": true|false}, ...],
+     "variables": [{"name", "states": [...], "hidden": true|false,
+                    "bins": {"edges": [...], "typical": [...]}}, ...],
      "families": [{"child", "parents": [...], "table": nested by parents, then child state,
                    "alpha": same shape or one number, "posterior": same shape,
                    "fixed": true, "tied_to": another child, "zeros": [{"state", "given"}]}, ...]}
 
+States that are bins of numbers have the edges between them, and a number that stands for each.
 A fixed table is never learned, and has no prior. A tied one is that of another child. A zero is a
 state that is impossible, given the states of some parents by name ("given": {"sex": "male"}).
 A fitted model has "posterior", the exponents of its parameters given the data: rows are asked of
@@ -18,12 +20,14 @@ reads back exactly. `lacunet-model/2` also has variables that are numbers (`json
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
-from lacunet.errors import ModelError
+from lacunet.bins import Bins
+from lacunet.errors import ModelError, OptionError
 from lacunet.model.families import Family as Kind
 from lacunet.model.formats import assembly, json_known, json_numbers
 from lacunet.model.formats.assembly import Family
@@ -63,7 +67,8 @@ def document_of(model: Model) -> dict[str, Any]:
 def _entry(v: Variable) -> dict[str, Any]:
     if not v.family.tabular:
         return json_numbers.write(v)
-    return {"name": v.name, "states": list(v.states), "hidden": v.hidden}
+    told = {"name": v.name, "states": list(v.states), "hidden": v.hidden}
+    return told if v.bins is None else {**told, "bins": asdict(v.bins)}
 
 
 def _alpha_entry(alpha: FloatArray, learned: BoolArray) -> dict[str, Any]:
@@ -162,7 +167,21 @@ def _variable(entry: Any) -> Variable:
     hidden = entry.get("hidden", False)
     if not isinstance(hidden, bool):
         raise ModelError(f"variable '{name}': \"hidden\" is {hidden!r}. It must be true or false.")
-    return Variable(name, tuple(states), hidden=hidden)
+    return Variable(name, tuple(states), hidden=hidden, bins=_bins(entry, name))
+
+
+def _bins(entry: Any, name: str) -> Bins | None:
+    """Read the edges that numbers are cut at, and what stands for each bin."""
+    if "bins" not in entry:
+        return None
+    where = f"\"bins\" of variable '{name}'"
+    told = [get_list(entry["bins"], key, where) for key in ("edges", "typical")]
+    if not all(map(_all_numbers, told)):
+        raise ModelError(f"{where}: edges and typical must be lists of numbers.")
+    try:
+        return Bins(*(tuple(map(float, numbers)) for numbers in told))
+    except (OptionError, OverflowError) as error:
+        raise ModelError(f"{where}: {error}") from None
 
 
 def _is_state(value: Any) -> bool:

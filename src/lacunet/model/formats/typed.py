@@ -11,18 +11,21 @@ one variable are read by one rule:
 Where the rule would not give the states back (the texts ``"1"``, ``"2"``; the floats 1.0, 2.0; a
 mixture), the file also says their types, as a property ``types = text`` or, one for each state,
 ``types = int-text``. Hidden variables carry the property ``hidden = true``; other programs skip
-both. pgmpy marks its latent variables as ``roles = {'latents'}``, and these are hidden too.
+both. States that are bins of numbers have their ``edges`` and a ``typical`` number for each. pgmpy
+marks its latent variables as ``roles = {'latents'}``, and these are hidden too.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from lacunet.errors import ModelError
+from lacunet.bins import Bins
+from lacunet.errors import ModelError, OptionError
 from lacunet.model.network import Variable
 from lacunet.state import State, label
 
 HIDDEN, TYPES = "hidden", "types"
+EDGES, TYPICAL = "edges", "typical"
 PGMPY_LATENT = "'latents'"
 
 
@@ -32,6 +35,9 @@ def to_properties(variable: Variable) -> dict[str, str]:
     kinds = [_kind(s) for s in variable.states]
     if kinds != [_kind(s) for s in guess(variable.labels)]:
         properties[TYPES] = kinds[0] if len(set(kinds)) == 1 else "-".join(kinds)
+    if variable.bins is not None:
+        properties[EDGES] = ":".join(map(repr, variable.bins.edges))
+        properties[TYPICAL] = ":".join(map(repr, variable.bins.typical))
     return properties
 
 
@@ -48,7 +54,22 @@ def variable(name: str, labels: Sequence[str], told: Mapping[str, str], where: s
         raise ModelError(f"{where}: its property hidden is '{hidden}'. It must be true or false.")
     types = told.get(TYPES)
     states = guess(labels) if types is None else _told(labels, types, where)
-    return Variable(name, states, hidden=hidden == "true")
+    return Variable(name, states, hidden=hidden == "true", bins=_bins(told, where))
+
+
+def _bins(told: Mapping[str, str], where: str) -> Bins | None:
+    if EDGES not in told:
+        return None
+    try:
+        edges, typical = (
+            tuple(float(x) for x in told.get(key, "").split(":")) for key in (EDGES, TYPICAL)
+        )
+        return Bins(edges, typical)
+    except (ValueError, OptionError):
+        raise ModelError(
+            f"{where}: its properties {EDGES} and {TYPICAL} must be numbers with ':' between, "
+            "rising edges and one number for each bin."
+        ) from None
 
 
 def guess(labels: Sequence[str]) -> tuple[State, ...]:

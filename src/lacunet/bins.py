@@ -1,0 +1,203 @@
+"""Bins: where numbers are cut into states. Whatever has such states keeps its bins.
+
+So new rows are cut at the same places: by a column, a variable, a model and its file.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunet.errors import OptionError
+from lacunet.state import label
+
+Floats: TypeAlias = NDArray[np.float64]
+Cut: TypeAlias = "int | tuple[float, ...] | Bins"  # how many bins, their edges, or bins of a model
+BinLike: TypeAlias = int | str | Mapping[str, int | Sequence[float]] | None
+
+USUAL_BINS = 5  # where nobody says how many
+MOST_BINS = 1_000
+DASH = " – "
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Edges of bins. A number at an edge is in the bin above; outer bins have no outer end."""
+
+    edges: tuple[float, ...]  # (bins + 1,) rising; the last two may be equal: a bin of one number
+    typical: tuple[float, ...]  # (bins,) what to put into a hole: the middle one of its numbers
+
+    def __post_init__(self) -> None:
+        steps = np.diff(self.edges)
+        rising = (steps[:-1] > 0).all() and (steps >= 0).all()
+        if len(self.edges) < 3 or not rising or not np.isfinite(self.edges).all():
+            raise OptionError(
+                f"bins have the edges {', '.join(map(label, self.edges))}. Give at least three "
+                "finite numbers, each above the one before."
+            )
+        if len(self.typical) != len(self.edges) - 1 or not np.isfinite(self.typical).all():
+            raise OptionError("bins have a typical number each. Give as many as there are bins.")
+
+    def codes(self, numbers: Floats) -> NDArray[np.int64]:
+        """Which bin each number is in.
+
+        >>> Bins((0.0, 10.0, 20.0, 30.0), (5.0, 15.0, 25.0)).codes(np.array([-5.0, 10.0, 99.0]))
+        array([0, 1, 2])
+        """
+        return np.searchsorted(self.edges[1:-1], numbers, side="right").astype(np.int64)
+
+    def find(self, text: str) -> int:
+        """Which bin a number is in that is written as text; −1 if it is none."""
+        try:
+            number = float(text)
+        except ValueError:
+            return -1
+        return int(self.codes(np.array([number]))[0]) if np.isfinite(number) else -1
+
+
+def cut_into_bins(numbers: Floats, cases: Floats, how: int | tuple[float, ...]) -> Bins | None:
+    """Cut numbers into bins of about as many cases each, or at given edges.
+
+    `numbers` are (values,) different ones, rising, and `cases` (values,) how often each occurs.
+    Numbers that are all the same cannot be cut: None.
+    """
+    if len(numbers) < 2:
+        return None
+    if isinstance(how, tuple):
+        edges = how
+    else:
+        inner = quantiles(numbers, cases, np.arange(1, how) / how)
+        # Equal numbers, and gaps between them, leave fewer bins: none is empty.
+        inner = np.unique(inner[inner > numbers[0]])
+        inner = inner[np.unique(np.searchsorted(inner, numbers, side="right"))[1:] - 1]
+        inner = inner if len(inner) else numbers[1:2]
+        edges = (float(numbers[0]), *inner.tolist(), float(numbers[-1]))
+    middles = tuple((low + high) / 2 for low, high in pairwise(edges))
+    places = Bins(edges, middles).codes(numbers)
+    typical = [_middle(numbers[places == k], cases[places == k], m) for k, m in enumerate(middles)]
+    return Bins(edges, tuple(typical))
+
+
+def quantiles(numbers: Floats, cases: Floats, shares: Floats) -> Floats:
+    """Quantiles of numbers that occur several times, between neighbours by a straight line.
+
+    >>> quantiles(np.array([1.0, 2.0, 9.0]), np.array([3.0, 1.0, 1.0]), np.array([0.5, 0.75, 0.9]))
+    array([1. , 2. , 6.2])
+    """
+    upto = np.cumsum(cases)
+    at = shares * max(upto[-1] - 1.0, 0.0)  # places among the cases in their order, from 0
+    whole = np.floor(at)
+    low, high = (np.searchsorted(upto, place, side="right") for place in (whole, whole + 1.0))
+    last = len(numbers) - 1
+    low, high = np.minimum(low, last), np.minimum(high, last)
+    between: Floats = numbers[low] + (at - whole) * (numbers[high] - numbers[low])
+    return between
+
+
+def _middle(numbers: Floats, cases: Floats, otherwise: float) -> float:
+    """The number that half of the cases do not exceed: one that occurs, so whole stays whole."""
+    if not len(numbers) or not cases.sum() > 0:
+        return otherwise
+    upto = np.cumsum(cases)
+    return float(numbers[int(np.searchsorted(upto, upto[-1] / 2))])
+
+
+def bin_labels(edges: Sequence[float], *, exact: bool) -> tuple[str, ...]:
+    """Name bins by their edges; those that were computed with as many digits as tell them apart.
+
+    >>> bin_labels((18.0, 25.26, 40.6666, 80.0), exact=False)
+    ('18 – 25.3', '25.3 – 40.7', '40.7 – 80')
+    >>> bin_labels((0.0, 0.125, 1e6), exact=True)
+    ('0 – 0.125', '0.125 – 1000000')
+    """
+    steps = np.diff(edges)
+    digits = 1 - int(np.floor(np.log10(steps[steps > 0].min())))
+    texts = [label(x if exact else round(x, max(digits, 0))) for x in edges]
+    return tuple(lo if lo == hi else f"{lo}{DASH}{hi}" for lo, hi in pairwise(texts))
+
+
+@dataclass(frozen=True)
+class Binning:
+    """What a person says of bins."""
+
+    named: Mapping[str, Cut]  # by column
+    every: int = 0  # bins of all other columns of numbers; 0: they stay numbers
+
+
+def understand_bins(bins: BinLike) -> Binning:
+    """Read what a person says of bins: how many or which edges, by column; one number for all.
+
+    >>> understand_bins("age=5,income=0:1000:5000").named
+    {'age': 5, 'income': (0.0, 1000.0, 5000.0)}
+    >>> understand_bins(4).every
+    4
+    """
+    if bins is None:
+        return Binning({})
+    if isinstance(bins, Mapping):
+        return Binning({str(name): _cut(str(name), how) for name, how in bins.items()})
+    if isinstance(bins, str):
+        return _from_text(bins)
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer):
+        raise OptionError(
+            f"--bin: {bins!r} is not understood. Give a number of bins for all columns of numbers, "
+            "or a mapping of columns to a number of bins or a list of edges."
+        )
+    return Binning({}, _number_of_bins("all columns", int(bins)))
+
+
+def _from_text(text: str) -> Binning:
+    named, every = dict[str, Cut](), 0
+    for name, how in _parts(text):
+        try:
+            numbers = [float(x) for x in how.split(":")]
+        except ValueError:
+            raise OptionError(
+                f"--bin: '{how}' is not understood. Give NAME=NUMBER, NAME=EDGE:EDGE:EDGE, or a "
+                "number for all columns of numbers."
+            ) from None
+        one = len(numbers) == 1
+        cut = _cut(
+            name or "all columns", int(numbers[0]) if one and numbers[0] % 1 == 0 else numbers
+        )
+        if name:
+            named[name] = cut
+        elif isinstance(cut, int):
+            every = cut
+        else:
+            raise OptionError("--bin: edges are those of one column. Give NAME=EDGE:EDGE:EDGE.")
+    return Binning(named, every)
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """Names and what stands behind their equal signs."""
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        name, _, how = part.rpartition("=")
+        yield name.strip(), how.strip()
+
+
+def _cut(name: str, how: object) -> Cut:
+    if isinstance(how, Bins):
+        return how
+    if isinstance(how, int | np.integer) and not isinstance(how, bool):
+        return _number_of_bins(name, int(how))
+    try:
+        edges = tuple(float(x) for x in how)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        edges = ()
+    rising = len(edges) >= 3 and (np.diff(edges) > 0).all() and np.isfinite(edges).all()
+    if not rising or len(edges) > MOST_BINS:
+        raise OptionError(
+            f"--bin: column '{name}': {how!r} are no edges. Give a number of bins, or at least "
+            "three finite edges, each above the one before."
+        )
+    return edges
+
+
+def _number_of_bins(name: str, number: int) -> int:
+    if not 2 <= number <= MOST_BINS:
+        raise OptionError(f"--bin: {name}: {number} bins. Give 2 to {MOST_BINS:,}.")
+    return number
