@@ -49,6 +49,7 @@ from lacunet.errors import (
     ModelError as ModelError,
     OptionError as OptionError,
     OutputError as OutputError,
+    UnknownOptionError as UnknownOptionError,
     WorkerError as WorkerError,
 )
 from lacunet.estimators import (

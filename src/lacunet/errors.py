@@ -6,6 +6,7 @@
     ├── DataError (ValueError)      a table that cannot be used as it is
     ├── ModelError (ValueError)     a network, its tables or its file
     ├── OptionError (ValueError)    an argument or option out of its range
+    │   └── UnknownOptionError (TypeError)  an argument that there is not
     ├── OutputError (OSError)       a result that could not be written
     ├── ImpossibleNumberError (ArithmeticError)  a result that cannot be right: a defect
     └── WorkerError (RuntimeError)  a process that ended before its task
@@ -42,6 +43,10 @@ class ModelError(LacunetError, ValueError):
 
 class OptionError(LacunetError, ValueError):
     """An argument or option out of its range."""
+
+
+class UnknownOptionError(OptionError, TypeError):
+    """An argument that a function or an estimator does not have."""
 
 
 class OutputError(LacunetError, OSError):

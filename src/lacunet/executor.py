@@ -170,6 +170,13 @@ def _serial() -> Executor:
     return SERIAL
 
 
+def cores() -> int:
+    """How many cores this process may use: the usual number of threads, and of processes."""
+    if hasattr(os, "sched_getaffinity"):  # fewer than there are, in a container or a batch queue
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def one_blas_thread() -> contextlib.AbstractContextManager[Any]:
     """Let BLAS have one thread from now on; what is given ends that when it is left."""
     import scipy.linalg  # noqa: F401 - its BLAS must be loaded to be limited
@@ -186,7 +193,7 @@ def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Exe
     Meanwhile BLAS runs with one thread of its own: two layers of threads on few cores make small
     products ten times slower, and BLAS sums in another order with another number of threads.
     """
-    count = threads or os.cpu_count() or 1
+    count = threads or cores()
     with one_blas_thread():
         if count == 1:
             yield Serial(listener)

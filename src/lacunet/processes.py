@@ -8,12 +8,11 @@ one takes a second, and tasks and results travel as copies.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from lacunet.errors import WorkerError
-from lacunet.executor import Executor, Serial, on_threads, one_blas_thread
+from lacunet.executor import Executor, Serial, cores, on_threads, one_blas_thread
 from lacunet.progress import Listener, ignore
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Exe
 
     One is this one. BLAS runs with one thread in each, as with `on_threads`.
     """
-    count = count or os.cpu_count() or 1
+    count = count or cores()
     if count == 1:
         with on_threads(1, listener) as alone:
             yield alone

@@ -165,6 +165,8 @@ def test_settings_and_options_beside_them():
 
 def test_a_misspelt_option_is_named():
     table = lacunet.load_dataset("carcinoma")
+    with pytest.raises(OptionError, match=r"'n_int'. Did you mean 'n_init'"):
+        lacunet.fit(table, 2, n_int=3)
     with pytest.raises(TypeError, match=r"fit\(\) has no option 'start'. Did you mean 'starts'\?"):
         lacunet.fit(table, 2, start=3)
     with pytest.raises(TypeError, match=r"fit\(\) has no option 'zzz'. It has data, states, netw"):
@@ -176,3 +178,18 @@ def test_a_misspelt_option_is_named():
 def test_a_prior_by_families_needs_a_graph():
     with pytest.raises(OptionError, match="a prior for each family needs a graph"):
         lacunet.learn_structure(lacunet.load_dataset("carcinoma"), alpha={"A": 1.0})
+
+
+def test_names_of_scikit_learn_are_understood():
+    """With a word; and by the other name it is the same."""
+    table = lacunet.load_dataset("carcinoma")
+    with pytest.warns(UserWarning, match=r"fit.* calls '.*': taken as that") as told:
+        one = lacunet.fit(table, n_components=2, n_init=3, random_state=5, n_jobs=-1)
+    assert [warning.filename for warning in told] == [__file__] * 4
+    assert one.options == lacunet.fit(table, 2, starts=3, seed=5).options
+    with pytest.raises(
+        OptionError, match=r"'sample_weight'. Here it is called 'weights', and names"
+    ):
+        lacunet.fit(table, 2, sample_weight=[1, 2])
+    with pytest.raises(OptionError, match=r"'n_init'. Here it is called 'starts'"):
+        lacunet.fit(table, 2, n_init=3, starts=3)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from scipy.special import logsumexp
 from sklearn.base import clone, is_clusterer
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -29,8 +30,12 @@ from lacunet import (
     OptionError,
     api,
 )
+from lacunet.api.options import options_of
+from lacunet.estimators.inputs import threads_of
+from lacunet.executor import cores
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.learn.ascent import Outcome
+from lacunet.settings import DEFAULTS, OPTIONS
 
 QUICK = {"n_init": 4, "random_state": 0}
 
@@ -497,12 +502,76 @@ def test_the_selector_does_what_select_does(selector, holes):
 
 
 def test_another_criterion(holes):
-    selector = LatentClassSelector((1, 2, 3), scores="cs,bic", criterion="bic", **QUICK).fit(holes)
-    values = selector.scores_["bic"]
-    assert selector.n_classes_ == max(values, key=values.get)
-    assert selector.posterior_ == selector.selection_.posterior("bic")
-    with pytest.raises(OptionError, match="'laplace' is none of the scores: cs, bic"):
-        selector.set_params(criterion="laplace").fit(holes)
+    """Any score may decide, whether it is among those to compute or not."""
+    selector = LatentClassSelector((1, 2, 3), scores="cs", criterion="bic", **QUICK).fit(holes)
+    by_bic = lacunet.select(holes, (1, 2, 3), scores="bic", starts=4, quick=True)
+    assert selector.scores_["bic"] == by_bic.values("bic")
+    assert selector.n_classes_ == by_bic.chosen["bic"]
+    assert selector.certainty_.by == "bic"
+    assert set(selector.scores_) == {"cs", "bic"}
+    with pytest.raises(OptionError, match="'bci' is not a score"):
+        selector.set_params(criterion="bci").fit(holes)
+    with pytest.raises(OptionError, match="criterion 'bd' is exact, so defined only where"):
+        selector.set_params(criterion="bd").fit(holes)
+
+
+def test_options_of_functions_are_options_of_estimators(holes):
+    """Those of `select` by the same names, with the same defaults, meanings and results."""
+    own = LatentClassSelector().get_params()
+    shared = {*options_of(lacunet.select)} & {*OPTIONS} - {"starts", "seed", "threads"}
+    assert shared <= {*own}
+    same = shared - {"scores"}  # fewer
+    assert {name: own[name] for name in same} == {name: getattr(DEFAULTS, name) for name in same}
+    for name in ("schedule", "missing_as_state", "target", "budget"):
+        words = OPTIONS[name].metadata["meaning"].split()
+        assert " ".join(words) in " ".join(LatentClassModel.__doc__.split())
+    how = {"schedule": "paper", "missing_as_state": True}
+    model = LatentClassModel(2, **how, **QUICK).fit(holes)
+    assert model.log_likelihood_ == lacunet.fit(holes, 2, starts=4, **how).log_lik
+    assert all(states[-1] == "(missing)" for states in model.categories_.values())
+    assert model.score(holes) == pytest.approx(
+        lacunet.log_likelihoods(missing_rows(holes), model.model_).mean()
+    )
+
+
+def missing_rows(frame):
+    """The same rows with a word in every hole."""
+    return frame.map(lambda x: "(missing)" if np.isnan(x) else str(int(x)))
+
+
+def test_measured_evidence_of_an_estimator(holes):
+    few = holes.sample(12, random_state=1)
+    model = LatentClassModel(2, evidence=True, **QUICK).fit(few)
+    assert (
+        model.evidence_["evidence"].value == lacunet.log_evidence(few, 2, alpha=model.alpha).value
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"seed": 1}, "Here it is called 'random_state'"),
+        ({"starts": 3}, "Here it is called 'n_init'"),
+        ({"threads": 2}, "Here it is called 'n_jobs'"),
+        ({"states": 2}, "Here it is called 'n_classes'"),
+        ({"n_components": 2}, "Here it is called 'n_classes'"),
+        ({"n_intit": 2}, "Did you mean 'n_init'"),
+        ({"sample_weight": [1]}, r"fit\(\) has it"),
+    ],
+)
+def test_names_of_other_worlds(given, words):
+    with pytest.raises(OptionError, match=words) as caught:
+        LatentClassModel(**given)
+    assert isinstance(caught.value, TypeError)
+
+
+def test_threads_where_nothing_is_said():
+    """One per core, as in functions; one in a worker of a grid search."""
+    assert threads_of(None) == cores()
+    assert threads_of(-1) == effective_n_jobs(-1)
+    assert Parallel(2, backend="threading")(delayed(threads_of)(None) for _ in "ab") == [1, 1]
+    with parallel_config(n_jobs=2):
+        assert threads_of(None) == 2
 
 
 @pytest.mark.slow

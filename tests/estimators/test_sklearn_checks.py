@@ -82,7 +82,7 @@ SOME = [
 @pytest.mark.parametrize("check", SOME, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
     "estimator",
-    [LatentTreeModel(**FEW), StackedModel(folds=2)],
+    [LatentTreeModel(**FEW), StackedModel(folds=2, n_jobs=1)],
     ids=lambda e: type(e).__name__,
 )
 def test_what_the_slower_estimators_must_do(estimator, check):

@@ -22,7 +22,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def fitted(rows):
-    return StackedModel(folds=2, random_state=0).fit(rows)
+    return StackedModel(folds=2, random_state=0, n_jobs=1).fit(rows)
 
 
 def test_it_is_what_the_api_does(rows, fitted):
@@ -35,7 +35,7 @@ def test_it_is_what_the_api_does(rows, fitted):
 
 
 def test_weights_are_cases_at_random(rows):
-    found = StackedModel(folds=2, random_state=0).fit(rows, sample_weight=np.full(200, 2))
+    found = StackedModel(folds=2, random_state=0, n_jobs=1).fit(rows, sample_weight=np.full(200, 2))
     assert not found.stack_.in_order
 
 

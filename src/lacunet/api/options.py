@@ -6,7 +6,6 @@ function takes; meanings and defaults come from there.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 import re
@@ -16,6 +15,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
+from lacunet.api.other_names import understood
 from lacunet.bins import BinLike
 from lacunet.data.kinds import KindsLike
 from lacunet.data.read import read_table
@@ -235,12 +235,7 @@ def with_options(function: F) -> F:
 
     @functools.wraps(function)
     def checked(*args: Any, **given: Any) -> Any:
-        for name in given:
-            if name not in names:
-                near = difflib.get_close_matches(name, names, n=1)
-                hint = f"Did you mean '{near[0]}'?" if near else f"It has {', '.join(names)}."
-                raise TypeError(f"{function.__name__}() has no option '{name}'. {hint}")
-        return function(*args, **given)
+        return function(*args, **understood(function.__name__, given, names))
 
     checked.__signature__ = signature  # type: ignore[attr-defined]
     shared = [n for n in names if n in options_of(function) or n in SHARED]

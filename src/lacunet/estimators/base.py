@@ -312,7 +312,10 @@ class HiddenStateEstimator(
         states = declared_states(self.categories, names)
         how = column_kinds(kinds, names, states, self.bin)
         how = how if numbers else how.categories_alone
-        return read_fit(X, sample_weight, names=names, states=states, unseen=self.unseen, kinds=how)
+        table = read_fit(
+            X, sample_weight, names=names, states=states, unseen=self.unseen, kinds=how
+        )
+        return api.missing_as_state(table) if self.missing_as_state else table
 
     def _keep(self, candidate: Candidate) -> None:
         """Store what was learned."""
@@ -353,6 +356,7 @@ class HiddenStateEstimator(
             columns=self._places,
             unseen=unseen or self.unseen,
             kinds=kinds_of(self._asked.network),
+            as_state=self.missing_as_state,
         )
         return checked, rows
 

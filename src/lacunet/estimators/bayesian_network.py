@@ -15,7 +15,7 @@ from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import is_frame, names_of, read_fit
-from lacunet.estimators.parameters import described
+from lacunet.estimators.parameters import Searching, described
 from lacunet.estimators.warning import warn
 from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Knowledge
@@ -30,7 +30,7 @@ Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 
 @described
 @dataclass(eq=False, repr=False)
-class BayesianNetworkModel(HiddenStateEstimator):
+class BayesianNetworkModel(Searching, HiddenStateEstimator):
     """Bayesian network over the columns, and over variables that no column shows.
 
     Parameters
@@ -53,13 +53,13 @@ class BayesianNetworkModel(HiddenStateEstimator):
     alpha : float, str, mapping or None
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
         paper's exponent, or 'bdeu:10' where the structure is learned.
-    **n_init; scores
+    **n_init; schedule; scores; dimension; evidence; target; budget
     **kinds; bin; number_prior
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.
         'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
         used with a `Network`, which has states.
-    **unseen; plug_in; random_state; n_jobs
+    **unseen; missing_as_state; plug_in; random_state; n_jobs
 
     Attributes
     ----------

@@ -6,7 +6,7 @@ from numbers import Integral, Number
 from typing import Any, TypeAlias
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import effective_n_jobs, parallel
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -16,11 +16,13 @@ from lacunet.data import Table
 from lacunet.data.coded_rows import code_rows
 from lacunet.data.discover import shown
 from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds, KindsLike, understand_kinds
+from lacunet.data.missing_state import put_missing_states
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.survey import WeightsAs, as_cases
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.estimators.warning import warn
+from lacunet.executor import cores
 from lacunet.state import State
 from lacunet.wording import of_estimator
 
@@ -109,12 +111,15 @@ def read_codes(
     columns: Sequence[int] | None = None,
     unseen: str,
     kinds: Kinds = BY_RULE,
+    as_state: bool = False,
 ) -> Rows:
     """Code rows with the states that a model knows, by the places of the columns."""
     states = list(known.values())
     with of_estimator():
         rows = code_rows(X, states, columns, names=list(known), kinds=kinds, asked=True)
     _judge(rows.unseen, unseen, "the states that the model knows")
+    if as_state:
+        put_missing_states(rows.codes, rows.columns)
     return rows
 
 
@@ -170,8 +175,15 @@ def seed_of(random_state: Any) -> int:
 
 
 def threads_of(n_jobs: int | None) -> int:
-    """Give a number of threads, counted as joblib does: none means one, -1 means all."""
-    return int(effective_n_jobs(n_jobs))
+    """Give a number of threads, counted as joblib does; none means one per core.
+
+    But one where others work beside this one: workers of joblib, as a grid search has them. Who
+    says `parallel_config(n_jobs=2)` means that for whoever says nothing.
+    """
+    said = int(effective_n_jobs(n_jobs))
+    if n_jobs is not None or said > 1:
+        return said
+    return 1 if parallel.get_active_backend()[0].nesting_level else cores()
 
 
 def _plain(states: Sequence[State]) -> list[State]:

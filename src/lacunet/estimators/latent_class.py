@@ -7,7 +7,7 @@ from lacunet import api
 from lacunet.arrays import FloatArray
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.estimators.clustering import ClassEstimator
-from lacunet.estimators.parameters import described
+from lacunet.estimators.parameters import Searching, described
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.joint import table_of
 from lacunet.model.latent_class import classes_of
@@ -17,7 +17,7 @@ from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 
 @described
 @dataclass(eq=False, repr=False)
-class LatentClassModel(ClassEstimator):
+class LatentClassModel(Searching, ClassEstimator):
     """Latent class model with a given number of classes.
 
     Each row belongs to one of `n_classes` classes that nobody sees; within a class the columns are
@@ -27,8 +27,9 @@ class LatentClassModel(ClassEstimator):
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
-    **estimate; alpha; n_init; scores; kinds; bin; number_prior; covariance; categories; unseen
-    **plug_in; random_state; n_jobs
+    **estimate; alpha; n_init; schedule; scores; dimension; evidence; target; budget
+    **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
+    **random_state; n_jobs
 
     Attributes
     ----------

@@ -5,12 +5,12 @@ from typing import Any
 
 from lacunet import api
 from lacunet.estimators.base import HiddenStateEstimator
-from lacunet.estimators.parameters import described
+from lacunet.estimators.parameters import Measuring, described
 
 
 @described
 @dataclass(eq=False, repr=False)
-class LatentTreeModel(HiddenStateEstimator):
+class LatentTreeModel(Measuring, HiddenStateEstimator):
     """Hidden variables that join the columns: how many, where, and their states are learned.
 
     Every column is a leaf of a tree whose inner variables nobody sees. Cells may be missing.
@@ -21,7 +21,8 @@ class LatentTreeModel(HiddenStateEstimator):
         Whether all columns hang together, may fall apart, or have one hidden variable behind them.
     alpha : float or str
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
-    **bin; categories; unseen; plug_in; random_state; n_jobs
+    **evidence; target; budget; bin; categories; unseen; missing_as_state; plug_in
+    **random_state; n_jobs
     estimate, n_init, scores
         As for the other estimators; only 'naive' has starts, and parameters are posterior means.
 

@@ -1,18 +1,39 @@
 """What the estimators' parameters mean, and those that every estimator has."""
 
+import functools
 import inspect
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar, cast
 
 from lacunet.api.options import written_out
+from lacunet.api.other_names import unknown_option
 from lacunet.bins import BinLike
+from lacunet.errors import UnknownOptionError
 from lacunet.estimators.inputs import Categories, seed_of, threads_of
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.model.prior import PAPER_ALPHA, Alpha
-from lacunet.settings import OPTIONS, Settings
+from lacunet.settings import DEFAULTS, OPTIONS, Settings
 
 C = TypeVar("C", bound=type)
+
+# Options of `select` that have their meaning from there, and their types.
+FROM_SETTINGS = {
+    "schedule": "{'default', 'thorough', 'highest', 'paper'}",
+    "missing_as_state": "bool",
+    "evidence": "bool",
+    "target": "float",
+    "budget": "float or str",
+    "dimension": "{'parameters', 'rank'}",
+    "calibrate": "bool",
+}
+
+
+def _meaning(name: str, kind: str) -> str:
+    told = textwrap.fill(OPTIONS[name].metadata["meaning"], 96, break_on_hyphens=False)
+    return f"{name} : {kind}\n{textwrap.indent(told, '    ')}"
+
 
 ROWS = """X : dataframe or array of shape (n_samples, n_features)
     Rows; NaN and None are holes."""
@@ -65,7 +86,9 @@ MEANINGS = {
     Seed of the starts, and of `sample`. The same whole number gives the same result, whatever
     the order of the rows and the number of threads.""",
     "n_jobs": """n_jobs : int or None
-    Threads, counted as joblib does: None is 1, -1 is all.""",
+    Threads, counted as joblib does; -1 is all. None: one per core, as everywhere in the package;
+    in a worker of joblib one, so that a parallel grid search has no more threads than cores.""",
+    **{name: _meaning(name, kind) for name, kind in FROM_SETTINGS.items()},
     "columns": """n_features_in_ : int
     Number of columns.
 feature_names_in_ : ndarray of str
@@ -84,6 +107,7 @@ class Parameters:
     categories: Categories = "auto"
     bin: BinLike = None
     unseen: str = "warn"
+    missing_as_state: bool = DEFAULTS.missing_as_state
     plug_in: bool = False
     random_state: Any = None
     n_jobs: int | None = None
@@ -100,6 +124,23 @@ class Parameters:
         return self.alpha
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class Measuring:
+    """Parameters of estimators whose evidence can be measured."""
+
+    evidence: bool = DEFAULTS.evidence
+    target: float = DEFAULTS.target
+    budget: float | str = DEFAULTS.budget
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Searching(Measuring):
+    """Parameters of estimators that look for a maximum, and score it."""
+
+    schedule: str = str(DEFAULTS.schedule)
+    dimension: str = DEFAULTS.dimension
+
+
 def described(cls: C) -> C:
     """Write out the meanings that `**NAME` stands for, in docstrings of a class and its methods.
 
@@ -110,9 +151,26 @@ def described(cls: C) -> C:
         own = getattr(thing, "fn", thing)
         if inspect.isclass(own) or inspect.isfunction(own):
             own.__doc__ = written_out(own.__doc__, MEANINGS)
-    init = cast(Any, cls).__init__
+    if is_dataclass(cls):
+        cast(Any, cls).__init__ = _refusing(cls, cast(Any, cls).__init__)
+    return cls
+
+
+def _refusing(cls: type, init: Callable[..., None]) -> Callable[..., None]:
+    """Let a constructor say which argument is meant by one that it does not have."""
     shared = [field.name for field in fields(Parameters)]
     signature = inspect.signature(init)
     last = sorted(signature.parameters.values(), key=lambda p: p.name in shared)
-    init.__signature__ = signature.replace(parameters=last)
-    return cls
+    names = [parameter.name for parameter in last[1:]]
+
+    @functools.wraps(init)
+    def checked(self: Any, *args: Any, **given: Any) -> None:
+        for name in given:
+            if name in inspect.signature(cast(Any, cls).fit).parameters:
+                raise UnknownOptionError(f"{cls.__name__}() has no option '{name}': fit() has it.")
+            if name not in names:
+                raise unknown_option(cls.__name__, name, names)
+        init(self, *args, **given)
+
+    checked.__signature__ = signature.replace(parameters=last)  # type: ignore[attr-defined]
+    return checked

@@ -11,16 +11,19 @@ from lacunet.data.rows import Rows
 from lacunet.errors import OptionError
 from lacunet.estimators.clustering import ClassEstimator
 from lacunet.estimators.latent_class import profiles
-from lacunet.estimators.parameters import described
+from lacunet.estimators.parameters import Searching, described
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.scores import choose_scores
 from lacunet.search.candidates import Selection
+from lacunet.search.certainty import Certainty
 from lacunet.search.mixing import Mixture, mix
+from lacunet.settings import DEFAULTS, Settings
 
 
 @described
 @dataclass(eq=False, repr=False)
-class LatentClassSelector(ClassEstimator):
+class LatentClassSelector(Searching, ClassEstimator):
     """Latent class model whose number of classes is chosen by the evidence of the data.
 
     Every number of classes is fitted and scored; the most probable one is kept, and the others are
@@ -31,7 +34,8 @@ class LatentClassSelector(ClassEstimator):
     n_classes : sequence of int
         Numbers of classes to try.
     criterion : str or None
-        Score that chooses. None: the evidence, measured as far as it matters.
+        Score that chooses, as 'bic'; it need not stand among `scores`. None: the evidence, measured
+        as far as it matters.
     quick : bool
         Whether to go by scores alone and measure nothing: soon done, but surer than it should be.
     average : bool
@@ -43,9 +47,12 @@ class LatentClassSelector(ClassEstimator):
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
     n_init : int
         Random starts of each model; all race, the best are brought to their maximum.
+    **schedule
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    **kinds; bin; number_prior; covariance; categories; unseen; plug_in; random_state; n_jobs
+    **dimension; evidence; calibrate; target; budget
+    **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
+    **random_state; n_jobs
 
     Attributes
     ----------
@@ -93,6 +100,7 @@ class LatentClassSelector(ClassEstimator):
     criterion: str | None = None
     quick: bool = False
     average: bool = False
+    calibrate: bool = DEFAULTS.calibrate
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
     covariance: str = DIAGONAL
@@ -100,19 +108,13 @@ class LatentClassSelector(ClassEstimator):
 
     def _learn(self, X: Any, sample_weight: Any) -> None:
         table = self._read_all(X, sample_weight, self.kinds)
-        settings = self._settings()
-        if self.criterion is not None:  # a score decides, so nothing need be measured
-            settings = replace(settings, quick=True)
-        selection = api.select(table, self.n_classes, settings=settings)
-        criterion = self._criterion(selection)
-        self.certainty_ = (
-            selection.certainty if self.criterion is None else selection.by_score(criterion)
-        )
+        selection = api.select(table, self.n_classes, settings=self._settings())
+        self.certainty_ = self._certainty(selection)
         chosen = self.certainty_.choice
         if chosen is None:
             raise OptionError(
-                f"criterion {criterion!r} exists for no number of classes. Choose another score, "
-                "for example cs."
+                f"criterion {self.certainty_.by!r} exists for no number of classes. Choose another "
+                "score, for example cs."
             )
         best = next(c for c in selection.candidates if c.label == chosen)
         self._keep(best)
@@ -129,16 +131,25 @@ class LatentClassSelector(ClassEstimator):
             False: mix(learned, weights, best.fit.model.predictive, best.problem),
         }
 
-    def _criterion(self, selection: Selection) -> str:
-        names = [s.name for s in selection.scores]
+    def _settings(self) -> Settings:
+        """The same, with the score that decides; then nothing need be measured."""
+        settings = super()._settings()
         if self.criterion is None:
-            return selection.headline
-        if self.criterion not in names:
+            return settings
+        names = (*(s.name for s in settings.chosen_scores), self.criterion)
+        return replace(settings, scores=names, quick=not settings.evidence)
+
+    def _certainty(self, selection: Selection) -> Certainty:
+        """How sure the choice is, by the criterion."""
+        if self.criterion is None:
+            return selection.certainty
+        (decides,) = choose_scores(self.criterion)
+        if decides not in selection.scores:
             raise OptionError(
-                f"criterion {self.criterion!r} is none of the scores: {', '.join(names)}. "
-                "Name it among scores= too."
+                f"criterion {self.criterion!r} {decides.domain.words}. Choose another score, for "
+                "example cs."
             )
-        return self.criterion
+        return selection.by_score(decides.name)
 
     def _hidden(self, rows: Rows) -> list[FloatArray]:
         return [self._mixture(rows).classes(rows.codes)] if self.average else super()._hidden(rows)

@@ -29,7 +29,7 @@ class StackedModel(HiddenStateEstimator):
     folds : int
         Blocks to hold out. They are rows that follow each other, as in scikit-learn's `KFold`,
         unless there are weights: then cases are held out at random.
-    **kinds; bin; categories; unseen; random_state; n_jobs
+    **kinds; bin; categories; unseen; missing_as_state; random_state; n_jobs
     estimate, alpha, n_init, scores, plug_in
         As for the other estimators, but without effect: every model has its own.
 
@@ -51,7 +51,7 @@ class StackedModel(HiddenStateEstimator):
     >>> from lacunet import StackedModel, dataset_path
     >>> data = pd.read_csv(dataset_path("carcinoma"))
     >>> X, counts = data.drop(columns="count"), data["count"]
-    >>> model = StackedModel(folds=2, random_state=0).fit(X, sample_weight=counts)
+    >>> model = StackedModel(folds=2, random_state=0, n_jobs=1).fit(X, sample_weight=counts)
     >>> model.impute(pd.DataFrame([[1, 1, 1, float("nan"), 1, 1, 1]], columns=X.columns))
        A  B  C    D  E  F  G
     0  1  1  1  1.0  1  1  1
@@ -66,7 +66,13 @@ class StackedModel(HiddenStateEstimator):
         known = {column.name: column.states for column in table.columns}
         rows = None
         if sample_weight is None:
-            rows = read_codes(X, known=known, unseen="missing", kinds=table.kinds).codes
+            rows = read_codes(
+                X,
+                known=known,
+                unseen="missing",
+                kinds=table.kinds,
+                as_state=self.missing_as_state,
+            ).codes
         found = api.stack(table, folds=self.folds, rows=rows, settings=self._settings())
         self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
         self.categories_ = {c.name: () if c.kind.number else c.states for c in table.columns}
