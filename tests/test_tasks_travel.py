@@ -25,9 +25,10 @@ from lacunet.inference.plans import plan
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
+from lacunet.ledger import Ledger
 from lacunet.paper.design import PAPER, Task
 from lacunet.paper.experiments import Experimenter, work_of
-from lacunet.paper.ledger import Ledger, run_all
+from lacunet.paper.ledger import RESULTS, run_all
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scoring.evaluation import score_at
 from lacunet.search.candidates import Proposal, evaluate
@@ -245,7 +246,7 @@ def test_the_papers_experiments(tmp_path):
     design = replace(PAPER, reality_states=(1, 2))
 
     def work(executor):
-        ledger = Ledger(tmp_path / f"{type(executor).__name__}.jsonl", {}, Task)
+        ledger = Ledger(tmp_path / f"{type(executor).__name__}.jsonl", RESULTS, {}, Task)
         run_all(tasks, work_of(Experimenter(design, 0, 4), executor), ledger, executor)
         return [
             {name: x for name, x in record.items() if name != "seconds"}

@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
@@ -188,18 +188,52 @@ def _alive(process: int) -> bool:
     return True
 
 
-def hold(path: Path, owner: object) -> None:
-    """Keep a file from all other processes, as long as its owner is there."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    weakref.finalize(owner, os.close, handle)
+def hold(path: Path, owner: object) -> Callable[[], object]:
+    """Keep a file from all others, until its owner is gone or what is given is called."""
+    return weakref.finalize(owner, os.close, _locked(path, path))
+
+
+def hold_name(path: Path, owner: object) -> Callable[[], object]:
+    """Do the same for a file that is written anew each time: a lock beside it stands for its name.
+
+    It goes with its owner. One that a process left when it died is held by nobody.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    handle = _locked(lock, path)
+    while not _is(handle, lock):  # whoever had it removed it meanwhile: that was none
+        os.close(handle)
+        handle = _locked(lock, path)
+    return weakref.finalize(owner, _let_go, lock, handle)
+
+
+def _locked(lock: Path, path: Path) -> int:
+    """Open and lock a file that stands for a path, unless another process has it."""
+    with _said(path):
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     if fcntl is not None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
+            os.close(handle)
             raise OutputError(
                 f"{path}: another process is writing to it. Wait until it has ended, or choose "
-                "another folder."
+                "another name."
             ) from None
+    return handle
+
+
+def _is(handle: int, path: Path) -> bool:
+    """Whether a file that is open is the one that has this name now."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _let_go(lock: Path, handle: int) -> None:
+    with contextlib.suppress(OSError):
+        lock.unlink()  # before others can have it
+    os.close(handle)
 
 
 def write_text(target: StrPath, text: str) -> None:

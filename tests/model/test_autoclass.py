@@ -42,7 +42,7 @@ def test_variances_are_estimated_as_there_by_softmax(frame):
     fit = lacunet.fit(
         frame[["x"]].join(frame["colour"]), 1, kinds="auto", estimate="softmax", **PRIORS
     )
-    v = fit.model.network.variables[1]
+    v = fit.model.network.variables[fit.model.network.index("x")]
     told = v.told(fit.model.table("x"))
     x = frame["x"].to_numpy()
     assert told["sd"][0] ** 2 == pytest.approx(((x - x.mean()) ** 2).sum() / 121, rel=0.01)
@@ -68,7 +68,7 @@ def test_a_variance_may_be_anything_between_precision_and_range():
 
 def test_blocks_have_as_many_degrees_of_freedom_as_columns(frame):
     fit = lacunet.fit(frame, 2, kinds="auto", covariance="full", **PRIORS)
-    prior = fit.model.network.variables[1].prior
+    prior = next(v.prior for v in fit.model.network.variables if v.prior)
     assert prior[-1] == 2 + 1.0  # ν + 1
     scaled = frame.assign(x=frame["x"] * 10.0 + 3.0)
     other = lacunet.fit(scaled, 2, kinds="auto", covariance="full", **PRIORS)

@@ -9,10 +9,11 @@ import pytest
 
 from lacunet.errors import LacunetError, OptionError, OutputError
 from lacunet.executor import SERIAL
+from lacunet.ledger import Ledger
 from lacunet.paper import tables
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.experiments import Experimenter
-from lacunet.paper.ledger import Ledger
+from lacunet.paper.ledger import RESULTS
 from lacunet.paper.published import TABLE1, TABLE2
 from lacunet.paper.reproduce import reproduce
 from lacunet.settings import Settings
@@ -187,11 +188,11 @@ def test_the_papers_findings_on_one_seed():
 
 
 def test_a_ledger_line_is_on_disk_at_once(tmp_path):
-    ledger = Ledger(tmp_path / "r.jsonl", {"seed": 0}, Task)
+    ledger = Ledger(tmp_path / "r.jsonl", RESULTS, {"seed": 0}, Task)
     task = Task("fit", 3, 2, 40, 0, 0, 2, 0.01)
     assert task not in ledger
     ledger.add({**vars(task), "scores": {}})
     assert task in ledger
     assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[1])["states"] == 2
     del ledger  # it holds the file
-    assert task in Ledger(tmp_path / "r.jsonl", {"seed": 0}, Task)
+    assert task in Ledger(tmp_path / "r.jsonl", RESULTS, {"seed": 0}, Task)

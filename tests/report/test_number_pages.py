@@ -115,7 +115,9 @@ def test_figures(found):
     ax = plots.plot_pair(fit, "height", "income")
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "log")
     drawn = sum(len(points.get_offsets()) for points in ax.collections)
-    assert drawn == (fit.problem.codes[:, :2] >= 0).all(axis=1).sum()
+    observed = [fit.problem.network.variables[i].name for i in fit.problem.network.observed]
+    both = fit.problem.codes[:, [observed.index("height"), observed.index("income")]]
+    assert drawn == (both >= 0).all(axis=1).sum()
     told = _variables(fit.model)["height"].told(fit.model.table("height"))
     for k in range(2):
         ring = ax.lines[2 * k].get_xdata()

@@ -44,7 +44,9 @@ def test_starts_can_be_others():
 def test_networks_and_complete_data():
     network, data = two_hidden()
     fit = api.fit(data, network=network, starts=4, threads=1)
-    assert api.em_traces(data, fit).best.end == pytest.approx(fit.log_posterior, abs=1e-7)
+    ends = [t.end for t in api.em_traces(data, fit).traces if t.climbed]
+    # The heaviest maximum is the fit; it need not be the highest.
+    assert min(abs(end - fit.log_posterior) for end in ends) < 1e-7
     exact = api.fit(CARCINOMA, 1, threads=1)
     found = api.em_traces(CARCINOMA, exact)
     assert found.best.end == pytest.approx(exact.log_posterior, abs=1e-9)

@@ -10,8 +10,9 @@ import pytest
 from lacunet import files
 from lacunet.errors import OutputError
 from lacunet.files import atomic_folder, atomic_path, write_text
+from lacunet.ledger import Ledger
 from lacunet.paper.design import Task
-from lacunet.paper.ledger import Ledger
+from lacunet.paper.ledger import RESULTS
 
 
 def names(folder):
@@ -104,7 +105,7 @@ def test_names_that_are_no_text_are_written_with_a_mark(tmp_path):
 
 
 def ledger(path):
-    return Ledger(path, {"seed": 0}, Task)
+    return Ledger(path, RESULTS, {"seed": 0}, Task)
 
 
 def test_two_processes_cannot_write_one_ledger(tmp_path):

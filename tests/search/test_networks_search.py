@@ -77,10 +77,8 @@ def test_the_size_of_one_hidden_variable(one):
     assert [c.label for c in one.candidates] == [1, 2, 3]
     assert one.states == 2
     assert one.chosen["bic"] == 2
-    sizes = [
-        [len(v.states) for v in c.fit.model.network.variables if v.hidden] for c in one.candidates
-    ]
-    assert sizes == [[1, 2], [2, 2], [3, 2]]  # the other as given
+    sizes = [c.fit.model.network.hidden_sizes for c in one.candidates]
+    assert sizes == [{"H": k, "G": 2} for k in (1, 2, 3)]  # the other as given
     text = str(one)
     assert text.startswith("2 states of H: probability ")
     assert "\np(H | a)\na  H = 1  H = 2\n" in text
@@ -269,8 +267,8 @@ def test_empty_states_of_a_hidden_variable_are_named():
 def test_states_are_numbered_by_size_whatever_the_prior(truth, table):
     for alpha in (1.01, "bdeu:40"):
         found = api.fit(table, network=truth, alpha=alpha, **QUICK)
-        for h in truth.network.hidden:
-            N = truth.network.layout.table(found.point.N, h)
+        for h in found.problem.network.hidden:
+            N = found.problem.layout.table(found.point.N, h)
             sizes = N.reshape(-1, 2).sum(axis=0)
             assert sizes[0] >= sizes[1]
 

@@ -146,7 +146,7 @@ def most_probable(
     if variables is None:
         numbers = [i for i, v in enumerate(network.variables) if not v.family.tabular]
         settled = {*known.seen, *known.done, *numbers}
-        group = [v for v in range(len(network.variables)) if v not in settled]
+        group = [v for v in network.shown if v not in settled]
         if not group:
             raise OptionError("every variable is given: nothing is left to ask for. Leave one out.")
     else:

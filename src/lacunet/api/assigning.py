@@ -78,9 +78,10 @@ def assign(
     network = given.network
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
-    wanted = list(network.hidden)
+    wanted = [v for v in network.shown if network.variables[v].hidden]
     if impute:
-        wanted += [v for j, v in enumerate(network.observed) if (codes[:, j] < 0).any()]
+        holed = {v for j, v in enumerate(network.observed) if (codes[:, j] < 0).any()}
+        wanted += [v for v in network.shown if v in holed]
     if not wanted:
         raise _nothing(impute=impute)
     found = replace(_assignment(given, codes, wanted), library=library_of(data))

@@ -17,6 +17,7 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.work_order import as_shown
 
 
 @with_options
@@ -55,7 +56,8 @@ def draw(
 ) -> tuple[list[Column], CodeArray]:
     """Draw rows: their columns, and codes (rows, columns), -1 = missing."""
     drawn = sample_rows(model, rows, np.random.default_rng(seed), missing_rate)
-    return columns_of(drawn.variables), drawn.codes
+    order = list(as_shown([v.place for v in drawn.variables]))
+    return columns_of([drawn.variables[j] for j in order]), drawn.codes[:, order]
 
 
 @with_options

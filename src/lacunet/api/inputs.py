@@ -24,6 +24,7 @@ from lacunet.inference.leaves import all_with_values, kind_of, kinds_of
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import read_model_or_stack, read_network
 from lacunet.model.network import Model, Network, Variable
+from lacunet.model.reordered import all_in_work_order, in_work_order, model_in_work_order
 from lacunet.model.surgery import hide, with_hidden
 from lacunet.settings import Settings
 
@@ -47,7 +48,7 @@ def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
                 f"hidden variable '{name}' with {size} states: the parameters of the model are for "
                 f"{states[name]}. Give --hidden {name}, or fit it anew."
             )
-    return hide(given, list(as_sizes(hidden))) if hidden else given
+    return model_in_work_order(hide(given, list(as_sizes(hidden))) if hidden else given)
 
 
 def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Model:
@@ -66,13 +67,13 @@ def asked_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = ()) -
             "--hidden says what a network hides; the networks of a stack see to that themselves. "
             "Leave it out."
         )
-    return given
+    return all_in_work_order(given)
 
 
 def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:
     """Give a structure, or read its file, and declare variables hidden."""
     given = network if isinstance(network, Network) else as_model(network).network
-    return with_hidden(given, as_sizes(hidden))
+    return in_work_order(with_hidden(given, as_sizes(hidden)))
 
 
 def as_knowledge(knowledge: KnowledgeLike | None) -> Knowledge:
@@ -90,6 +91,11 @@ def as_sizes(hidden: Hidden) -> dict[str, int | None]:
 
 
 def as_table(data: object, reading: ReadOptions = NOTHING, *, numbers: bool = False) -> Table:
+    """Give a table, or read it, in the order of work."""
+    return as_written(data, reading, numbers=numbers).in_work_order
+
+
+def as_written(data: object, reading: ReadOptions = NOTHING, *, numbers: bool = False) -> Table:
     """Give a table as it is, or read it.
 
     Where no numbers may be, those of a file are put into bins, and a table with numbers is refused.
@@ -122,7 +128,10 @@ def table_for(
     asked: dict[str, Any] = {**reading}
     asked["kinds"] = understand_kinds(asked.get("kinds")).also(kinds_of(network))
     table = read_table(data, **asked, states=observed_states(network))
-    return replace(table, notes=(*table.notes, *_unused(network, names, reading.get("weights"))))
+    places = {v.name: v.place for v in network.variables}
+    columns = tuple(replace(c, place=places[c.name]) for c in table.columns)
+    notes = (*table.notes, *_unused(network, names, reading.get("weights")))
+    return replace(table, columns=columns, notes=notes).in_work_order
 
 
 def check_columns(data: object, network: Network) -> list[str]:
@@ -173,7 +182,8 @@ def rows_for(data: object, speaker: Speaker, reading: RowOptions) -> tuple[Speak
 def not_shown(data: object, network: Network) -> list[str]:
     """Variables that data can show, and these do not."""
     there = column_names(data)
-    return [name for name in observed_states(network) if name not in there]
+    seen = (network.variables[i] for i in network.shown if not network.variables[i].hidden)
+    return [v.name for v in seen if v.name not in there]
 
 
 def to_vary(network: Network, hidden: Hidden) -> list[str]:
@@ -182,7 +192,7 @@ def to_vary(network: Network, hidden: Hidden) -> list[str]:
     If none is named at all, they are all that the network itself has.
     """
     sizes = as_sizes(hidden)
-    own = [network.variables[h].name for h in network.hidden]
+    own = [network.variables[i].name for i in network.shown if network.variables[i].hidden]
     found = [name for name, size in sizes.items() if size is None] if sizes else own
     if not found:
         raise OptionError(
@@ -224,7 +234,7 @@ def observed_columns(network: Network) -> list[Column]:
 
 def columns_of(variables: Sequence[Variable]) -> list[Column]:
     """Give variables as columns."""
-    return [Column(v.name, v.states, kind_of(v), bins=v.bins) for v in variables]
+    return [Column(v.name, v.states, kind_of(v), bins=v.bins, place=v.place) for v in variables]
 
 
 def observed_states(network: Network) -> dict[str, Sequence[Any]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Unpack
 
+from lacunet import __version__
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -20,7 +22,9 @@ from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.evidence.sandwich import Sandwich, sandwich
 from lacunet.executor import on_threads
-from lacunet.inference.problem import build_problem
+from lacunet.files import StrPath
+from lacunet.inference.problem import Problem, build_problem
+from lacunet.kept import Kept
 from lacunet.model.prior import dirichlet
 from lacunet.progress import Listener, ignore
 from lacunet.settings import Settings
@@ -36,6 +40,7 @@ def log_evidence(
     network: NetworkLike | None = None,
     hidden: Hidden = (),
     knowledge: KnowledgeLike | None = None,
+    resume: StrPath | None = None,
     settings: Settings = UNIFORM,
     listener: Listener = ignore,
     **options: Unpack[EvidenceOptions],
@@ -46,17 +51,39 @@ def log_evidence(
 
     Parameters
     ----------
-    **data; states; network, hidden; knowledge; options
+    **data; states; network, hidden; knowledge
+    resume
+        A file that keeps what was sampled. If it is there, the work goes on from it, with the whole
+        budget; it may be removed at the end.
+    **options
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
     structure = as_knowledge(knowledge).of(structure)
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
-    with on_threads(settings.threads, listener) as executor:
+    with (
+        on_threads(settings.threads, listener) as executor,
+        closing(_kept(resume, problem, settings)) as kept,
+    ):
         prepare_sampling(executor, structure)
         return measure(
-            problem, Method(settings.method), settings.goal, seed=settings.seed, executor=executor
+            problem,
+            Method(settings.method),
+            settings.goal,
+            seed=settings.seed,
+            executor=executor,
+            kept=kept,
         )
+
+
+def _kept(resume: StrPath | None, problem: Problem, settings: Settings) -> Kept:
+    """Open the file of work that may have been stopped; other work is refused."""
+    if resume is None:
+        return Kept()
+    about = {"problem": problem.fingerprint, "version": __version__}
+    return Kept(
+        resume, {**about, **{n: getattr(settings, n) for n in ("seed", "method", "target")}}
+    )
 
 
 @with_options

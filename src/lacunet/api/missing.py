@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lacunet.api.inputs import Hidden, NetworkLike, as_table, table_for
+from lacunet.api.inputs import Hidden, NetworkLike, as_table, as_written, table_for
 from lacunet.api.options import HoleOptions, ReadOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
 from lacunet.data import Table
@@ -42,7 +42,7 @@ def missing_as_state(data: object, **options: Unpack[ReadOptions]) -> Table:
     >>> [column.states for column in table.columns]
     [(0, 1, '(missing)'), (0, 1, '(missing)')]
     """
-    return as_state(as_table(data, options))
+    return as_state(as_written(data, options))
 
 
 @with_options

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, Unpack
 
-from lacunet.api.inputs import SpeakerLike, as_table, asked_speaker, check_ordered, one_of, rows_for
+from lacunet import __version__
+from lacunet.api.inputs import (
+    SpeakerLike,
+    as_written,
+    asked_speaker,
+    check_ordered,
+    one_of,
+    rows_for,
+)
 from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
 from lacunet.data.read import read_rows
+from lacunet.files import StrPath
 from lacunet.inference.asking.ensemble import log_lik_of
+from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
 from lacunet.model.latent_class import latent_class
 from lacunet.processes import on_processes
@@ -17,6 +29,7 @@ from lacunet.progress import Listener, ignore
 from lacunet.search.stacking.recipes import Kind
 from lacunet.search.stacking.stack import FOLDS, Stack, learn_stack
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.work_order import NOWHERE, by_name
 
 
 @with_options
@@ -26,6 +39,7 @@ def stack(
     folds: int = FOLDS,
     only: str | None = None,
     rows: CodeArray | None = None,
+    resume: StrPath | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
     **options: Unpack[StackOptions],
@@ -46,6 +60,9 @@ def stack(
         'graphs' or 'classes': models of one kind alone.
     rows
         Codes of the rows in their order, if data are a `Table` and they have one.
+    resume
+        A file that keeps which models are learned. If it is there, the work goes on from it; it may
+        be removed at the end.
     **options
 
     Examples
@@ -56,14 +73,30 @@ def stack(
     '4 classes, α = 0.25'
     """
     settings, reading = divide(settings, options)
-    table = as_table(data, reading, numbers=True)
+    written = as_written(data, reading, numbers=True)
+    table = written.in_work_order
     kind = None if only is None else one_of(Kind, "only", only)
-    ordered = rows_in_order(data, table, reading) if rows is None else rows
-    with on_processes(settings.threads, listener) as executor:
+    if rows is None:
+        rows = rows_in_order(data, table, reading)
+    else:
+        rows = rows[:, by_name([c.name for c in written.columns])]
+    about = _about(table, rows, folds, only, settings.seed) if resume else None
+    how: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
+    with (
+        on_processes(settings.threads, listener) as executor,
+        closing(Kept(resume, about)) as kept,
+    ):
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_stack(
-            table, ordered, folds=folds, only=kind, seed=settings.seed, executor=executor
-        )
+        return learn_stack(table, rows, executor=executor, kept=kept, **how)
+
+
+def _about(
+    table: Table, rows: CodeArray | None, folds: int, only: str | None, seed: int
+) -> dict[str, Any]:
+    """Say which work it is: no other may go on from its file."""
+    columns = [replace(column, place=NOWHERE) for column in table.columns]
+    data = fingerprint(columns, table.codes, table.counts, rows)
+    return {"data": data, "folds": folds, "only": only, "seed": seed, "version": __version__}
 
 
 @with_options

@@ -5,10 +5,12 @@ from typing import Annotated
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, show
+from lacunet.cli.console import command
+from lacunet.cli.outcome import show_and_save
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, network_of, read
 from lacunet.errors import OptionError
+from lacunet.files import check_file
 from lacunet.report.documents import measurement_document, sandwich_document, table_document
 
 
@@ -16,7 +18,8 @@ from lacunet.report.documents import measurement_document, sandwich_document, ta
 @o.options_after(
     api.log_evidence,
     hidden=("alpha", "method", "target", "budget"),
-    sandwich=("seed", "threads", *o.READING, *o.NUMBERS, *o.PRINTING),
+    sandwich=("seed", "threads", *o.READING, *o.NUMBERS),
+    save=o.PRINTING,
 )
 def evidence(
     asked: o.Asked,
@@ -39,6 +42,8 @@ def evidence(
             "parameters of --model, which were drawn from the prior (`lacunet random`).",
         ),
     ] = False,
+    resume: o.Resume = None,
+    save: Annotated[Path | None, o.option("File to write what --json prints to.")] = None,
 ) -> None:
     """Compute log p(D|S) itself, with an error bar and a verdict.
 
@@ -47,12 +52,10 @@ def evidence(
     none with more than a fifth of the whole); or lower bound only.
     """
     check_one_model(states, model, "--model")
-    if sandwich and model is None:
-        raise OptionError(
-            "--sandwich needs the model that the data were simulated from: give --model."
-        )
-    if sandwich and knowledge is not None:
-        raise OptionError("--sandwich takes what is known from the file of --model, not here.")
+    if sandwich:
+        _check_sandwich(model, knowledge, resume)
+    if save is not None:
+        check_file(save)
     sizes = parse_hidden(hidden)
     given = api.as_model(model, sizes) if model is not None and sandwich else None
     structure = given.network if given else network_of(model, sizes, "--model")
@@ -67,8 +70,22 @@ def evidence(
     if given is not None:
         with asked.work() as how:
             bounds = api.log_evidence_bounds(table, given, **how)
-        show(bounds, {**document, **sandwich_document(bounds)}, asked.form)
+        show_and_save(bounds, {**document, **sandwich_document(bounds)}, asked, save)
         return
     with asked.work() as how:
-        found = api.log_evidence(table, states, network=structure, knowledge=knowledge, **how)
-    show(found, {**document, **measurement_document(found)}, asked.form)
+        found = api.log_evidence(
+            table, states, network=structure, knowledge=knowledge, resume=resume, **how
+        )
+    show_and_save(found, {**document, **measurement_document(found)}, asked, save)
+
+
+def _check_sandwich(model: Path | None, knowledge: Path | None, resume: Path | None) -> None:
+    """Refuse what has no meaning with bounds from both sides."""
+    if model is None:
+        raise OptionError(
+            "--sandwich needs the model that the data were simulated from: give --model."
+        )
+    if knowledge is not None:
+        raise OptionError("--sandwich takes what is known from the file of --model, not here.")
+    if resume is not None:
+        raise OptionError("--resume keeps what the evidence was sampled with, not --sandwich.")

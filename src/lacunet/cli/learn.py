@@ -46,13 +46,6 @@ Tiers: TypeAlias = Annotated[
 Start: TypeAlias = Annotated[
     Path | None, o.option("Network file: the graph to start from (default: the empty one).")
 ]
-Resume: TypeAlias = Annotated[
-    Path | None,
-    o.option(
-        "File that keeps how far the search is; if it is there, the search goes on from it.",
-        metavar="FILE",
-    ),
-]
 Edges: TypeAlias = Annotated[
     bool,
     o.switch(
@@ -100,7 +93,7 @@ def learn(
     knowledge: o.KnowledgeFile = None,
     edges: Edges = False,
     resamples: Resamples = 0,
-    resume: Resume = None,
+    resume: o.Resume = None,
     shape: ShapeOption = None,
     hidden: HiddenAuto = None,
     most: MostHidden = MOST,

@@ -68,6 +68,13 @@ ModelFile: TypeAlias = Annotated[
     Path, option("Model file: .json, or a network with its tables (.bif, .xmlbif, .xdsl).")
 ]
 TableFile: TypeAlias = Annotated[Path, option("Table to write.", "--output", "-o")]
+Resume: TypeAlias = Annotated[
+    Path | None,
+    option(
+        "File that keeps how far the work is; if it is there, the work goes on from it.",
+        metavar="FILE",
+    ),
+]
 SaveFolder: TypeAlias = Annotated[Path | None, option("Folder for the result and the model files.")]
 Report: TypeAlias = Annotated[
     Path | None,

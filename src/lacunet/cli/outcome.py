@@ -10,12 +10,12 @@ from lacunet import api
 from lacunet.cli.console import Format, say, say_written, show
 from lacunet.cli.options import Asked
 from lacunet.data import Table
-from lacunet.files import check_folder
+from lacunet.files import check_folder, write_text
 from lacunet.graphs.distances import GraphDistances
 from lacunet.model.formats import check_holds_numbers, check_network_file, write_network
 from lacunet.model.network import Model
 from lacunet.report.descriptions import criteria_document
-from lacunet.report.documents import selection_document, table_document, taken
+from lacunet.report.documents import selection_document, table_document, taken, to_json
 from lacunet.report.folder import save_selection
 from lacunet.report.page import (
     NetworkAnswer,
@@ -64,6 +64,16 @@ def report_network(answer: NetworkAnswer, report: Path | None) -> None:
     """Write the page of a network, if asked to."""
     if report is not None:
         write_network_report(answer, report, command=command_line())
+
+
+def show_and_save(
+    found: Printable, document: Mapping[str, Any], asked: Asked, save: Path | None
+) -> None:
+    """Write a document, if asked to, and show what was found."""
+    if save is not None:
+        write_text(save, to_json(document) + "\n")
+    show(found, document, asked.form)
+    say_written(save)
 
 
 def show_network(

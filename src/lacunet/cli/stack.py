@@ -33,6 +33,7 @@ def stack(
     test: Annotated[
         Path | None, o.option("Table of rows that were not learned from: how probable are they?")
     ] = None,
+    resume: o.Resume = None,
     save: Annotated[
         Path | None, o.option("File to write: .json, for assign --impute and simulate.")
     ] = None,
@@ -48,7 +49,7 @@ def stack(
     table = read(data, None, asked)
     rows = api.rows_in_order(data, table, asked.reading)
     with asked.work() as how:
-        found = api.stack(table, folds=folds, only=only, rows=rows, **how)
+        found = api.stack(table, folds=folds, only=only, rows=rows, resume=resume, **how)
     if save is not None:
         write_stack(found.ensemble, save)
     document = {"data": table_document(table), "seed": asked.settings.seed, **stack_document(found)}

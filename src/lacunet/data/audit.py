@@ -16,6 +16,7 @@ COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights"}
 
 def audit_grid(table: "Table") -> Grid:
     """One row per column: its states, and how much of it is missing."""
+    columns = [table.columns[j] for j in table.shown]
     rows = [
         (
             shorten(column.name, NAME_WIDTH),
@@ -23,19 +24,22 @@ def audit_grid(table: "Table") -> Grid:
             shorten(_values(column), WIDTH),
             f"{share:.1%}" if share else "–",
         )
-        for column, share in zip(table.columns, table.missing, strict=True)
+        for column, share in ((table.columns[j], table.missing[j]) for j in table.shown)
     ]
     title, header = f"{table.source}: {sizes(table)}", ("column", "states", "", "missing")
     if not any(c.why for c in table.columns):
         return Grid(title, header, tuple(rows), frozenset({0, 2}), table.notes)
-    kinds = tuple((*row, c.kind.value, c.why) for row, c in zip(rows, table.columns, strict=True))
+    kinds = tuple((*row, c.kind.value, c.why) for row, c in zip(rows, columns, strict=True))
     more = (*header, "read as", "because")
     return Grid(title, more, kinds, frozenset({0, 2, 4, 5}), table.notes)
 
 
 def kinds_grid(table: "Table") -> Grid:
     """What each column is read as, and why."""
-    rows = [(shorten(c.name, NAME_WIDTH), c.kind.value, c.why) for c in table.columns]
+    rows = [
+        (shorten(c.name, NAME_WIDTH), c.kind.value, c.why)
+        for c in (table.columns[j] for j in table.shown)
+    ]
     return Grid("", ("column", "read as", "because"), tuple(rows), frozenset({0, 1, 2}))
 
 

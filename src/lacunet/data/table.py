@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -13,13 +14,14 @@ from numpy.typing import ArrayLike
 from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.bins import Bins
 from lacunet.data.audit import audit_grid
-from lacunet.data.distinct import collapse, merge, smallest
+from lacunet.data.distinct import collapse, merge, pack, smallest
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
 from lacunet.state import Numbers, State, alike, label
 from lacunet.tabular import Columns, Grid, Printable
 from lacunet.wording import worded
+from lacunet.work_order import NOWHERE, as_shown, by_name, kept
 
 MOST_CASES = 1e12  # of which log probabilities are still right to a hundredth of a nat
 AS_COUNTS = "--weights-as frequency counts them as they are."
@@ -34,6 +36,7 @@ class Column:
     kind: ColumnKind = ColumnKind.CATEGORICAL  # of numbers the states are the values that occur
     why: str = ""  # it has this kind, where that was decided
     bins: Bins | None = None  # of numbers that the states stand for, if they are bins
+    place: int = field(default=NOWHERE, compare=False)  # where people see it among the others
 
     def __post_init__(self) -> None:
         if isinstance(self.states, Numbers):  # all different
@@ -169,6 +172,23 @@ class Table(Printable):
         while name in told:
             name += "_"
         return {**told, name: self.counts.tolist()}
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Columns in the order in which people see them: as they stood in their source."""
+        return as_shown([column.place for column in self.columns])
+
+    @cached_property
+    def in_work_order(self) -> Table:
+        """The same with its columns by name, and its rows sorted by them; each keeps its place."""
+        order = by_name([column.name for column in self.columns])
+        if order == sorted(order):
+            return self
+        places = kept([column.place for column in self.columns])
+        columns = tuple(replace(self.columns[j], place=places[j]) for j in order)
+        codes: CodeArray = np.ascontiguousarray(self.codes[:, order])
+        rows = np.lexsort(pack(codes)[::-1])
+        return replace(self, columns=columns, codes=codes[rows], counts=self.counts[rows])
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

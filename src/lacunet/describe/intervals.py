@@ -131,7 +131,7 @@ class Intervals(Printable):
         given = [f"{classes.variable.name} {state}" for state in classes.variable.labels]
         for c, name in enumerate(given):
             yield (name, "size", *self._cells(classes.root, (c,)))
-        for i in classes.leaves:
+        for i in (i for i in self.model.network.shown if i in classes.leaves):
             v = self.model.network.variables[i]
             if not v.family.tabular:
                 yield from self._number_rows(v, given)

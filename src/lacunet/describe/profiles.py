@@ -65,7 +65,7 @@ def profile(model: Model, h: int) -> Profiles:
 
 def _asked(network: Network, h: int) -> list[int]:
     """All that can be seen; of very many, those that share a table with the hidden variable."""
-    observed = list(network.observed)
+    observed = [i for i in network.shown if not network.variables[i].hidden]
     if is_latent_class(network) or len(observed) <= MOST_ASKED:
         return observed
     near = {v for family in network.layout.families if h in family for v in family}

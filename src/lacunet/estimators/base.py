@@ -45,6 +45,7 @@ from lacunet.inference.leaves import all_with_values, kinds_of, with_values
 from lacunet.learn.ascent import Outcome
 from lacunet.model.ensemble import shown
 from lacunet.model.network import Model
+from lacunet.model.reordered import model_as_shown
 from lacunet.model.sampling import Drawn, coded, sample_cells
 from lacunet.search.candidates import Candidate
 
@@ -207,7 +208,9 @@ class HiddenStateEstimator(
         """
         check_is_fitted(self)
         seen, hidden = self._draw(n_samples, np.random.default_rng(seed_of(self.random_state)))
-        values = as_array([v.states for v in seen.variables], seen.codes)
+        names = [v.name for v in seen.variables]
+        order = [names.index(name) for name in self.categories_]
+        values = as_array([seen.variables[j].states for j in order], seen.codes[:, order])
         return values, hidden[:, 0] if hidden.shape[1] == 1 else hidden
 
     def impute(self, X: Any) -> Any:
@@ -289,7 +292,8 @@ class HiddenStateEstimator(
     @property
     def _places(self) -> Sequence[int]:
         """Where the columns of the model stand in X."""
-        return range(self.n_features_in_)
+        places = {name: j for j, name in enumerate(self.categories_)}
+        return [places[c.name] for c in api.observed_columns(self._asked.network)]
 
     @property
     def _asked(self) -> Any:
@@ -332,10 +336,11 @@ class HiddenStateEstimator(
     def _keep_model(self, model: Model) -> None:
         """Store a model, and what it says by itself."""
         self.model_, self.network_ = model, model.network
-        self.tables_ = {v.name: model.table(v.name) for v in model.network.variables}
-        self.categories_ = {
-            c.name: () if c.kind.number else c.states for c in api.observed_columns(model.network)
+        self.tables_ = {
+            v.name: model.table(v.name) for v in model_as_shown(model).network.variables
         }
+        columns = api.observed_columns(model_as_shown(model).network)
+        self.categories_ = {c.name: () if c.kind.number else c.states for c in columns}
 
     def _labels(self, X: Any, unseen: str | None = None) -> IntArray:
         """Most probable states of what is hidden."""
@@ -350,12 +355,13 @@ class HiddenStateEstimator(
         """Give X as it is after the checks, and its codes."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
+        network = self._asked.network
         rows = read_codes(
             checked,
-            known=self.categories_,
+            known={name: self.categories_[name] for name in api.observed_states(network)},
             columns=self._places,
             unseen=unseen or self.unseen,
-            kinds=kinds_of(self._asked.network),
+            kinds=kinds_of(network),
             as_state=self.missing_as_state,
         )
         return checked, rows

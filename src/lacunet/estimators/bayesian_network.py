@@ -128,8 +128,9 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
             table = self._read_known(X, sample_weight, network)
         else:
             table = self._read_all(X, sample_weight, self.kinds)
-            network = self._structure(table)
-            self._columns = list(range(X.shape[1]))
+            network = api.as_network(self._structure(table))
+            names = names_of(X)
+            self._columns = [names.index(name) for name in api.observed_states(network)]
         self._keep(
             api.compare(table, {"network": network}, settings=self._settings()).candidates[0]
         )
@@ -180,7 +181,8 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
     def _read_known(self, X: Any, sample_weight: Any, network: Network) -> Table:
         """Read the variables that a network can show, with the states that it gives them."""
         known = api.observed_states(network)
-        names = list(known) if not is_frame(X) and X.shape[1] == len(known) else names_of(X)
+        written = [c.name for c in sorted(api.observed_columns(network), key=lambda c: c.place)]
+        names = written if not is_frame(X) and X.shape[1] == len(known) else names_of(X)
         absent = [name for name in known if name not in names]
         if absent:
             raise DataError(

@@ -104,7 +104,7 @@ def profiles(model: Model) -> Profiles:
     classes = classes_of(model.network)
     states: dict[str, FloatArray] = {}
     numbers: dict[str, dict[str, FloatArray]] = {}
-    for i in classes.leaves:
+    for i in (i for i in model.network.shown if i in classes.leaves):
         v, table = model.network.variables[i], table_of(model.network, model.theta, i)
         if v.family.tabular:
             states[v.name] = table

@@ -48,7 +48,7 @@ class Annealing:
         self, steps: int, groups: Sequence[int], seed: Sequence[int], means: Means
     ) -> Ended:
         """Run groups of chains from the reference."""
-        found = means.executor.map(partial(_forwards, self, steps, seed, means.clock), groups)
+        found = means.map(partial(_forwards, self, steps, seed, means.clock), groups)
         weights, ends = zip(*found, strict=True)
         return Ended(np.concatenate(weights), np.concatenate(ends))
 
@@ -59,7 +59,7 @@ class Annealing:
         """
         groups = [(n, N[n * GROUP : (n + 1) * GROUP]) for n in range(-(-len(N) // GROUP))]
         task = partial(_backwards, self, steps, seed, means.clock)
-        return np.concatenate(means.executor.map(task, groups))
+        return np.concatenate(means.map(task, groups))
 
 
 def _forwards(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from lacunet.errors import OptionError
 from lacunet.executor import Executor
+from lacunet.kept import FORGETFUL, Kept
 
+A = TypeVar("A")
+B = TypeVar("B")
 SHORTEST = 1e-9  # seconds: a budget that is over
 
 
@@ -62,3 +67,8 @@ class Means:
 
     executor: Executor
     clock: Clock
+    kept: Kept = FORGETFUL
+
+    def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
+        """Apply to every item, results in order; what is kept already is not done again."""
+        return self.kept.map(function, list(items), self.executor)

@@ -17,7 +17,7 @@ def fitted(problem: Problem, seeds: Sequence[int], means: Means) -> list[FloatAr
     check = means.clock.part(PART).check
     fit = partial(_in_time, problem, means, check)
     # One by itself, on all workers: of many side by side none might come to its end.
-    fits = [fit(seeds[0]), *means.executor.map(fit, seeds[1:])]
+    fits = [*means.map(fit, seeds[:1]), *means.map(fit, seeds[1:])]
     return [theta for theta in fits if theta is not None] or [_hurried(problem, seeds[0], means)]
 
 

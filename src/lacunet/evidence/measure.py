@@ -30,6 +30,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import seconds_to_draw
 from lacunet.inference.sampling.tied_cases import can_take_in
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.variational import at_hyperparameters
 from lacunet.scoring.labellings import flags_of
 
@@ -58,6 +59,7 @@ def measure(
     seed: int = 0,
     executor: Executor = SERIAL,
     shared: UsedClasses | None = None,
+    kept: Kept = FORGETFUL,
 ) -> Measurement:
     """Compute the evidence of a problem.
 
@@ -66,18 +68,16 @@ def measure(
     """
     clock = Clock(goal or Goal())
     if not (problem.whole or problem.exact):
-        return _on_roundings(problem, method, clock, seed, executor)
-    measurement = _Measuring(problem, seed, Means(executor, clock), shared).by(method)
+        return _on_roundings(problem, method, Means(executor, clock, kept), seed)
+    measurement = _Measuring(problem, seed, Means(executor, clock, kept), shared).by(method)
     executor.say("evidence", 1.0)
     check_log_probability(problem, "evidence", {"log p(D|S)": measurement.value}, measurement.noise)
     return replace(measurement, seconds=clock.spent)
 
 
-def _on_roundings(
-    problem: Problem, method: Method, clock: Clock, seed: int, executor: Executor
-) -> Measurement:
+def _on_roundings(problem: Problem, method: Method, means: Means, seed: int) -> Measurement:
     """Measure problems of whole cases near by; each gets its part of the time that is left."""
-    theta = fitted(problem, [seed], Means(executor, clock))[0]
+    theta, clock, executor = fitted(problem, [seed], means)[0], means.clock, means.executor
     near = roundings(problem, seed)
     n = len(near)
     parts = []
@@ -85,7 +85,7 @@ def _on_roundings(
         left = max(clock.goal.budget - clock.spent, LEAST_PART * clock.goal.budget) / (n - i)
         part = executor.part(i / n, (i + 1) / n, f"rounding {i + 1}")
         goal = Goal(clock.goal.target, left)
-        parts.append(measure(whole, method, goal, seed=seed, executor=part))
+        parts.append(measure(whole, method, goal, seed=seed, executor=part, kept=means.kept))
     above = [[p.value - bound_near(w, theta)] for p, w in zip(parts, near, strict=True)]
     errors = np.array([[p.stderr or 0.0] for p in parts])  # a lower bound has none
     mean, covariance = mean_of_roundings(np.array(above), errors)

@@ -39,7 +39,7 @@ def ranked(
     for _ in range(BURNED):
         means.clock.check()
         N = moved(path, 1.0, N, allowed, draws)
-    bounds = means.executor.map(partial(_bound, problem), list(N))
+    bounds = means.map(partial(_bound, problem), list(N))
     settled = [
         Found(n, each.search, bound) for n, each, bound in zip(N, found, bounds, strict=True)
     ]

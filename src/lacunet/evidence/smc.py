@@ -102,7 +102,7 @@ class ParticleRounds:
         for wave in range(first, first + runs, WAVE):
             numbers = range(wave, min(wave + WAVE, first + runs))
             seeds = [(self.seed, STREAM, self.particles, number) for number in numbers]
-            done = self.means.executor.map(run, seeds)
+            done = self.means.map(run, seeds)
             self.runs += [one for one in done if one]
             if not all(done):
                 break

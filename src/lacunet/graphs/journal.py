@@ -17,7 +17,7 @@ import numpy as np
 
 from lacunet.arrays import BoolArray
 from lacunet.errors import OutputError
-from lacunet.files import StrPath, check_file, write_text
+from lacunet.files import StrPath, check_file, hold_name, write_text
 
 FORMAT = "lacunet-learn/1"
 
@@ -32,8 +32,15 @@ class Journal:
         self.lock = threading.Lock()  # pieces may be done side by side
         if self.path is not None:
             check_file(self.path)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._let_go = hold_name(self.path.resolve(), self)
             if self.path.exists():
                 self._read(self.path)
+
+    def close(self) -> None:
+        """Let others have the file."""
+        if self.path is not None:
+            self._let_go()
 
     def get(self, piece: str) -> dict[str, Any] | None:
         """Where a piece stood when it was stopped."""

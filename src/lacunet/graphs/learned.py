@@ -71,25 +71,25 @@ class Learned(Printable):
     def tidy(self) -> Columns:
         """Give a row for each edge."""
         names, sure = [v.name for v in self.network.variables], {*self.equivalence_class.compelled}
-        edges = [
-            (names[p], child)
-            for child, parents in zip(names, self.network.parents, strict=True)
-            for p in parents
-        ]
+        edges = [(names[p], names[i]) for i in self.network.shown for p in self.network.parents[i]]
         rows = [(*edge, edge in sure) for edge in edges]
         return transposed(("parent", "child", "compelled"), rows)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        names = [v.name for v in self.network.variables]
+        network, names = self.network, [v.name for v in self.network.variables]
         sure = {*self.equivalence_class.compelled}
 
         def told(parent: str, child: str) -> str:
             return f"{parent} {'→' if (parent, child) in sure else '—'}"
 
         rows = tuple(
-            (name, ", ".join(told(names[p], name) for p in parents) or "–", number(value))
-            for name, parents, value in zip(names, self.network.parents, self.families, strict=True)
+            (
+                names[i],
+                ", ".join(told(names[p], names[i]) for p in network.parents[i]) or "–",
+                number(self.families[i]),
+            )
+            for i in network.shown
         )
         edges = sum(len(p) for p in self.network.parents)
         what = "= {:.4f} (BD, exact)" if self.complete else "≥ {:.4f} (variational bound)"

@@ -1,6 +1,7 @@
 """Learn a graph from any table: complete or not."""
 
 import math
+from contextlib import closing
 
 from lacunet.data.table import Table
 from lacunet.evidence.clock import Goal
@@ -44,8 +45,8 @@ def learn_structure(
     graphs that are close is measured. `resume` is the file of a search that may be stopped.
     """
     task = graph_task(table, alpha, how, knowledge, prior)
-    journal = Journal(resume, task.fingerprint()) if resume else FORGETFUL
-    return learn_task(task, executor, journal, goal)
+    with closing(Journal(resume, task.fingerprint() if resume else None)) as journal:
+        return learn_task(task, executor, journal, goal)
 
 
 def learn_task(

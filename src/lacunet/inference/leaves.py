@@ -72,7 +72,7 @@ def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
 
 
 def _category(column: Column, _cases: FloatArray, _prior: NumberPrior) -> Variable:
-    return Variable(column.name, column.states, bins=column.bins)
+    return Variable(column.name, column.states, bins=column.bins, place=column.place)
 
 
 def _gaussian(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
@@ -90,7 +90,7 @@ def _measured(column: Column, cases: FloatArray, prior: NumberPrior, *, log: boo
     mean = float(share @ x)
     spread = float(np.sqrt(share @ (x - mean) ** 2))  # none, where few rows of a table are learned
     unit = Unit(mean, spread or 1.0, log)
-    leaf = Variable(column.name, column.states, family=GAUSSIAN, unit=unit)
+    leaf = Variable(column.name, column.states, family=GAUSSIAN, unit=unit, place=column.place)
     return replace(leaf, prior=prior.of_gaussian(_extent(leaf)))
 
 
@@ -102,16 +102,16 @@ def _extent(v: Variable) -> Extent:
 
 def _count(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
     mean = float(cases @ np.array(column.states, dtype=np.float64) / cases.sum())
+    own = prior.of_rate(mean)
     return Variable(
-        column.name, column.states, family=POISSON, unit=Unit(), prior=prior.of_rate(mean)
+        column.name, column.states, family=POISSON, unit=Unit(), prior=own, place=column.place
     )
 
 
 def _score(column: Column, _cases: FloatArray, _prior: NumberPrior) -> Variable:
     low, high = int(column.states[0]), int(column.states[-1])
-    return Variable(
-        column.name, column.states, family=Binomial(most=high - low), unit=Unit(float(low))
-    )
+    family, unit = Binomial(most=high - low), Unit(float(low))
+    return Variable(column.name, column.states, family=family, unit=unit, place=column.place)
 
 
 def kind_of(variable: Variable) -> ColumnKind:
@@ -138,7 +138,7 @@ def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
         if v.name not in columns or v.hidden
         else _shown(v, table.columns[columns[v.name]])
         if v.prior
-        else _leaf(table, columns[v.name], prior)
+        else replace(_leaf(table, columns[v.name], prior), place=v.place)
         for v in network.variables
     ]
     return Network.build(variables, network.parents)

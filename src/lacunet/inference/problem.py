@@ -14,10 +14,12 @@ from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.compact import compact_cells
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.possible import check_possible
+from lacunet.kept import fingerprint
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 from lacunet.state import Numbers, State, label
+from lacunet.work_order import NOWHERE
 
 EXACT = 2.0**53  # below, floats hold every whole number
 
@@ -118,6 +120,12 @@ class Problem:
         """The rows, to be asked at any θ for the posterior of each hidden variable."""
         hidden = [(h,) for h in self.network.hidden]
         return Question(self.network, self.codes, hidden, compact=True)
+
+    @property
+    def fingerprint(self) -> str:
+        """What it is about, in a few letters: the same, wherever people see its variables."""
+        variables = [replace(v, place=NOWHERE) for v in self.network.variables]
+        return fingerprint(variables, self.network.parents, self.alpha, self.codes, self.counts)
 
     @cached_property
     def filled(self) -> Components:

@@ -25,7 +25,7 @@ def model_grids(model: Model) -> list[Grid]:
 
 def known_words(network: Network) -> Iterator[str]:
     """Say which tables are not learned, each by itself."""
-    variables = network.variables
+    variables = [network.variables[i] for i in network.shown]
     fixed = [v.name for v in variables if v.known is not None and v.known.fixed]
     zeros = [v.name for v in variables if v.known is not None and not v.known.fixed]
     if fixed:
@@ -46,7 +46,7 @@ def profile_grid(model: Model) -> Grid:
     classes = classes_of(network)
     sizes = layout.table(model.theta, classes.root)
     rows = [("size", *(probability(p) for p in sizes))]
-    for i in classes.leaves:
+    for i in (i for i in network.shown if i in classes.leaves):
         v, table = network.variables[i], table_of(network, model.theta, i)
         rows.extend(_profile(v, table))
     root = classes.variable
@@ -77,7 +77,8 @@ def hidden_grids(model: Model) -> list[Grid]:
 
 def shown_families(network: Network) -> tuple[list[int], str]:
     """Give the families with a hidden variable that are few and small; say what is left out."""
-    around = [i for i, f in enumerate(network.layout.families) if set(f) & set(network.hidden)]
+    families = network.layout.families
+    around = [i for i in network.shown if set(families[i]) & set(network.hidden)]
     short = [i for i in around if _rows(network, i) <= ROWS][:TABLES]
     left = len(around) - len(short)
     what = "table of a hidden variable is" if left == 1 else "tables of hidden variables are"
@@ -87,7 +88,7 @@ def shown_families(network: Network) -> tuple[list[int], str]:
 def table_grids(model: Model) -> tuple[list[Grid], str]:
     """Give the table of every family, as long as they are few and small; say what is left out."""
     network = model.network
-    short = [i for i in range(len(network.variables)) if _rows(network, i) <= ROWS][:EVERY]
+    short = [i for i in network.shown if _rows(network, i) <= ROWS][:EVERY]
     left = len(network.variables) - len(short)
     said = f"{left} more, which are large, {'is' if left == 1 else 'are'} in the model file only."
     return [_family_grid(model, i) for i in short], said if left else ""

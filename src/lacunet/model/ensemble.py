@@ -1,6 +1,6 @@
 """Several models of the same columns that speak together, each for a share of every row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -69,7 +69,7 @@ def shown(network: Network) -> tuple[Variable, ...]:
     """Give the variables of a network that data can show, without what is known of tables."""
     found = (network.variables[i] for i in network.observed)
     return tuple(
-        Variable(v.name, v.states, family=v.family.by_itself, unit=v.unit, bins=v.bins)
+        replace(v, family=v.family.by_itself, hidden=False, known=None, tied_to=None, prior=())
         for v in found
     )
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
+
+if TYPE_CHECKING:
+    from lacunet.model.variable import Variable
+
+Shape: TypeAlias = tuple[int, ...]
 
 SUM_TOLERANCE = 1e-9  # rows of a fixed table must sum to one to this
 
@@ -76,3 +81,23 @@ def _check_zeros(name: str, rows: FloatArray) -> None:
             raise ModelError(
                 f"the zeros of '{name}' leave no state possible in row {j} of its table. Leave one."
             )
+
+
+def check_tie(v: Variable, leader: Variable, own: Shape, its: Shape) -> None:
+    """Refuse a table that cannot be that of another variable; both have shapes."""
+    if v is leader or leader.tied_to is not None:
+        raise ModelError(
+            f"'{v.name}' is tied to '{leader.name}', which has no table of its own. Tie it to "
+            "the variable whose table all of them share."
+        )
+    if v.known is not None or (leader.known is not None and leader.known.fixed):
+        raise ModelError(
+            f"'{v.name}' is tied to '{leader.name}': its table can be neither fixed nor have "
+            f"zeros by itself. Say zeros of '{leader.name}'; give fixed tables to each variable."
+        )
+    if own != its:
+        raise ModelError(
+            f"'{v.name}' is tied to '{leader.name}', but their tables have the shapes {own} and "
+            f"{its}: states of each parent in their order, then their own. Tied tables must be "
+            "alike."
+        )

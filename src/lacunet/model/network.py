@@ -15,10 +15,12 @@ from lacunet.errors import ModelError, did_you_mean, numbers_refused
 from lacunet.model import conjugacy
 from lacunet.model.cells import Cells
 from lacunet.model.families import CATEGORICAL
+from lacunet.model.known import check_tie
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling, relabelled_network
 from lacunet.model.variable import Variable as Variable  # noqa: PLC0414  # they go together
 from lacunet.tabular import Columns, Grid, Printable
+from lacunet.work_order import as_shown
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,26 +87,8 @@ class Network(Printable):
             if (v.known or v.tied_to) and not v.family.tabular:
                 raise ModelError(f"'{v.name}' is no categorical variable: it has no table to know.")
             if v.tied_to is not None:
-                self._check_tie(i, v, self.index(v.tied_to))
-
-    def _check_tie(self, i: int, v: Variable, leader: int) -> None:
-        other = self.variables[leader]
-        if i == leader or other.tied_to is not None:
-            raise ModelError(
-                f"'{v.name}' is tied to '{other.name}', which has no table of its own. Tie it to "
-                "the variable whose table all of them share."
-            )
-        if v.known is not None or (other.known is not None and other.known.fixed):
-            raise ModelError(
-                f"'{v.name}' is tied to '{other.name}': its table can be neither fixed nor have "
-                f"zeros by itself. Say zeros of '{other.name}'; give fixed tables to each variable."
-            )
-        if self.shape(i) != self.shape(leader):
-            raise ModelError(
-                f"'{v.name}' is tied to '{other.name}', but their tables have the shapes "
-                f"{self.shape(i)} and {self.shape(leader)}: states of each parent in their order, "
-                "then their own. Tied tables must be alike."
-            )
+                leader = self.index(v.tied_to)
+                check_tie(v, self.variables[leader], self.shape(i), self.shape(leader))
 
     def refuse_numbers(self) -> None:
         """Refuse variables that are numbers, for those who can ask only categories."""
@@ -130,6 +114,11 @@ class Network(Printable):
     def order(self) -> tuple[int, ...]:
         """Variables with every parent before its children."""
         return tuple(TopologicalSorter(dict(enumerate(self.parents))).static_order())
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Variables in the order in which people see them: as they stood in their source."""
+        return as_shown([v.place for v in self.variables])
 
     @cached_property
     def by_value(self) -> Cells:

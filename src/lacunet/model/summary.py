@@ -35,8 +35,8 @@ def network_grid(network: Network) -> Grid:
     """One row per variable: its states, and its parents."""
     names = [v.name for v in network.variables]
     rows = tuple(
-        (v.name, _states(network, i), ", ".join(names[p] for p in network.parents[i]) or "–")
-        for i, v in enumerate(network.variables[:LINES])
+        (names[i], _states(network, i), ", ".join(names[p] for p in network.parents[i]) or "–")
+        for i in network.shown[:LINES]
     )
     left = len(names) - len(rows)
     notes = (f"{left:,} more variables.",) if left else ()
@@ -55,12 +55,13 @@ def _states(network: Network, i: int) -> str:
 
 def network_columns(network: Network) -> Columns:
     """A row for each variable: its states, whether it is hidden, and its parents."""
-    names = [v.name for v in network.variables]
+    variables, names = network.variables, [v.name for v in network.variables]
+    shown = [variables[i] for i in network.shown]
     return {
-        "variable": names,
-        "states": [len(v.states) if v.family.tabular else None for v in network.variables],
-        "hidden": [v.hidden for v in network.variables],
-        "parents": [", ".join(names[p] for p in parents) for parents in network.parents],
+        "variable": [v.name for v in shown],
+        "states": [len(v.states) if v.family.tabular else None for v in shown],
+        "hidden": [v.hidden for v in shown],
+        "parents": [", ".join(names[p] for p in network.parents[i]) for i in network.shown],
     }
 
 
@@ -82,7 +83,7 @@ def parameter_columns(model: Model) -> Columns:
 def parameter_rows(model: Model) -> Iterator[tuple[Any, ...]]:
     """Variable, configuration of its parents, state, quantity and value, one after the other."""
     network = model.network
-    for i, v in enumerate(network.variables):
+    for i, v in ((i, network.variables[i]) for i in network.shown):
         parents = [network.variables[p] for p in network.parents[i]]
         given = [
             ", ".join(f"{p.name}={s}" for p, s in zip(parents, states, strict=True))
@@ -105,7 +106,8 @@ def profile_columns(model: Model) -> Columns:
     Categories have a probability; numbers have what is told of them, as mean and sd.
     """
     classes, network = classes_of(model.network), model.network
-    tables = {i: table_of(network, model.theta, i) for i in classes.leaves}
+    leaves = [i for i in network.shown if i in classes.leaves]
+    tables = {i: table_of(network, model.theta, i) for i in leaves}
     told = {
         i: network.variables[i].told(table)
         for i, table in tables.items()

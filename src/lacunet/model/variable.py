@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.known import KnownTable
 from lacunet.model.unit import Unit
 from lacunet.state import Numbers, State, label
+from lacunet.work_order import NOWHERE
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Variable:
     unit: Unit | None = None  # what its values are measured in; None: its family takes its states
     prior: tuple[float, ...] = ()  # hyperparameters of a configuration; (): exponents that are told
     bins: Bins | None = None  # of numbers that its states stand for, if they are bins
+    place: int = field(default=NOWHERE, compare=False)  # where people see it among the others
 
     @property
     def values(self) -> Sequence[State]:

@@ -27,7 +27,7 @@ def intervals_document(intervals: Intervals) -> dict[str, Any]:
                 "parents": [network.variables[p].name for p in network.parents[i]],
                 **_intervals_of(intervals, v),
             }
-            for i, v in enumerate(network.variables)
+            for i, v in ((i, network.variables[i]) for i in network.shown)
         },
     }
 

@@ -59,7 +59,7 @@ def table_document(table: Table) -> dict[str, Any]:
         **taken(table, "source", "rows", "distinct_rows", "weight", "empty_rows"),
         "columns": [
             {"name": c.name, **_values(c), "missing": float(share)}
-            for c, share in zip(table.columns, table.missing, strict=True)
+            for c, share in ((table.columns[j], table.missing[j]) for j in table.shown)
         ],
         "notes": list(table.notes),
         **({} if table.survey is None else {"survey": _survey(table.survey)}),
@@ -252,10 +252,7 @@ def hidden_document(found: HiddenFound) -> dict[str, Any]:
 def parents_document(network: Network) -> dict[str, list[str]]:
     """Name the parents of each variable."""
     names = [v.name for v in network.variables]
-    return {
-        name: [names[p] for p in parents]
-        for name, parents in zip(names, network.parents, strict=True)
-    }
+    return {names[i]: [names[p] for p in network.parents[i]] for i in network.shown}
 
 
 def edges_document(sure: EdgeCertainty) -> dict[str, Any]:

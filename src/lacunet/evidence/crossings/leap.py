@@ -56,14 +56,14 @@ class ByShape(Sent):
         return ByChains(self.problem, self.reference, self.seed)
 
     def _forwards(self, groups: range, means: Means) -> tuple[FloatArray, FloatArray]:
-        found = means.executor.map(partial(_drawn, self, means.clock), groups)
+        found = means.map(partial(_drawn, self, means.clock), groups)
         log_weights, ends = zip(*found, strict=True)
         return np.concatenate(log_weights), np.concatenate(ends)
 
     def _backwards(self, samples: Sequence[Snapshot], means: Means) -> tuple[FloatArray, IntArray]:
         N = self._home(samples)
         pieces = range(-(-len(N) // TOGETHER))
-        found = means.executor.map(partial(_placed, self, N, means.clock), pieces)
+        found = means.map(partial(_placed, self, N, means.clock), pieces)
         return np.concatenate(found), np.repeat(np.arange(len(N)), EACH)
 
     def _home(self, samples: Sequence[Snapshot]) -> FloatArray:

@@ -56,7 +56,7 @@ class PosteriorWalk:
     def go_on(self, sweeps: int, means: Means, *, samples: int) -> None:
         """Walk on with every chain, so many sweeps to each sample; without samples, just walk."""
         piece = _Piece(self.tally, Stretch(self._levels, sweeps), samples, means.clock)
-        walked = means.executor.map(partial(_sampled, piece), list(enumerate(self.chains)))
+        walked = means.map(partial(_sampled, piece), list(enumerate(self.chains)))
         self.chains = [chain for chain, _ in walked]
         # Samples that were drawn at the same time stand together.
         self.kept += [

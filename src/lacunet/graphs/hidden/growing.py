@@ -143,7 +143,9 @@ class Growing:
         completed = filled.table(sketch)
         once = GraphTask(
             completed,
-            tuple(Variable(c.name, c.states, bins=c.bins) for c in completed.columns),
+            tuple(
+                Variable(c.name, c.states, bins=c.bins, place=c.place) for c in completed.columns
+            ),
             self.task.alpha,
             replace(self.task.how, restarts=0),
             limits,

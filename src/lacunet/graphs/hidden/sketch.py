@@ -49,7 +49,7 @@ class Sketch:
     def network(self) -> Network:
         """The graph as a network."""
         variables = [
-            Variable(c.name, c.states, hidden=v >= self.n, bins=c.bins)
+            Variable(c.name, c.states, hidden=v >= self.n, bins=c.bins, place=c.place)
             for v, c in enumerate(self.all_columns)
         ]
         return network_of(variables, self.parents, self.known)

@@ -20,6 +20,7 @@ from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import bif, dot, json_model, json_stack, xdsl, xmlbif
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
+from lacunet.model.reordered import model_as_shown
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def write_network(model: Model, path: StrPath, say: Callable[[str], None] = warn
 
     `say` is told what the format cannot hold: by default that is a warning.
     """
-    chosen = _allowed(path)[0]
+    chosen, model = _allowed(path)[0], model_as_shown(model)
     numbers = [v.name for v in model.network.variables if not v.family.tabular]
     check_holds_numbers(path, numbers)
     if chosen.read is not None and not chosen.prior and not model.network.plain:
@@ -118,7 +119,7 @@ def check_stack_file(path: StrPath) -> None:
 
 def write_model(model: Model, path: StrPath) -> None:
     """Write a model file, atomically."""
-    write_text(path, JSON_MODEL.write(model))
+    write_text(path, JSON_MODEL.write(model_as_shown(model)))
 
 
 def check_network_file(path: StrPath) -> None:

@@ -16,12 +16,17 @@ from lacunet.errors import ModelError
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.formats import json_model
 from lacunet.model.formats.json_model import STACK, get, get_list
+from lacunet.model.reordered import model_as_shown
 
 
 def write(ensemble: Ensemble) -> str:
     """Give the text of a file."""
     members = [
-        {"name": m.name, "weight": m.weight, "model": json_model.document_of(m.model)}
+        {
+            "name": m.name,
+            "weight": m.weight,
+            "model": json_model.document_of(model_as_shown(m.model)),
+        }
         for m in ensemble.members
     ]
     document = {"format": STACK, "members": members}

@@ -15,11 +15,13 @@ from lacunet.model.formats import assembly
 from lacunet.model.formats.assembly import Family
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA, check_alpha
+from lacunet.model.reordered import model_as_shown
 from lacunet.optional import require
 
 
 def to_networkx(model: Model) -> Any:
     """Give the model as a networkx.DiGraph."""
+    model = model_as_shown(model)
     graph = require("networkx", error=ModelError).DiGraph()
     for i, ((*parents, child), table) in enumerate(assembly.tables(model)):
         graph.add_node(

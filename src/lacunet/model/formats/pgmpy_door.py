@@ -13,11 +13,13 @@ from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, tables
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA
+from lacunet.model.reordered import model_as_shown
 from lacunet.optional import require
 
 
 def to_pgmpy(model: Model) -> Any:
     """Give the model as a pgmpy DiscreteBayesianNetwork."""
+    model = model_as_shown(model)
     network = model.network
     other = require("pgmpy.models", error=ModelError).DiscreteBayesianNetwork()
     other.add_nodes_from([v.name for v in network.variables])

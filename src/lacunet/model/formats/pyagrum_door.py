@@ -13,11 +13,13 @@ from lacunet.model.formats.assembly import Family, assemble, tables
 from lacunet.model.formats.typed import properties, to_properties, variable
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA
+from lacunet.model.reordered import model_as_shown
 from lacunet.optional import require
 
 
 def to_pyagrum(model: Model) -> Any:
     """Give the model as a pyagrum.BayesNet."""
+    model = model_as_shown(model)
     gum = require("pyagrum", error=ModelError)
     other = gum.BayesNet("lacunet")
     for v in model.network.variables:

@@ -11,10 +11,11 @@ from typing import Any
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import Executor, on_threads
 from lacunet.files import write_text
+from lacunet.ledger import Ledger
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.paper.figures import draw_experiments
-from lacunet.paper.ledger import Ledger, begin
+from lacunet.paper.ledger import begin
 from lacunet.paper.page import experiments_grid, findings_grid, render, versions
 from lacunet.paper.tables import Record
 from lacunet.paper.truth import comparison_tables as tables

@@ -39,8 +39,8 @@ class Holes:
 def audit(table: Table) -> Holes:
     """Look for holes."""
     share = table.missing
-    holed = [int(j) for j in np.argsort(-share, kind="stable") if share[j] > 0]
-    full = [c.name for j, c in enumerate(table.columns) if j not in set(holed)]
+    holed = sorted((j for j in table.shown if share[j] > 0), key=lambda j: -share[j])
+    full = [table.columns[j].name for j in table.shown if j not in set(holed)]
     if not holed:
         return Holes("No cell is missing.", (), "", (), False, "")
     which, index = hole_patterns(table.codes)

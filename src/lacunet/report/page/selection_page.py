@@ -119,7 +119,7 @@ def _of_best(selection: Selection) -> dict[str, Any]:
         "structure": []
         if by_number(selection) and is_latent_class(network)
         else [
-            (v.name, v.hidden, kind(v), [names[p] for p in parents])
-            for v, parents in zip(network.variables, network.parents, strict=True)
+            (v.name, v.hidden, kind(v), [names[p] for p in network.parents[i]])
+            for i, v in ((i, network.variables[i]) for i in network.shown)
         ],
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from lacunet.graphs.hidden.fitting import Fitted
 from lacunet.graphs.hidden.growing import Growing, hidden_piece
 from lacunet.graphs.hidden.hidden_grid import by_size, hidden_variables
 from lacunet.graphs.hidden.latent_tree import check_columns, mean_model
-from lacunet.graphs.journal import FORGETFUL, Journal
+from lacunet.graphs.journal import Journal
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.learning import learn_task
@@ -79,11 +80,11 @@ def find_hidden(
     check_columns(table)
     _check_room(knowledge)
     task = graph_task(table, alpha, how.graphs, knowledge)
-    journal = Journal(resume, how.fingerprint(task)) if resume else FORGETFUL
-    without = learn_task(task, executor.part(0.0, FIRST), journal)
-    growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), journal)
-    looking = _Looking(growing, how, executor.part(FIRST, 1.0))
-    return looking.found(without)
+    with closing(Journal(resume, how.fingerprint(task) if resume else None)) as journal:
+        without = learn_task(task, executor.part(0.0, FIRST), journal)
+        growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), journal)
+        looking = _Looking(growing, how, executor.part(FIRST, 1.0))
+        return looking.found(without)
 
 
 @dataclass(frozen=True, eq=False)

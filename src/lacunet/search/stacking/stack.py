@@ -16,6 +16,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.graphs.task import check_seen, few_rows
 from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.network import Model
 from lacunet.search.stacking.blocks import cut
@@ -80,6 +81,7 @@ def learn_stack(
     only: Kind | None = None,
     seed: int = 0,
     executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
 ) -> Stack:
     """Learn a stack; `rows` are those of the table in their order, if they have one."""
     check_seen(table)
@@ -87,7 +89,7 @@ def learn_stack(
     recipes = recipes_for(table, only)
     tasks = [(recipe, block.rest, block.held.codes) for block in blocks.each for recipe in recipes]
     tasks += [(recipe, table, table.codes[:0]) for recipe in recipes]
-    told = executor.count(partial(_told, seed), tasks, "model", first=0, total=len(tasks))
+    told = kept.map(partial(_told, seed), tasks, executor, name="model")
     by_block = [told[first : first + len(recipes)] for first in range(0, len(told), len(recipes))]
     *inside, whole = by_block
     held = np.hstack([np.vstack([one.held for one in block]) for block in inside])

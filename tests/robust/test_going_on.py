@@ -1,0 +1,136 @@
+"""Work that was stopped goes on from its file, and ends as if it had not been; one at a time."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from lacunet import api
+from lacunet.errors import OutputError
+from lacunet.kept import decoded, encoded
+from lacunet.learn.objective import Estimate
+
+STOP = 3  # results after which a run is stopped
+
+
+def table(rows=30):
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 2, rows)
+    told = np.where(rng.random((rows, 3)) < 0.3, rng.integers(0, 2, (rows, 3)), group[:, None])
+    numbers = rng.normal(size=rows).round(2) + 3 * group
+    return pl.DataFrame([[*("xy"[v] for v in row)] for row in told], orient="row").with_columns(
+        n=pl.Series(numbers)
+    )
+
+
+KINDS = {"kinds": "n=gaussian"}
+EVIDENCE = {"states": 2, "target": 0.5, "threads": 1}
+
+
+def measured(file=None, **options):
+    return api.log_evidence(table().drop("n"), resume=file, **(EVIDENCE | options))
+
+
+def stacked(file=None, **options):
+    given = {"folds": 2, "only": "classes", "threads": 1, **KINDS, **options}
+    return api.stack(table(), resume=file, **given)
+
+
+def weights(stack):
+    return [(m.name, m.weight, m.model.theta.tolist()) for m in stack.ensemble.members]
+
+
+def stopped(file):
+    """Leave a file as a run that was killed leaves it: a few results, and a part of one more."""
+    whole = file.read_bytes().splitlines(keepends=True)
+    assert len(whole) > STOP + 1
+    file.write_bytes(b"".join(whole[: STOP + 1]) + whole[STOP + 1][:20])
+
+
+@pytest.mark.parametrize("method", ["smc", "ais", "walk"])
+def test_measured_evidence_goes_on(tmp_path, method):
+    expected, file = measured(method=method), tmp_path / "way.jsonl"
+    assert measured(file, method=method) == expected
+    stopped(file)
+    assert measured(file, method=method) == expected
+    size = file.stat().st_size
+    assert measured(file, method=method) == expected
+    assert file.stat().st_size == size  # nothing was done again
+
+
+def test_a_stack_goes_on(tmp_path):
+    expected, file = weights(stacked()), tmp_path / "way.jsonl"
+    assert weights(stacked(file)) == expected
+    stopped(file)
+    assert weights(stacked(file)) == expected
+
+
+def test_other_work_does_not_go_on_from_a_file(tmp_path):
+    file = tmp_path / "way.jsonl"
+    measured(file, method="smc")
+    with pytest.raises(OutputError, match=r"made with seed 0, not 1.*resume= another name"):
+        measured(file, method="smc", seed=1)
+    with pytest.raises(OutputError, match="It was left as it is"):
+        stacked(file)
+
+
+@pytest.mark.parametrize("work", ["evidence", "stack", "learn"])
+def test_two_at_once_on_one_file(tmp_path, work):
+    file, said = tmp_path / "way.json", []
+
+    def meanwhile(progress):
+        if not said:
+            said.append(progress)
+            with pytest.raises(OutputError, match="another process is writing to it"):
+                run(None)
+
+    def run(listener):
+        told = {} if listener is None else {"listener": listener}
+        if work == "evidence":
+            return measured(file, method="smc", **told)
+        if work == "stack":
+            return stacked(file, **told)
+        return api.learn_structure(table().drop("n"), resume=file, threads=1, **told)
+
+    run(meanwhile)
+    assert said
+    run(None)  # it was let go
+    assert {p.name for p in tmp_path.iterdir()} <= {"way.json"}  # no lock is left
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.array([True, False]),
+        (1, [2.5, float("inf"), None], {"a": Estimate.MAP}),
+        np.float64(0.1),
+    ],
+)
+def test_what_is_kept_is_what_it_was(value):
+    again = decoded(json.loads(json.dumps(encoded(value))))
+    assert type(again) is type(value) or isinstance(value, np.generic)
+    assert np.array_equal(again, value) if isinstance(value, np.ndarray) else again == value
+
+
+def test_generators_go_on_where_they_were():
+    rng = np.random.default_rng(3)
+    rng.random(5)
+    again = decoded(json.loads(json.dumps(encoded(rng))))
+    assert again.random(4).tolist() == rng.random(4).tolist()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"record": "os:system", "values": ["true"]},
+        {"record": "lacunet.files:write_text", "values": ["x", "y"]},
+        {"record": "lacunet.kept:json.loads", "values": ["1"]},
+        {"array": "AAAA", "dtype": "|O", "shape": [1]},
+        {"anything": 1},
+    ],
+)
+def test_no_code_is_read(forged):
+    with pytest.raises(OutputError, match="Remove it"):
+        decoded(forged)
