@@ -277,10 +277,9 @@ def test_sources_of_unknown_kind():
     assert "has 1 dimension; rows and columns are needed" in refused(np.zeros(3))
     assert "has 3 dimensions" in refused(np.zeros((2, 2, 2)))
     assert "a NumPy array of complex128 cannot be read" in refused(np.zeros((2, 2), complex))
-    for strange in ({"a": [1, 2]}, [1, 2], 7, None, pl.Series([1, 2])):
-        assert f"a {type(strange).__name__} cannot be read as a table. Give the path" in refused(
-            strange
-        )
+    for strange in (7, None, {1, 2}):
+        words = f"{type(strange).__name__} cannot be read as a table. Give a path, a dataframe"
+        assert words in refused(strange)
 
 
 def test_column_names_of_dataframes():

@@ -35,6 +35,7 @@ from lacunet.api.inputs import (
     fresh_names,
     listed,
     not_shown,
+    notes_on_columns,
     observed_columns,
     observed_states,
     table_for,

@@ -13,6 +13,7 @@ from lacunet.api.inputs import (
     SpeakerLike,
     asked_speaker,
     check_ordered,
+    notes_on_columns,
     observed_columns,
     rows_for,
 )
@@ -84,7 +85,8 @@ def assign(
         wanted += [v for v in network.shown if v in holed]
     if not wanted:
         raise _nothing(impute=impute)
-    found = replace(_assignment(given, codes, wanted), library=library_of(data))
+    told = tuple(notes_on_columns(data, network))
+    found = replace(_assignment(given, codes, wanted), library=library_of(data), notes=told)
     if not draw:
         return found
     return _drawn(found, network, draw_open(given, codes, np.random.default_rng(settings.seed)))

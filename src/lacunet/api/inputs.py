@@ -186,6 +186,14 @@ def not_shown(data: object, network: Network) -> list[str]:
     return [v.name for v in seen if v.name not in there]
 
 
+def notes_on_columns(data: object, network: Network) -> list[str]:
+    """Say which variables no column shows, so that a misspelt one is seen, and what is not used."""
+    absent, known = not_shown(data, network), {v.name for v in network.variables}
+    other = [name for name in column_names(data) if name not in known]
+    notes = [f"no column shows {listed(absent)}: not observed in any row."] if absent else []
+    return [*notes, f"not in the model, so not used: {listed(other)}."] if other else notes
+
+
 def to_vary(network: Network, hidden: Hidden) -> list[str]:
     """Hidden variables whose numbers of states a search tries: those named without a number.
 

@@ -121,6 +121,7 @@ class Assignment(Printable):
     variables: tuple[Assigned, ...]  # categories
     numbers: tuple[AssignedNumber, ...] = ()
     library: str = POLARS  # of the dataframe that the rows came in
+    notes: tuple[str, ...] = ()  # which columns the rows lack, and which the model does not have
 
     @property
     def classes(self) -> tuple[str, ...]:

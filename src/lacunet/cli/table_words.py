@@ -87,9 +87,9 @@ def remind(network: Network, settings: Settings) -> None:
 
 
 def say_not_shown(data: Path, network: Network) -> None:
-    """Say which variables of a model no column shows, so that a misspelt one is seen."""
-    if absent := api.not_shown(data, network):
-        say(f"note: no column shows {api.listed(absent)}: not observed in any row.")
+    """Say which variables of a model no column shows, and which columns are not used."""
+    for note in api.notes_on_columns(data, network):
+        say(f"note: {note}")
 
 
 def audit(table: Table) -> None:

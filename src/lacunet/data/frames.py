@@ -1,6 +1,7 @@
 """The door to dataframes: pandas, PyArrow and what else narwhals knows, and NumPy arrays."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -8,9 +9,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lacunet.data.source import FrameSource, Source, check_frame_names, slices
+from lacunet.data.cells import as_series, as_state
+from lacunet.data.source import (
+    FrameSource,
+    Source,
+    check_frame_names,
+    open_source,
+    slices,
+    unreadable,
+)
 from lacunet.errors import DataError
-from lacunet.state import State, label
+from lacunet.state import State
 
 
 def open_frame(native: object) -> Source:
@@ -21,12 +30,12 @@ def open_frame(native: object) -> Source:
     try:
         frame: Any = nw.from_native(native)
     except TypeError:
-        raise DataError(
-            f"a {type(native).__name__} cannot be read as a table. Give the path of a file, a "
-            "pandas, Polars or PyArrow table, or a 2-d NumPy array."
-        ) from None
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect("polars")
+        raise no_table(native) from None
+    if isinstance(frame, nw.LazyFrame):  # a relation of DuckDB, a collection of Dask
+        try:
+            frame = frame.collect("polars")
+        except Exception as error:  # whatever the library raises while it works
+            raise unreadable(kind, error) from error
     columns = check_frame_names(list(frame.columns), kind)
     own = dict(zip(columns, frame.columns, strict=True))  # how the dataframe itself calls them
 
@@ -34,7 +43,9 @@ def open_frame(native: object) -> Source:
         for rows in slices(len(frame), len(wanted)):
             part = frame[rows]
             series = {name: part.get_column(own[name]) for name in wanted}
-            yield pl.DataFrame({n: _series(s, n in categories) for n, s in series.items()})
+            yield pl.DataFrame(
+                {n: _series(s, n, rows.start, n in categories) for n, s in series.items()}
+            )
 
     categories = {
         name: states
@@ -42,6 +53,42 @@ def open_frame(native: object) -> Source:
         if (states := _categories(frame.get_column(its).to_native())) is not None
     }
     return FrameSource(kind, columns, batches, categories)
+
+
+def in_memory(source: Any) -> Any:
+    """Collect what is not a dataframe in memory, but can be one; anything else stays what it is."""
+    plain = isinstance(source, str | os.PathLike | Mapping) or (
+        isinstance(source, list) and bool(source) and all(isinstance(r, Mapping) for r in source)
+    )
+    if isinstance(source, np.ndarray):
+        plain = source.dtype.names is not None
+    plain = plain and not hasattr(source, "toarray")  # sparse matrices: some are mappings
+    if not plain and not _lazy(source):
+        return source
+    opened = open_source(source)
+    every = pl.concat(list(opened.batches(opened.columns)) or [pl.DataFrame()])
+    holes = pl.col(pl.String).str.strip_chars().is_in(list(opened.markers))
+    return every.with_columns(pl.when(~holes).then(pl.col(pl.String)).name.keep())
+
+
+def _lazy(source: object) -> bool:
+    """Whether something is a table that is yet to be computed."""
+    try:
+        return isinstance(nw.from_native(source, pass_through=True), nw.LazyFrame)
+    except Exception:  # a dataframe that narwhals refuses, in its words: others say it better
+        return False
+
+
+def no_table(source: object) -> DataError:
+    """Say what can be read, and what to do about things that nearly can."""
+    kind = type(source).__name__
+    known = (
+        "a path, a dataframe (pandas, Polars, PyArrow, Dask, DuckDB), a dict of columns, a list of "
+        "rows, or a 2-d NumPy array"
+    )
+    steps = {"toarray": "X.toarray()", "to_frame": "X.to_frame()", "__next__": "list(X)"}
+    step = next((f"Give {how}" for name, how in steps.items() if hasattr(source, name)), "")
+    return DataError(f"{kind} cannot be read as a table. {step or f'Give {known}'}.")
 
 
 def open_array(array: NDArray[Any]) -> Source:
@@ -54,53 +101,35 @@ def open_array(array: NDArray[Any]) -> Source:
     if array.dtype.kind not in "biufUO":
         raise DataError(
             f"a NumPy array of {array.dtype} cannot be read as a table. Give integers, numbers, "
-            "booleans or text."
+            "booleans or text, for instance array.astype(str)."
         )
     columns = tuple(f"x{i}" for i in range(1, array.shape[1] + 1))
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for rows in slices(len(array), len(wanted)):
-            yield pl.DataFrame({n: _values(array[rows, columns.index(n)]) for n in wanted})
+            yield pl.DataFrame(
+                {n: _values(array[rows, columns.index(n)], n, rows.start) for n in wanted}
+            )
 
     return FrameSource("NumPy array", columns, batches)
 
 
-def _values(values: NDArray[Any]) -> pl.Series:
+def _values(values: NDArray[Any], name: str, before: int) -> pl.Series:
     if values.dtype.kind == "O":
-        return _texts(values.tolist())  # what is masked is None there
+        return as_series(values.tolist(), name, before)  # what is masked is None there
     series = pl.Series(np.ascontiguousarray(np.asarray(values)))
     masked = np.ma.getmaskarray(values)
     return series.set(pl.Series(masked), None) if masked.any() else series
 
 
-def _series(series: nw.Series[Any], categorical: bool) -> pl.Series:
+def _series(series: nw.Series[Any], name: str, before: int, categorical: bool) -> pl.Series:
     # Categories may be of any type, and so may the values of an object column: compare as text.
     if categorical or series.dtype == nw.Object:
-        return _texts(series.to_list())
+        return as_series(series.to_list(), name, before)
     try:
         return series.to_polars()
     except Exception:  # whatever the dataframe's own library raises
-        return _texts(series.to_list())
-
-
-def _texts(values: Sequence[Any]) -> pl.Series:
-    """Write values of several types as their labels; None, NaN and the like are holes."""
-    return pl.Series([None if _hole(v) else label(_state(v)) for v in values], dtype=pl.String)
-
-
-def _hole(value: Any) -> bool:
-    # pandas.NA and NaT are known by name, so that pandas need not be there.
-    return (
-        value is None
-        or type(value).__name__ in {"NAType", "NaTType"}
-        or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
-    )
-
-
-def _state(value: Any) -> Any:
-    """Give a value that has a label: itself, or its text."""
-    known = (str, bool, int, float, np.bool_, np.integer, np.floating)
-    return value if isinstance(value, known) else str(value)
+        return as_series(series.to_list(), name, before)
 
 
 def _categories(native: Any) -> tuple[State, ...] | None:
@@ -109,9 +138,9 @@ def _categories(native: Any) -> tuple[State, ...] | None:
     Asked of the library itself: narwhals lists only the categories that occur.
     """
     if hasattr(native, "cat") and hasattr(native.cat, "categories"):
-        return tuple(_state(v) for v in native.cat.categories.tolist())
+        return tuple(as_state(v) for v in native.cat.categories.tolist())
     if hasattr(native, "unify_dictionaries") and native.num_chunks:
         whole = native.unify_dictionaries().chunk(0)
         if hasattr(whole, "dictionary"):
-            return tuple(_state(value) for value in whole.dictionary.to_pylist())
+            return tuple(as_state(value) for value in whole.dictionary.to_pylist())
     return None

@@ -63,7 +63,7 @@ def read_table(
     ----------
     source
         Path of a file (.csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc), a dataframe
-        (pandas, Polars eager or lazy, PyArrow), or a 2-d NumPy array.
+        (pandas, Polars, PyArrow, Dask, DuckDB), a dict of columns, a list of rows, or a 2-d array.
     missing
         Values that stand for a hole. They are compared by their text, so "99" is also the integer
         99 and the number 99.0. In files of text an empty cell, NA, NaN, null and ? are holes

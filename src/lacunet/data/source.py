@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
+from lacunet.data.table import Table
 from lacunet.data.text import open_text
 from lacunet.errors import DataError
 from lacunet.state import State
@@ -84,7 +85,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_source(source: object) -> Source:
-    """Open a path, a dataframe or a 2-d array."""
+    """Open a path, a dataframe, a 2-d array, or Python's own lists and dicts."""
     if _Forked.here:
         raise DataError(
             "tables cannot be read in a process that was forked from one which had loaded "
@@ -97,9 +98,26 @@ def open_source(source: object) -> Source:
         return _open_lazy(source, "polars LazyFrame", sliced=False)
     if isinstance(source, pl.DataFrame):
         return _open_lazy(source.lazy(), "polars DataFrame", sliced=True)
+    if isinstance(source, Table):
+        raise DataError("this table is read already. Give what it was read from.")
+    return _open_object(source)
+
+
+def _open_object(source: object) -> Source:
+    """Open what lives in memory."""
+    from lacunet.data.plain import open_mapping, open_records, open_rows
+
+    if isinstance(source, Mapping) and not hasattr(source, "toarray"):  # as a sparse matrix has
+        return open_mapping(source)
+    if isinstance(source, list | tuple):
+        return open_rows(source)
+    if isinstance(source, np.ndarray) and source.dtype.names:
+        return open_records(source)
     # narwhals has one door, and only those who use another dataframe pay for opening it.
     from lacunet.data.frames import open_array, open_frame
 
+    if isinstance(source, np.matrix):
+        source = np.asarray(source)  # whose columns are columns
     return open_array(source) if isinstance(source, np.ndarray) else open_frame(source)
 
 
@@ -171,7 +189,7 @@ def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
     try:
         schema = lazy.collect_schema()
     except UNREADABLE as error:
-        raise _unreadable(name, error) from error
+        raise unreadable(name, error) from error
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         try:
@@ -184,13 +202,14 @@ def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
             for part in slices(rows, len(wanted)):
                 yield query.slice(part.start, part.stop - part.start).collect(engine="streaming")
         except UNREADABLE as error:
-            raise _unreadable(name, error) from error
+            raise unreadable(name, error) from error
 
     enums = {n: tuple(kind.categories) for n, kind in schema.items() if isinstance(kind, pl.Enum)}
     return FrameSource(name, check_frame_names(schema.names(), name), batches, enums)
 
 
-def _unreadable(name: str, error: BaseException) -> DataError:
+def unreadable(name: str, error: BaseException) -> DataError:
+    """Say that something that should be a table cannot be read, and why."""
     why = str(error).strip().partition("\n")[0]
     return DataError(
         f"{name} cannot be read ({why}). A file may be damaged, cut off, or of another format than "

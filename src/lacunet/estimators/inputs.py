@@ -15,6 +15,7 @@ from lacunet.bins import BinLike, understand_bins
 from lacunet.data import Table
 from lacunet.data.coded_rows import code_rows
 from lacunet.data.discover import shown
+from lacunet.data.frames import in_memory, no_table
 from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds, KindsLike, understand_kinds
 from lacunet.data.missing_state import put_missing_states
 from lacunet.data.rows import Rows, Unseen
@@ -27,6 +28,7 @@ from lacunet.state import State
 from lacunet.wording import of_estimator
 
 Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]
+HAVE_ROWS = ("__array__", "shape", "toarray")  # attributes of what scikit-learn takes for a table
 States: TypeAlias = Sequence[Sequence[State] | None]  # of each column; None: whatever it shows
 WARN, REFUSE, IGNORE = UNSEEN = ("warn", "error", "missing")
 
@@ -37,7 +39,11 @@ def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
     A dataframe stays what it is, so that its categories and types are kept; anything else becomes
     an array. NaN is a hole, and allowed; infinite numbers are not.
     """
+    X = in_memory(X)
+    if not isinstance(X, list | tuple) and not any(hasattr(X, name) for name in HAVE_ROWS):
+        raise no_table(X)
     if is_frame(X):
+        column_names(X)  # refuses names that are no names, before others do in their words
         return validate_data(estimator, X, reset=reset, skip_check_array=True)
     if isinstance(X, np.ma.MaskedArray):  # whose mask an array would lose
         words = X.dtype.kind in "OUS"
