@@ -131,8 +131,8 @@ def test_work_that_nobody_wants_ends_at_its_next_step():
     release, ended = threading.Event(), threading.Event()
 
     def task(_):
-        release.wait(10)
         try:
+            release.wait(10)
             executor.map(square, range(3))
         finally:
             ended.set()
@@ -216,3 +216,31 @@ def test_an_executor_travels_as_the_plain_one():
         for each in (executor, executor.part(0.0, 0.5), *executor.beside(["a"], [1.0])):
             assert pickle.loads(pickle.dumps(each)) is SERIAL
     assert pickle.loads(pickle.dumps(Serial(print))) is SERIAL
+
+
+def spin(ended, _):
+    """A task that asks nobody whether to go on, and would take ten seconds."""
+    until = time.monotonic() + 10
+    try:
+        while time.monotonic() < until:
+            sum(range(1000))
+    finally:
+        ended.append(time.monotonic())
+
+
+def test_an_interrupt_ends_what_is_under_way():
+    ended = []
+    with pytest.raises(KeyboardInterrupt), on_threads(2) as executor:
+        executor.map(partial(interrupt_while_spinning, executor, ended), range(2))
+    interrupted = time.monotonic()
+    while len(ended) < 1 and time.monotonic() < interrupted + 9:
+        time.sleep(0.01)
+    assert ended
+    assert ended[0] < interrupted + 2
+
+
+def interrupt_while_spinning(executor, ended, n):
+    if n == 0:
+        return spin(ended, n)
+    time.sleep(0.05)
+    raise KeyboardInterrupt

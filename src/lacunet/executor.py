@@ -7,6 +7,7 @@ it may be done anywhere. It may hand on work of its own: whoever waits for that,
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import os
 import threading
@@ -211,6 +212,12 @@ class _Unwanted(BaseException):
     """Nobody waits any more for what a thread is doing."""
 
 
+def _end(thread: int) -> None:
+    """Raise an error in a thread, wherever it is: no step of any task need ask for it."""
+    exception = ctypes.py_object(_Unwanted)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+
+
 class _Job:
     """The items of one call, each to be claimed by one thread."""
 
@@ -250,12 +257,18 @@ class Threads(Serial):
             thread.start()
 
     def close(self, *, wait: bool) -> None:
-        """Do nothing more; with `wait`, come back when the threads have ended."""
+        """Do nothing more; with `wait`, come back when the threads have ended.
+
+        Without it, what they do ends at their next step in Python: between two kernels.
+        """
         with self._changed:
             self._open = False
             self._changed.notify_all()
-        for thread in self._threads if wait else ():
-            thread.join()
+        for thread in self._threads:
+            if wait:
+                thread.join()
+            elif thread.ident is not None:
+                _end(thread.ident)
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
         """Apply to every item, on all threads."""
@@ -311,6 +324,10 @@ class Threads(Serial):
             self._changed.notify_all()
 
     def _work(self) -> None:
+        with contextlib.suppress(_Unwanted):
+            self._take_items()
+
+    def _take_items(self) -> None:
         while True:
             with self._changed:
                 if not self._open:

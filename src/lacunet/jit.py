@@ -29,6 +29,14 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", numba.njit(**_FLAGS)(function))
 
 
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Whether a kernel is ready for some types, in memory or on disk."""
+    cache = getattr(function, "_cache", None)
+    stored = getattr(cache, "_cache_file", None)  # there is no public way to look into it
+    load = getattr(stored, "_load_index", dict)
+    return bool(getattr(function, "signatures", None)) or bool(load())
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Write a kernel into those that call it.
 

@@ -18,6 +18,8 @@ from lacunet.progress import Listener, ignore
 if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
 
+IDLE = 20  # seconds after which a process that has nothing to do ends
+
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -60,12 +62,12 @@ def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Exe
         with on_threads(1, listener) as alone:
             yield alone
         return
-    from loky import ProcessPoolExecutor
+    from loky import get_reusable_executor
 
-    pool = ProcessPoolExecutor(count, initializer=one_blas_thread)
+    # They stay for the next one who asks, for a while: to start them takes longer than many a task.
+    pool = get_reusable_executor(count, timeout=IDLE, initializer=one_blas_thread)
     try:
         yield Processes(pool, listener)
     except BaseException:  # also Ctrl-C: nobody wants what is under way
         pool.shutdown(wait=True, kill_workers=True)
         raise
-    pool.shutdown(wait=True)

@@ -1,8 +1,17 @@
-"""Long work tells how far it is; only the command line draws it."""
+"""Long work tells how far it is; who wants to see it gets a line on stderr."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
+
+QUIET_STEP = 0.25  # where a line cannot be written anew, there is one at every quarter of the work
+BLINK = 0.1  # seconds between two looks of one line
+WIDTH = 79  # characters that a line may have
 
 
 @dataclass(frozen=True)
@@ -18,3 +27,65 @@ Listener: TypeAlias = Callable[[Progress], None]
 
 def ignore(event: Progress) -> None:
     """Listen to nothing."""
+
+
+@contextmanager
+def shown(stream: TextIO | None = None, *, after: float = 0.0) -> Iterator[Listener]:
+    """Give a listener that shows progress for the time of a block, once that lasts some seconds.
+
+    In a terminal or a notebook that is one line, which is gone at the end; elsewhere a few lines.
+    """
+    out = sys.stderr if stream is None else stream
+    line = (OneLine if out.isatty() or in_notebook() else PlainLines)(out, after)
+    try:
+        yield line
+    finally:
+        line.end()
+
+
+def in_notebook() -> bool:
+    """Whether a person works in a notebook: there a line can be written anew."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+class PlainLines:
+    """A line at the start of each quarter of the work."""
+
+    def __init__(self, stream: TextIO, after: float = 0.0) -> None:
+        self._stream, self._next, self._first = stream, 0.0, time.monotonic() + after
+
+    def __call__(self, event: Progress) -> None:
+        """Write it, if its quarter has begun."""
+        if event.done >= self._next and time.monotonic() >= self._first:
+            self._next = (event.done // QUIET_STEP + 1) * QUIET_STEP
+            self._stream.write(f"{event.done:4.0%}  {event.task}\n")
+            self._stream.flush()
+
+    def end(self) -> None:
+        """Say nothing more."""
+
+
+class OneLine:
+    """One line that is written anew."""
+
+    def __init__(self, stream: TextIO, after: float = 0.0) -> None:
+        self._stream, self._next, self._width = stream, time.monotonic() + after, 0
+
+    def __call__(self, event: Progress) -> None:
+        """Write it, unless the last is just written."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + BLINK
+        self._write(f"{event.done:4.0%}  {event.task}"[:WIDTH])
+
+    def _write(self, text: str) -> None:
+        self._stream.write(f"\r{text.ljust(self._width)}")
+        self._stream.flush()
+        self._width = len(text)
+
+    def end(self) -> None:
+        """Leave nothing behind."""
+        if self._width:
+            self._write("")
+            self._stream.write("\r")

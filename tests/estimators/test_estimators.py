@@ -822,3 +822,13 @@ def test_profiles_as_a_frame(library):
     assert table.loc[("mark", "1", 2), "probability"] == model.profiles_["mark"][1, 1]
     assert table.xs("size")["mean"].tolist() == model.numbers_["size"]["mean"].tolist()
     assert isinstance(LatentClassModel(2, **QUICK).fit(X.to_numpy()).profiles_frame(), pl.DataFrame)
+
+
+def test_progress_on_request(holes, capsys):
+    """Plain lines where stderr is no terminal, and not a word without being asked."""
+    LatentClassModel(2, **QUICK).fit(holes)
+    assert capsys.readouterr().err == ""
+    LatentClassModel(2, verbose=1, **QUICK).fit(holes)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].split() == ["0%", "preparing"]
+    assert len(lines) <= 5

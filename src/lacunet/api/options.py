@@ -21,12 +21,15 @@ from lacunet.data.kinds import KindsLike
 from lacunet.data.read import read_table
 from lacunet.model.number_prior import NumberPriorLike
 from lacunet.model.prior import Alpha
+from lacunet.progress import in_notebook, shown
 from lacunet.settings import OPTIONS, Settings
 from lacunet.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 NAMES = re.compile(r"^(?P<indent> *)\*\*(?P<names>[\w,; ]+)$", re.MULTILINE)  # in a docstring
+
+PATIENCE = 2.0  # seconds of work after which a notebook shows how far it is
 
 # What arguments mean that several functions have.
 ARGUMENTS = {
@@ -42,7 +45,7 @@ ARGUMENTS = {
 }
 SHARED = {
     "settings": "What to start from; options that are named beside it count first.",
-    "listener": "Gets progress events.",
+    "listener": "Gets progress events. Without one, notebooks show them after two seconds of work.",
 }
 
 
@@ -235,7 +238,11 @@ def with_options(function: F) -> F:
 
     @functools.wraps(function)
     def checked(*args: Any, **given: Any) -> Any:
-        return function(*args, **understood(function.__name__, given, names))
+        told = understood(function.__name__, given, names)
+        if "listener" not in names or "listener" in told or not in_notebook():
+            return function(*args, **told)
+        with shown(after=PATIENCE) as listener:
+            return function(*args, **told, listener=listener)
 
     checked.__signature__ = signature  # type: ignore[attr-defined]
     shared = [n for n in names if n in options_of(function) or n in SHARED]

@@ -27,7 +27,7 @@ from lacunet.cli.defects import (
 )
 from lacunet.errors import LacunetError
 from lacunet.harmless import harmless, without_formulas
-from lacunet.progress import Listener, Progress
+from lacunet.progress import Listener, Progress, shown
 from lacunet.report.documents import to_json
 from lacunet.tabular import Grid, Printable
 from lacunet.wording import ON_COMMAND_LINE
@@ -38,7 +38,6 @@ R = TypeVar("R")
 BAD_INPUT = 2  # exit code
 INTERRUPTED = 130
 GAP = 3  # blanks between the columns of a table
-QUIET_STEP = 0.25  # without a terminal, progress is a line at every quarter of the work
 
 
 @dataclass
@@ -177,7 +176,8 @@ def _draw(console: Console, grid: Grid) -> None:
 def progress() -> Iterator[Listener]:
     """Draw progress with the time left on stderr; a few plain lines where it is no terminal."""
     if not sys.stderr.isatty():
-        yield _PlainLines()
+        with shown(sys.stderr) as listener:
+            yield listener
         return
     columns = (
         TextColumn("{task.description}"),
@@ -192,16 +192,3 @@ def progress() -> Iterator[Listener]:
             bar.update(task, description=escape(event.task), completed=event.done)
 
         yield draw
-
-
-class _PlainLines:
-    """A line at the start of each quarter of the work."""
-
-    def __init__(self) -> None:
-        self.next = 0.0
-
-    def __call__(self, event: Progress) -> None:
-        if event.done >= self.next:
-            self.next = (event.done // QUIET_STEP + 1) * QUIET_STEP
-            sys.stderr.write(f"{event.done:4.0%}  {event.task}\n")
-            sys.stderr.flush()

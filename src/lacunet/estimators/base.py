@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from lacunet import api
+from lacunet import api, progress
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Table
 from lacunet.data.filled import Filling, filled_array, filled_frame
@@ -72,7 +73,8 @@ class HiddenStateEstimator(
         self
         """
         checked = check_input(self, X, reset=True)
-        self._learn(checked, sample_weight)
+        with progress.shown() if self.verbose else nullcontext(progress.ignore) as listener:
+            self._learn(checked, sample_weight, listener)
         self._look_back(checked)
         return self
 
@@ -262,7 +264,7 @@ class HiddenStateEstimator(
         tags.input_tags.string = True
         return tags
 
-    def _learn(self, X: Any, sample_weight: Any) -> None:
+    def _learn(self, X: Any, sample_weight: Any, listener: progress.Listener) -> None:
         """Learn from checked input, and store what was learned."""
         raise NotImplementedError
 

@@ -22,6 +22,7 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.model.prior import PAPER_ALPHA, Alpha
+from lacunet.progress import Listener
 
 GIVEN, LEARN = "given", "learn"  # where the structure comes from
 Edges: TypeAlias = Sequence[Any]  # pairs of names: parent, child
@@ -59,7 +60,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         States of the columns: one list for each column, or a mapping of some names to lists.
         'auto': the categories that a dataframe declares, or else the values that `fit` sees. Not
         used with a `Network`, which has states.
-    **unseen; missing_as_state; plug_in; random_state; n_jobs
+    **unseen; missing_as_state; plug_in; random_state; n_jobs; verbose
 
     Attributes
     ----------
@@ -121,18 +122,20 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
 
-    def _learn(self, X: Any, sample_weight: Any) -> None:
+    def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         self._check_structure()
         if isinstance(self.network, Network | Model | str | os.PathLike):
             network = api.as_network(self.network, self.hidden or ())
             table = self._read_known(X, sample_weight, network)
         else:
             table = self._read_all(X, sample_weight, self.kinds)
-            network = api.as_network(self._structure(table))
+            network = api.as_network(self._structure(table, listener))
             names = names_of(X)
             self._columns = [names.index(name) for name in api.observed_states(network)]
         self._keep(
-            api.compare(table, {"network": network}, settings=self._settings()).candidates[0]
+            api.compare(
+                table, {"network": network}, settings=self._settings(), listener=listener
+            ).candidates[0]
         )
         self.numbers_ = {
             v.name: told_numbers(self.model_, v)
@@ -148,12 +151,14 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         usual = BDEU.alpha if self.structure == LEARN else PAPER_ALPHA
         return usual if self.alpha is None else self.alpha
 
-    def _structure(self, table: Table) -> Network:
+    def _structure(self, table: Table, listener: Listener) -> Network:
         """Learn the graph, or take the one that edges describe."""
         if self.structure == GIVEN:
             return build_network(table.columns, self._edges(), self.hidden)
         how = self._settings()
-        self.learned_ = api.learn_structure(table, knowledge=self.knowledge, settings=how)
+        self.learned_ = api.learn_structure(
+            table, knowledge=self.knowledge, settings=how, listener=listener
+        )
         return self.learned_.network
 
     def _check_structure(self) -> None:

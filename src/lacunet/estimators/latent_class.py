@@ -13,6 +13,7 @@ from lacunet.model.joint import table_of
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.progress import Listener
 
 
 @described
@@ -29,7 +30,7 @@ class LatentClassModel(Searching, ClassEstimator):
         Number of classes. To have it chosen, use `LatentClassSelector`.
     **estimate; alpha; n_init; schedule; scores; dimension; evidence; target; budget
     **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
-    **random_state; n_jobs
+    **random_state; n_jobs; verbose
 
     Attributes
     ----------
@@ -90,9 +91,13 @@ class LatentClassModel(Searching, ClassEstimator):
     number_prior: NumberPriorLike = USUAL_NUMBERS
     covariance: str = DIAGONAL
 
-    def _learn(self, X: Any, sample_weight: Any) -> None:
+    def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         table = self._read_all(X, sample_weight, self.kinds)
-        self._keep(api.select(table, [self.n_classes], settings=self._settings()).candidates[0])
+        self._keep(
+            api.select(
+                table, [self.n_classes], settings=self._settings(), listener=listener
+            ).candidates[0]
+        )
         self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from lacunet import api
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import Measuring, described
+from lacunet.progress import Listener
 
 
 @described
@@ -22,7 +23,7 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
     alpha : float or str
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
     **evidence; target; budget; bin; categories; unseen; missing_as_state; plug_in
-    **random_state; n_jobs
+    **random_state; n_jobs; verbose
     estimate, n_init, scores
         As for the other estimators; only 'naive' has starts, and parameters are posterior means.
 
@@ -59,9 +60,11 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
 
     shape: str = "tree"
 
-    def _learn(self, X: Any, sample_weight: Any) -> None:
+    def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         table = self._read_all(X, sample_weight, numbers=False)
-        found = api.learn_latent_tree(table, self.shape, settings=self._settings())
+        found = api.learn_latent_tree(
+            table, self.shape, settings=self._settings(), listener=listener
+        )
         self._keep_model(found.model)
         self.tree_, self.hidden_ = found, found.hidden
         self.log_evidence_, self.flags_ = found.log_evidence, found.flags

@@ -88,6 +88,8 @@ MEANINGS = {
     "n_jobs": """n_jobs : int or None
     Threads, counted as joblib does; -1 is all. None: one per core, as everywhere in the package;
     in a worker of joblib one, so that a parallel grid search has no more threads than cores.""",
+    "verbose": """verbose : int
+    Above 0, `fit` shows on stderr how far it is: one line in a terminal or a notebook.""",
     **{name: _meaning(name, kind) for name, kind in FROM_SETTINGS.items()},
     "columns": """n_features_in_ : int
     Number of columns.
@@ -111,6 +113,7 @@ class Parameters:
     plug_in: bool = False
     random_state: Any = None
     n_jobs: int | None = None
+    verbose: int = 0
 
     def _settings(self) -> Settings:
         """Make settings of the parameters, three of which have scikit-learn's names."""

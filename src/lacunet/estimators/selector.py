@@ -14,6 +14,7 @@ from lacunet.estimators.latent_class import profiles
 from lacunet.estimators.parameters import Searching, described
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.progress import Listener
 from lacunet.scores import choose_scores
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty
@@ -52,7 +53,7 @@ class LatentClassSelector(Searching, ClassEstimator):
         Approximations of the evidence to compute: names, or 'all'.
     **dimension; evidence; calibrate; target; budget
     **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
-    **random_state; n_jobs
+    **random_state; n_jobs; verbose
 
     Attributes
     ----------
@@ -106,9 +107,9 @@ class LatentClassSelector(Searching, ClassEstimator):
     covariance: str = DIAGONAL
     scores: str | Sequence[str] = ("csl-occupied", "vb")
 
-    def _learn(self, X: Any, sample_weight: Any) -> None:
+    def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         table = self._read_all(X, sample_weight, self.kinds)
-        selection = api.select(table, self.n_classes, settings=self._settings())
+        selection = api.select(table, self.n_classes, settings=self._settings(), listener=listener)
         self.certainty_ = self._certainty(selection)
         chosen = self.certainty_.choice
         if chosen is None:

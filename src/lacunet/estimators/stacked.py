@@ -14,6 +14,7 @@ from lacunet.estimators.inputs import read_codes
 from lacunet.estimators.parameters import described
 from lacunet.model.ensemble import Ensemble, sample_rows
 from lacunet.model.sampling import Drawn
+from lacunet.progress import Listener
 
 
 @described
@@ -29,7 +30,7 @@ class StackedModel(HiddenStateEstimator):
     folds : int
         Blocks to hold out. They are rows that follow each other, as in scikit-learn's `KFold`,
         unless there are weights: then cases are held out at random.
-    **kinds; bin; categories; unseen; missing_as_state; random_state; n_jobs
+    **kinds; bin; categories; unseen; missing_as_state; random_state; n_jobs; verbose
     estimate, alpha, n_init, scores, plug_in
         As for the other estimators, but without effect: every model has its own.
 
@@ -61,7 +62,7 @@ class StackedModel(HiddenStateEstimator):
     _: KW_ONLY
     kinds: KindsLike = AUTO
 
-    def _learn(self, X: Any, sample_weight: Any) -> None:
+    def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         table = self._read_all(X, sample_weight, self.kinds)
         known = {column.name: column.states for column in table.columns}
         rows = None
@@ -73,7 +74,9 @@ class StackedModel(HiddenStateEstimator):
                 kinds=table.kinds,
                 as_state=self.missing_as_state,
             ).codes
-        found = api.stack(table, folds=self.folds, rows=rows, settings=self._settings())
+        found = api.stack(
+            table, folds=self.folds, rows=rows, settings=self._settings(), listener=listener
+        )
         self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
         self.categories_ = {c.name: () if c.kind.number else c.states for c in table.columns}
 

@@ -1,6 +1,8 @@
 """Compile the kernels before the work starts, and say so: it must never look like a hang."""
 
 import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -8,8 +10,12 @@ from lacunet.executor import Executor
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.inference.expectation import Tangent, expect
+from lacunet.inference.kernels.numbers import expect_numbers
+from lacunet.inference.kernels.rows import expect_all
+from lacunet.inference.kernels.trees import expect_trees
 from lacunet.inference.plans.compact import MANY, compact_cells
 from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.jit import is_compiled
 from lacunet.learn.fit import Options, learn
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.families import GAUSSIAN
@@ -20,15 +26,38 @@ from lacunet.model.prior import PAPER_ALPHA, dirichlet
 from lacunet.model.unit import Unit
 from lacunet.state import Numbers
 
-PREPARING = "preparing (kernels are compiled once, then kept on disk)"
+PREPARING = "preparing"
+
+
+class Needed(NamedTuple):
+    """Kernels that are compiled together, the first time on a machine."""
+
+    kernel: Callable[..., Any]  # one of them
+    seconds: int  # that it takes, about
+
+
+CLASSES, NUMBERS, TREES = (
+    Needed(expect_all, 20),
+    Needed(expect_numbers, 10),
+    Needed(expect_trees, 20),
+)
 
 
 def prepare(executor: Executor, *networks: Network) -> None:
     """Make sure that every kernel is ready; the first time on a machine takes some seconds."""
-    executor.say(PREPARING, 0.0)
-    _run_all_kernels(trees=not all(is_latent_class(network) for network in networks))
-    if any(compact_cells(network).dense for network in networks):
+    trees = not all(is_latent_class(network) for network in networks)
+    numbers = any(compact_cells(network).dense for network in networks)
+    executor.say(_words(trees=trees, numbers=numbers), 0.0)
+    _run_all_kernels(trees=trees)
+    if numbers:
         _run_number_kernels()
+
+
+def _words(*, trees: bool, numbers: bool) -> str:
+    """Say what is done now, and how long it takes where nothing is compiled yet."""
+    wanted = {CLASSES, *([NUMBERS] if numbers else []), *([TREES] if trees else [])}
+    seconds = sum(what.seconds for what in wanted if not is_compiled(what.kernel))
+    return f"compiling kernels, once: about {seconds} s" if seconds else PREPARING
 
 
 @functools.cache
