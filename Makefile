@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded check lint types layers format docs links bench fuzz kills lowest lock promises clean
+.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded check lint types layers format docs links bench fuzz kills lowest wheel weights lock promises clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
@@ -43,8 +43,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
+# The package by our own settings; a project of a user by mypy's, strictly.
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file= --strict examples
 
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports --no-cache
@@ -99,6 +101,24 @@ build/lowest/.installed: pyproject.toml
 	$(PYTHON) tests/lowest.py report sklearn networkx > build/lowest/lowest.txt
 	build/lowest/bin/pip install --quiet -r build/lowest/lowest.txt -e . pytest hypothesis pandas pyarrow
 	touch $@
+
+# Wheel and sdist; the wheel in an empty environment, and there the demo and tests of it, not of src.
+WHEEL := build/wheel
+wheel: | $(BIN)/python
+	$(PIP) install build
+	rm -rf build/dist $(WHEEL)
+	$(BIN)/python -m build --outdir build/dist .
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/pip install --quiet build/dist/lacunet-*.whl
+	cd $(WHEEL) && bin/lacunet --version && bin/lacunet demo --save demo
+	$(WHEEL)/bin/pip install --quiet "$$(echo build/dist/lacunet-*.whl)[networkx,report,sklearn]" pytest hypothesis pandas pyarrow
+	cd $(WHEEL) && bin/python -c 'import lacunet; assert "site-packages" in lacunet.__file__, lacunet.__file__'
+	$(WHEEL)/bin/python -P -m pytest $(QUICK) tests/data tests/formats tests/model tests/estimators/test_estimators.py \
+	  tests/cli/test_cli_errors.py tests/robust
+
+# What the package and each extra weigh: the table of docs/index.md.
+weights: | $(BIN)/python
+	$(BIN)/python tests/weights.py
 
 # What CI and developers have installed, to the last digit: `pip install -r requirements-dev.txt`.
 lock: $(VENV)/.dev
