@@ -9,7 +9,8 @@ from lacunet import learn_latent_tree
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
-from lacunet.graphs.hidden.fitting import Filled, complete, fit, log_numberings
+from lacunet.graphs.hidden.fitting import Filled, complete, fit
+from lacunet.graphs.hidden.labellings import log_numberings, more_than_chance
 from lacunet.graphs.hidden.sketch import empty_sketch, hidden_names
 from lacunet.graphs.hidden.spanning import reached, strongest_tree
 from lacunet.graphs.hidden.tree_moves import MOVES, Situation, cleared
@@ -120,10 +121,10 @@ def test_the_bound_is_below_the_exact_evidence():
 
 def test_only_numberings_that_make_a_difference_count():
     told = np.array([[50.0, 5.0], [5.0, 50.0], [20.0, 20.0]])
-    assert log_numberings(told) == pytest.approx(np.log(6))
+    assert log_numberings(more_than_chance(told)) == pytest.approx(np.log(6))
     nobody = np.array([[50.0, 5.0], [5.0, 50.0], [0.1, 0.0], [0.0, 0.2]])
-    assert log_numberings(nobody) == pytest.approx(np.log(24 / 2))
-    assert log_numberings(np.full((5, 3), 7.0)) == pytest.approx(0.0)
+    assert log_numberings(more_than_chance(nobody)) == pytest.approx(np.log(24 / 2))
+    assert log_numberings(more_than_chance(np.full((5, 3), 7.0))) == pytest.approx(0.0)
 
 
 @given(st.integers(0, 1000), st.integers(2, 7))

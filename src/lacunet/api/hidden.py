@@ -46,13 +46,19 @@ def learn_latent_tree(
     """
     chosen = one_of(Shape, "shape", shape)
     settings, reading = divide(settings, options)
-    alpha, table = one_alpha(settings), as_table(data, reading)
+    alpha, table = one_alpha(settings), as_table(data, reading, numbers=True)
+    prior, goal = settings.numbers, settings.goal
     with on_threads(settings.threads, listener) as executor:
         if chosen is Shape.NAIVE:
-            return learn_classes(table, alpha, settings.options, settings.goal, executor)
-        apart, goal = chosen is Shape.FOREST, settings.goal if settings.evidence else None
+            return learn_classes(table, alpha, settings.options, goal, executor, prior=prior)
         return learn_tree(
-            table, alpha, apart=apart, seed=settings.seed, goal=goal, executor=executor
+            table,
+            alpha,
+            apart=chosen is Shape.FOREST,
+            seed=settings.seed,
+            goal=goal if settings.evidence else None,
+            executor=executor,
+            prior=prior,
         )
 
 
@@ -89,6 +95,8 @@ def find_hidden(
     how = HiddenSearch(
         most, settings.graph_search, settings.options, settings.goal, settings.evidence
     )
-    table = as_table(data, reading)
+    table = as_table(data, reading, numbers=True)
     with on_threads(settings.threads, listener) as executor:
-        return looking.find_hidden(table, alpha, how, known, executor, resume=resume)
+        return looking.find_hidden(
+            table, alpha, how, known, executor, resume=resume, prior=settings.numbers
+        )

@@ -126,7 +126,7 @@ class StackOptions(ThreadOptions, KindOptions, total=False):  # of `stack`
     pass
 
 
-class TreeOptions(ThreadOptions, total=False):  # of `learn_latent_tree`
+class TreeOptions(ThreadOptions, NumberOptions, total=False):  # of `learn_latent_tree`
     alpha: Alpha
     starts: int
     evidence: bool

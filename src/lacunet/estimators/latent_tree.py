@@ -59,9 +59,11 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
     """
 
     shape: str = "tree"
+    kinds: KindsLike = AUTO
+    number_prior: str | None = None
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
-        table = self._read_all(X, sample_weight, numbers=False)
+        table = self._read_all(X, sample_weight, self.kinds)
         found = api.learn_latent_tree(
             table, self.shape, settings=self._settings(), listener=listener
         )

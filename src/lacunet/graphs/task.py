@@ -18,7 +18,7 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.numbers import are_numbers
 from lacunet.graphs.searching import GraphSearch
-from lacunet.inference.leaves import leaves_of
+from lacunet.inference.leaves import leaves_apart
 from lacunet.inference.possible import check_possible
 from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import NumberPrior
@@ -88,7 +88,7 @@ def graph_task(
     numbers = are_numbers(table)
     _check_numbers(names, numbers, start, how)
     check_seen(table)
-    variables = tuple(leaves_of(table, prior))
+    variables = tuple(leaves_apart(table, prior))
     cards = [v.family.width(v.states) for v in variables]
     check_table_sizes(names, cards, parent_lists(start))
     if how.exact:

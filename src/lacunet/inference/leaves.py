@@ -30,6 +30,16 @@ def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:
     return _joined([_leaf(table, j, prior) for j in range(len(table.columns))], table, prior)
 
 
+def leaves_apart(table: Table, prior: NumberPrior) -> list[Variable]:
+    """Do the same for graphs that are given or searched, where every number is by itself."""
+    if prior.covariance != Covariance():
+        raise OptionError(
+            "--covariance is about Gaussian columns below latent classes: give a number of states, "
+            "not a network or a graph to be learned."
+        )
+    return leaves_of(table, prior)
+
+
 def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Variable]:
     """Give columns that vary together within a class one distribution."""
     places = {v.name: j for j, v in enumerate(leaves)}
@@ -128,17 +138,13 @@ def with_numbers(network: Network, table: Table, prior: NumberPrior) -> Network:
     columns = {c.name: j for j, c in enumerate(table.columns) if c.kind.number}
     if not columns:
         return network
-    if prior.covariance != Covariance():
-        raise OptionError(
-            "--covariance is about Gaussian columns below latent classes: give a number of states, "
-            "not a network."
-        )
+    leaves = leaves_apart(table, prior)
     variables = [
         v
         if v.name not in columns or v.hidden
         else _shown(v, table.columns[columns[v.name]])
         if v.prior
-        else replace(_leaf(table, columns[v.name], prior), place=v.place)
+        else replace(leaves[columns[v.name]], place=v.place)
         for v in network.variables
     ]
     return Network.build(variables, network.parents)

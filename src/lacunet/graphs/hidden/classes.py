@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.graphs.hidden.fitting import all_labellings
+from lacunet.graphs.hidden.fitting import Filled
+from lacunet.graphs.hidden.labellings import all_labellings
 from lacunet.inference.plans.merging import distinct, totals
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.agglomerate import agglomerated
 from lacunet.learn.variational import Variational, at_theta, vary
-from lacunet.model.latent_class import latent_class
+from lacunet.model.latent_class import over_leaves
+from lacunet.model.network import Variable
 from lacunet.model.prior import dirichlet
 
 TOLERANCE = 1e-2  # nats gained by a step, where a fit ends
@@ -28,7 +30,7 @@ class Part:
 
     codes: CodeArray  # (distinct rows, columns), −1 = missing
     counts: FloatArray  # (distinct rows,)
-    cards: tuple[int, ...]  # states of each column
+    variables: tuple[Variable, ...]  # of the columns
     index: IntArray  # (rows,) which distinct row each row is
 
 
@@ -54,21 +56,18 @@ class Classes:
         return found
 
 
-def take_part(
-    codes: CodeArray, counts: FloatArray, cards: Sequence[int], columns: Sequence[int]
-) -> Part:
-    """Take some columns of rows."""
-    chosen, sizes = list(columns), [cards[v] for v in columns]
-    each = [codes[:, v].astype(np.int64) + 1 for v in chosen]
-    first, index = distinct(each, [k + 1 for k in sizes], len(codes))
-    merged = np.ascontiguousarray(codes[first][:, chosen])
-    return Part(merged, totals(index, counts, len(first)), tuple(sizes), index)
+def take_part(rows: Filled, variables: Sequence[Variable], columns: Sequence[int]) -> Part:
+    """Take some columns of rows; `variables` are of all."""
+    chosen, own = list(columns), tuple(variables[v] for v in columns)
+    each = [rows.codes[:, v].astype(np.int64) + 1 for v in chosen]
+    first, index = distinct(each, [len(v.states) + 1 for v in own], len(rows.codes))
+    merged = np.ascontiguousarray(rows.codes[first][:, chosen])
+    return Part(merged, totals(index, rows.counts, len(first)), own, index)
 
 
 def fit_classes(part: Part, alpha: float | str, states: int) -> Classes:
     """Fit a number of classes, from rows that are merged into so many clusters."""
-    leaves = [(f"x{i}", tuple(range(k))) for i, k in enumerate(part.cards)]
-    network = latent_class(leaves, states)
+    network = over_leaves(part.variables, states)
     problem = problem_of_codes(part.codes, part.counts, network, dirichlet(network, alpha))
     start = at_theta(problem, agglomerated(problem, 0, 0))
     return Classes(part, states, vary(start, tolerance=TOLERANCE, max_steps=MOST_STEPS))

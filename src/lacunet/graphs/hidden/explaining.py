@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
-from lacunet.data.table import Column, Table
+from lacunet.data.table import Table
 from lacunet.graphs.available import available_gains
 from lacunet.graphs.counting import Columns, Prior
 from lacunet.graphs.hidden.classes import Classes, Part, best_classes, fit_classes, take_part
 from lacunet.graphs.hidden.fitting import Filled, fit
-from lacunet.graphs.hidden.sketch import Sketch, empty_sketch
+from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.graphs.hidden.spanning import reached, strongest_tree
 from lacunet.model.prior import understand_alpha
 
@@ -32,27 +32,28 @@ class Two:
 
 @dataclass(frozen=True, eq=False)
 class Explaining:
-    """Rows, some columns of which are to be explained."""
+    """Rows, some columns of which are to be explained; hidden variables may be among them."""
 
-    columns: Sequence[Column]
+    sketch: Sketch  # what the columns are
     rows: Filled  # −1 = missing
     alpha: float | str
     rng: np.random.Generator
 
     @cached_property
-    def cards(self) -> list[int]:
-        """States of each column."""
-        return [len(c.states) for c in self.columns]
+    def grouped(self) -> Columns:
+        """The rows with numbers in groups: what associations are counted in."""
+        codes = np.ascontiguousarray(self.rows.in_groups(self.sketch).codes.T)
+        cards = [len(c.states) for c in self.sketch.in_groups.all_columns]
+        return Columns(codes, self.rows.counts, np.array(cards))
 
     @cached_property
     def near(self) -> FloatArray:
         """Log Bayes factors for the dependence of each pair, (n, n)."""
-        codes = np.ascontiguousarray(self.rows.codes.T)
-        return association(Columns(codes, self.rows.counts, np.array(self.cards)), self.alpha)
+        return association(self.grouped, self.alpha)
 
     def part(self, members: Sequence[int]) -> Part:
         """Take some columns."""
-        return take_part(self.rows.codes, self.rows.counts, self.cards, members)
+        return take_part(self.rows, self.sketch.variables, members)
 
     def one(self, members: Sequence[int], near: int = 2) -> Classes:
         """Explain some columns by one hidden variable, with about so many states."""
@@ -69,13 +70,12 @@ class Explaining:
         each = self.one(first), self.one(second)
         states = np.column_stack([classes.draw(self.rng) for classes in each])
         codes = np.column_stack([self.rows.codes[:, members], states])
-        part = [self.columns[v] for v in members]
-        table = Table.from_codes(codes[:, : len(members)], part, self.rows.counts)
-        sketch = empty_sketch(table, [classes.states for classes in each])
-        n, parents = len(members), sketch.parents.copy()
+        n = len(members)
+        parents = np.zeros((n + 2, n + 2), dtype=bool)
         parents[: len(first), n] = parents[len(first) : n, n + 1] = parents[n + 1, n] = True
-        start = Filled(codes, self.rows.counts)
-        found = fit(table, self.alpha, sketch.with_graph(parents), start)
+        sketch = self.sketch.of(members, [classes.states for classes in each], parents)
+        table = Table.from_codes(codes[:, :n], sketch.columns, self.rows.counts)
+        found = fit(table, self.alpha, sketch, Filled(codes, self.rows.counts))
         return Two((first, second), each, found.value)
 
     def split(self, members: Sequence[int], one: Classes) -> Two | None:
@@ -102,9 +102,10 @@ class Explaining:
 
     def _still_dependent(self, members: Sequence[int], state: CodeArray) -> set[int]:
         """Members that go with each other even where one variable has the same state."""
-        codes = np.column_stack([self.rows.codes[:, list(members)], state])
-        cards = np.array([*(self.cards[v] for v in members), int(state.max()) + 1])
-        columns = Columns(np.ascontiguousarray(codes.T), self.rows.counts, cards)
+        own = list(members)
+        codes = np.vstack([self.grouped.codes[own], state])
+        cards = np.array([*self.grouped.cards[own], int(state.max()) + 1])
+        columns = Columns(codes, self.rows.counts, cards)
         return most_dependent(association(columns, self.alpha, [len(members)])[:-1, :-1])
 
     def _weakly_joined(self, members: Sequence[int]) -> set[int]:

@@ -15,12 +15,11 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.graphs.completing import Completer
+from lacunet.graphs.hidden.labellings import all_labellings
 from lacunet.graphs.hidden.sketch import Sketch
-from lacunet.graphs.hidden.spanning import reached
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.agglomerate import Rows, count_families
 from lacunet.learn.variational import Variational, at_hyperparameters, step, vary
-from lacunet.model.layout import Layout
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 
@@ -73,46 +72,18 @@ class Filled:
         """Take a hidden variable away."""
         return replace(self, codes=np.delete(self.codes, h, axis=1))
 
+    def in_groups(self, sketch: Sketch) -> Filled:
+        """Give numbers by the groups that they are in; those that are missing stay so."""
+        if not sketch.numbers:
+            return self
+        codes = self.codes.copy()
+        for v, number in sketch.numbers.items():
+            codes[:, v] = np.where(codes[:, v] >= 0, number.group[codes[:, v]], -1)
+        return replace(self, codes=codes)
+
     def table(self, sketch: Sketch) -> Table:
         """Give them as a table."""
         return Table.from_codes(self.codes, sketch.all_columns, self.counts)
-
-
-def all_labellings(q: Variational) -> float:
-    """The bound, with every numbering of the states of hidden variables that makes a difference.
-
-    To exchange states that are alike makes none, and so does exchanging two that nobody has.
-    """
-    layout = q.problem.layout
-    return q.bound + sum(
-        log_numberings(counts_by_state(layout, q.N, h)) for h in q.problem.network.hidden
-    )
-
-
-def log_numberings(counts: FloatArray) -> float:
-    """Log of the number of ways to number states with these counts, (states, places).
-
-    Two states are alike if nowhere their counts differ by more than chance would make them.
-    """
-    one, other = counts[:, None], counts[None, :]
-    apart = (np.abs(one - other) > np.sqrt(one + other + 1.0)).any(axis=2)
-    left, total = set(range(len(counts))), math.lgamma(len(counts) + 1)
-    pairs = [(int(a), int(b)) for a, b in np.argwhere(~apart) if a < b]
-    while left:
-        alike = reached(min(left), pairs)
-        total -= math.lgamma(len(alike) + 1)
-        left -= alike
-    return total
-
-
-def counts_by_state(layout: Layout, N: FloatArray, h: int) -> FloatArray:
-    """Counts of all families with a variable, for each of its states: (states, places)."""
-    tables = [
-        np.moveaxis(layout.table(N, i), family.index(h), 0).reshape(layout.cards[h], -1)
-        for i, family in enumerate(layout.families)
-        if h in family
-    ]
-    return np.hstack(tables)
 
 
 def fit(

@@ -15,7 +15,6 @@ import numpy as np
 from lacunet.arrays import BoolArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.complete import search_complete
-from lacunet.graphs.families import CompleteCounts, FamilyScores
 from lacunet.graphs.hidden.cliques import FEWEST, groups_of
 from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled, Fitted, complete, fit
@@ -26,8 +25,8 @@ from lacunet.graphs.hidden.sketch import Sketch, edge_matrix
 from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.moves import Limits
+from lacunet.graphs.scoring import complete_scores
 from lacunet.graphs.task import GraphTask
-from lacunet.model.network import Variable
 
 RISE = 0.5  # nats that another graph must be above: less is not worth another fit
 FITTED = 8  # proposals that are fitted, those first that gain most by themselves
@@ -62,8 +61,8 @@ class Growing:
 
     def first(self, learned: Learned) -> Fitted:
         """A graph over the columns alone, as it was learned."""
-        columns, graph = self.task.table.columns, edge_matrix(learned.network)
-        return Fitted(Sketch(columns, (), graph, self.task.known), learned.posterior)
+        sketch = self.kept.columns.with_graph(edge_matrix(learned.network))
+        return Fitted(sketch, learned.posterior)
 
     def one_more(self, now: Fitted) -> list[Fitted]:
         """Give the best graphs with one hidden variable more, as proposed and searched again."""
@@ -76,8 +75,11 @@ class Growing:
     def _proposed(self, now: Fitted) -> list[Fitted]:
         """Fit proposals, and give the best."""
         filled = complete(self.task.table, now, self.rng)
-        explaining = Explaining(now.sketch.all_columns, filled, self.task.alpha, self.rng)
-        proposals = [*self._splits(now.sketch, explaining), *self._groups(now.sketch, explaining)]
+        explaining = Explaining(now.sketch, filled, self.task.alpha, self.rng)
+        proposals = [
+            *self._splits(now.sketch, explaining),
+            *self._groups(now.sketch, explaining),
+        ]
         fitted = [self._fit(one) for one in proposals if has_sense(one.sketch)]
         return sorted(fitted, key=lambda one: -one.value)[:IMPROVED]
 
@@ -106,8 +108,8 @@ class Growing:
     def _groups(self, sketch: Sketch, explaining: Explaining) -> list[Proposal]:
         """Put a hidden variable behind groups, those first that it explains best."""
         rows, limits = explaining.rows, self.limits(sketch)
-        counts = CompleteCounts(rows.table(sketch), self.task.alpha, self.task.known.tables)
-        scores = FamilyScores(counts)
+        completed = self._completed(sketch, rows)
+        scores = complete_scores(completed, completed.table)
         islands = [tuple(sorted(island.members)) for island in find_islands(explaining)]
         touching = sketch.parents | sketch.parents.T
         free = {*np.flatnonzero(~self.closed).tolist(), *sketch.hidden}
@@ -139,29 +141,28 @@ class Growing:
 
     def _changes(self, sketch: Sketch, filled: Filled) -> Iterator[Proposal]:
         """The best graph of completed rows, then other numbers of states."""
-        limits = self.limits(sketch)
-        completed = filled.table(sketch)
-        once = GraphTask(
-            completed,
-            tuple(
-                Variable(c.name, c.states, bins=c.bins, place=c.place) for c in completed.columns
-            ),
-            self.task.alpha,
-            replace(self.task.how, restarts=0),
-            limits,
-            sketch.parents,
-            self.task.known,
-        )
-        graph = search_complete(once, [sketch.parents]).parents
+        graph = search_complete(self._completed(sketch, filled), [sketch.parents]).parents
         if (graph != sketch.parents).any() and has_sense(sketch.with_graph(graph)):
             yield Proposal(sketch.with_graph(graph), filled)
-        explaining = Explaining(sketch.all_columns, filled, self.task.alpha, self.rng)
+        explaining = Explaining(sketch, filled, self.task.alpha, self.rng)
         for h in sketch.hidden:
             states = sketch.sizes[h - sketch.n]
             for k in (states + 1, states - 1):
                 if k >= 2:
                     drawn = explaining.exactly(sketch.neighbours(h), k).draw(self.rng)
                     yield Proposal(sketch.with_size(h, k), filled.with_states(h, drawn))
+
+    def _completed(self, sketch: Sketch, filled: Filled) -> GraphTask:
+        """Completed rows as the task of a search that tries a graph once."""
+        return GraphTask(
+            filled.table(sketch),
+            sketch.variables,
+            self.task.alpha,
+            replace(self.task.how, restarts=0),
+            self.limits(sketch),
+            sketch.parents,
+            self.task.known,
+        )
 
     def limits(self, sketch: Sketch) -> Limits:
         """What is known of the columns' graph; of hidden variables, what follows from that."""
@@ -170,7 +171,7 @@ class Growing:
         may = np.ones((n + m, n + m), dtype=bool)
         may[:n, :n] = allowed
         may[:n, n:] = ~self.closed[:, None]
-        may[n:, :n] = ~self.constant
+        may[n:, :n] = ~(self.constant | self.task.numbers)
         np.fill_diagonal(may, False)
         must = np.zeros_like(may)
         must[:n, :n] = required

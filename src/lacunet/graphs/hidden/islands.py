@@ -25,7 +25,7 @@ class Island:
 
 def find_islands(explaining: Explaining, executor: Executor = SERIAL) -> list[Island]:
     """Put columns into islands, one after the other; a column or two may be left over."""
-    columns = range(len(explaining.columns))
+    columns = range(explaining.sketch.n)
     left, found = set(columns), list[Island]()
     while len(left) >= min(3, len(columns)):
         island = _grow(explaining, left)

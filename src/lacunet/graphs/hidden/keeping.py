@@ -7,12 +7,14 @@ from there alone, and a fit from anywhere else may end elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from lacunet.graphs.hidden.fitting import Fitted, problem_of
+from lacunet.graphs.hidden.number_groups import numbers_of
 from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.graphs.task import GraphTask
@@ -27,6 +29,13 @@ class Keeping:
     rng: np.random.Generator
     journal: Journal = FORGETFUL
 
+    @cached_property
+    def columns(self) -> Sketch:
+        """The columns, without edges."""
+        n, task = len(self.task.variables), self.task
+        numbers = numbers_of(task.table, task.variables)
+        return Sketch(task.table.columns, (), np.zeros((n, n), dtype=bool), task.known, numbers)
+
     def once(self, piece: str, work: Callable[[], Sequence[Fitted]]) -> Sequence[Fitted]:
         """Do a piece of work, or take what it led to when it was done before."""
         if stand := self.journal.get(piece):
@@ -38,9 +47,9 @@ class Keeping:
         return found
 
     def _read(self, graph: dict[str, Any]) -> Fitted:
-        columns, sizes = self.task.table.columns, tuple(graph["sizes"])
-        parents = graph_of_edges(graph["edges"], len(columns) + len(sizes))
-        sketch = Sketch(columns, sizes, parents, self.task.known)
+        sizes = tuple(graph["sizes"])
+        parents = graph_of_edges(graph["edges"], self.columns.n + len(sizes))
+        sketch = replace(self.columns, sizes=sizes, parents=parents)
         problem = problem_of(self.task.table, self.task.alpha, sketch)
         return Fitted(sketch, Variational(problem, np.array(graph["counts"]), graph["bound"]))
 

@@ -15,9 +15,10 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.graphs.hidden.hidden_grid import by_size, hidden_grid, hidden_variables
 from lacunet.graphs.hidden.tree_search import TreeSearch
-from lacunet.graphs.task import check_seen, few_rows
+from lacunet.graphs.task import USUAL, check_seen, few_rows
 from lacunet.learn.prepare import PREPARING
 from lacunet.model.network import Model, Network
+from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import describe_alpha
 from lacunet.tabular import Columns, Grid, Printable
 
@@ -101,6 +102,7 @@ def learn_tree(
     seed: int = 0,
     goal: Goal | None = None,
     executor: Executor = SERIAL,
+    prior: NumberPrior = USUAL,
 ) -> LatentTree:
     """Learn a latent tree over the columns of a table, or a forest, if it may fall apart.
 
@@ -108,7 +110,8 @@ def learn_tree(
     """
     check_columns(table)
     executor.say(PREPARING, 0.0)
-    grown = TreeSearch(table, alpha, apart=apart, seed=seed, executor=executor).run()
+    search = TreeSearch(table, alpha, apart=apart, seed=seed, executor=executor, prior=prior)
+    grown = search.run()
     found = LatentTree(
         Shape.FOREST if apart else Shape.TREE,
         by_size(grown.best.model),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 
@@ -11,10 +11,13 @@ import numpy as np
 
 from lacunet.arrays import BoolArray
 from lacunet.data.table import Column, Table
+from lacunet.graphs.hidden.number_groups import Number, group_column, numbers_of
 from lacunet.graphs.journal import graph_of_edges
 from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.task import NOTHING, network_of
+from lacunet.graphs.task import NOTHING, USUAL, network_of
+from lacunet.inference.leaves import leaves_apart
 from lacunet.model.network import Network, Variable
+from lacunet.model.number_prior import NumberPrior
 
 PREFIX = "H"  # of the names of hidden variables
 
@@ -27,6 +30,7 @@ class Sketch:
     sizes: tuple[int, ...]  # states of each of the m hidden variables
     parents: BoolArray  # (n + m, n + m) whether u is a parent of v, at [v, u]
     known: Knowledge = NOTHING  # of the tables of columns
+    numbers: Mapping[int, Number] = field(default_factory=dict)  # columns that are no categories
 
     @property
     def n(self) -> int:
@@ -46,13 +50,35 @@ class Sketch:
         return (*self.columns, *map(Column, names, states))
 
     @cached_property
+    def variables(self) -> tuple[Variable, ...]:
+        """Variables for everything, as if nothing were hidden."""
+        return tuple(
+            self.numbers[v].variable
+            if v in self.numbers
+            else Variable(c.name, c.states, bins=c.bins, place=c.place)
+            for v, c in enumerate(self.all_columns)
+        )
+
+    @cached_property
     def network(self) -> Network:
         """The graph as a network."""
-        variables = [
-            Variable(c.name, c.states, hidden=v >= self.n, bins=c.bins, place=c.place)
-            for v, c in enumerate(self.all_columns)
-        ]
+        variables = [replace(v, hidden=i >= self.n) for i, v in enumerate(self.variables)]
         return network_of(variables, self.parents, self.known)
+
+    @cached_property
+    def in_groups(self) -> Sketch:
+        """The same of columns whose numbers are in groups."""
+        columns = (
+            group_column(c, self.numbers[v]) if v in self.numbers else c
+            for v, c in enumerate(self.columns)
+        )
+        return replace(self, columns=tuple(columns), numbers={})
+
+    def of(self, members: Sequence[int], sizes: Sequence[int], parents: BoolArray) -> Sketch:
+        """Give another graph, over some variables, all of them seen, and over new hidden ones."""
+        columns = tuple(self.all_columns[v] for v in members)
+        numbers = {i: self.numbers[v] for i, v in enumerate(members) if v in self.numbers}
+        return Sketch(columns, tuple(sizes), parents, numbers=numbers)
 
     def neighbours(self, v: int) -> list[int]:
         """Parents and children of a variable."""
@@ -82,10 +108,10 @@ class Sketch:
         return replace(self, sizes=self.sizes[:place] + self.sizes[place + 1 :], parents=left)
 
 
-def empty_sketch(table: Table, sizes: Sequence[int] = ()) -> Sketch:
+def empty_sketch(table: Table, sizes: Sequence[int] = (), prior: NumberPrior = USUAL) -> Sketch:
     """Give the graph without edges."""
-    n = len(table.columns) + len(sizes)
-    return Sketch(table.columns, tuple(sizes), np.zeros((n, n), dtype=bool))
+    n, numbers = len(table.columns) + len(sizes), numbers_of(table, leaves_apart(table, prior))
+    return Sketch(table.columns, tuple(sizes), np.zeros((n, n), dtype=bool), numbers=numbers)
 
 
 def hidden_names(taken: Sequence[str], number: int) -> list[str]:

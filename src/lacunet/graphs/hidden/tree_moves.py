@@ -36,7 +36,7 @@ class Situation:
     @property
     def explaining(self) -> Explaining:
         """The completed rows as what is to be explained."""
-        return Explaining(self.sketch.all_columns, self.filled, self.alpha, self.rng)
+        return Explaining(self.sketch, self.filled, self.alpha, self.rng)
 
 
 Moves: TypeAlias = Callable[[Situation], Iterator[Proposal]]

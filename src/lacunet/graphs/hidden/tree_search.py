@@ -15,6 +15,8 @@ from lacunet.graphs.hidden.proposal import Proposal
 from lacunet.graphs.hidden.sketch import empty_sketch
 from lacunet.graphs.hidden.tree_moves import MOVES, Moves, Situation, cleared
 from lacunet.graphs.hidden.trees import best_tree
+from lacunet.graphs.task import USUAL
+from lacunet.model.number_prior import NumberPrior
 
 RISE = 0.5  # nats that the bound of another tree must be above
 LEFT = 0.9  # of what was to be done before a change, as it is shown: nobody knows how many follow
@@ -33,20 +35,27 @@ class TreeSearch:
     """A table, and the best tree so far."""
 
     def __init__(
-        self, table: Table, alpha: float | str, *, apart: bool, seed: int, executor: Executor
+        self,
+        table: Table,
+        alpha: float | str,
+        *,
+        apart: bool,
+        seed: int,
+        executor: Executor,
+        prior: NumberPrior = USUAL,
     ) -> None:
         self.table, self.alpha, self.apart = table, alpha, apart
         self.rng, self.executor = np.random.default_rng([seed, 1]), executor
+        self.columns = empty_sketch(table, prior=prior)
         self.best = self._first()
         self.values, self.fitted = [self.best.value], 1
 
     def _first(self) -> Fitted:
         """A tree over islands."""
-        rows = Filled(self.table.codes, self.table.counts)
-        explaining = Explaining(self.table.columns, rows, self.alpha, self.rng)
-        islands = find_islands(explaining, self.executor.part(0.0, 0.3))
-        sketch = empty_sketch(self.table, [island.classes.states for island in islands])
-        for island in islands:
+        rows, sketch = Filled(self.table.codes, self.table.counts), self.columns
+        explaining = Explaining(sketch, rows, self.alpha, self.rng)
+        for island in find_islands(explaining, self.executor.part(0.0, 0.3)):
+            sketch = sketch.with_hidden(island.classes.states, [], [])
             rows = rows.with_column(island.classes.draw(self.rng))
         tree = best_tree(rows, sketch, self.alpha, apart=self.apart)
         start = cleared(Proposal(tree, rows))

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
+from lacunet.data.table import Table
 from lacunet.graphs.available import AvailableCases
-from lacunet.graphs.families import CompleteCounts
+from lacunet.graphs.families import CompleteCounts, Statistics
 from lacunet.graphs.hidden.fitting import Filled
 from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.graphs.hidden.spanning import strongest_tree
+from lacunet.graphs.scoring import statistics_of
 
 
 def tree_graph(n: int, m: int, homes: Sequence[int], links: Sequence[tuple[int, int]]) -> BoolArray:
@@ -50,7 +52,11 @@ def links_of(sketch: Sketch) -> list[tuple[int, int]]:
 def dependence(filled: Filled, sketch: Sketch, alpha: float | str) -> FloatArray:
     """Log Bayes factors for each variable to depend on each hidden one: (n + m, n + m)."""
     table, none = filled.table(sketch), np.zeros(len(sketch.parents), dtype=bool)
-    statistics = (CompleteCounts if table.complete else AvailableCases)(table, alpha)
+
+    def of_categories(seen: Table) -> Statistics:
+        return (CompleteCounts if seen.complete else AvailableCases)(seen, alpha)
+
+    statistics = statistics_of(table, sketch.variables, alpha, of_categories)
     scores = np.array([statistics(v, none) for v in range(len(none))])
     return scores - np.diag(scores)[:, None]
 

@@ -23,8 +23,9 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.graphs.learning import learn_task
 from lacunet.graphs.searching import GraphSearch
-from lacunet.graphs.task import GraphTask, graph_task
+from lacunet.graphs.task import USUAL, GraphTask, graph_task
 from lacunet.learn.fit import Options
+from lacunet.model.number_prior import NumberPrior
 from lacunet.scores import CSL_OCCUPIED
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import How
@@ -72,6 +73,7 @@ def find_hidden(
     executor: Executor = SERIAL,
     *,
     resume: StrPath | None = None,
+    prior: NumberPrior = USUAL,
 ) -> HiddenFound:
     """Learn the best graph over the columns, then hidden variables, one after the other.
 
@@ -79,7 +81,7 @@ def find_hidden(
     """
     check_columns(table)
     _check_room(knowledge)
-    task = graph_task(table, alpha, how.graphs, knowledge)
+    task = graph_task(table, alpha, how.graphs, knowledge, prior)
     with closing(Journal(resume, how.fingerprint(task) if resume else None)) as journal:
         without = learn_task(task, executor.part(0.0, FIRST), journal)
         growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), journal)

@@ -4,10 +4,12 @@ from lacunet.data.table import Table
 from lacunet.evidence.clock import Goal
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, check_columns, mean_model
-from lacunet.graphs.task import few_rows
+from lacunet.graphs.task import USUAL, few_rows
+from lacunet.inference.leaves import leaves_of
 from lacunet.learn.fit import Options
 from lacunet.learn.prepare import prepare
-from lacunet.model.latent_class import latent_class
+from lacunet.model.latent_class import over_leaves
+from lacunet.model.number_prior import NumberPrior
 from lacunet.scores import CSL_OCCUPIED
 from lacunet.scores.vb import VB
 from lacunet.search.candidates import Selection, evaluate
@@ -24,11 +26,14 @@ def learn_classes(
     options: Options,
     goal: Goal,
     executor: Executor = SERIAL,
+    *,
+    prior: NumberPrior = USUAL,
 ) -> LatentTree:
     """Choose the number of classes as `select` does."""
     check_columns(table)
-    prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-    found = measure_posterior(_tried(table, alpha, options, executor), goal=goal, executor=executor)
+    prepare(executor, over_leaves(leaves_of(table, prior), 2))
+    tried = _tried(table, alpha, options, executor, prior)
+    found = measure_posterior(tried, goal=goal, executor=executor)
     certainty, best = found.certainty, found.best
     return LatentTree(
         Shape.NAIVE,
@@ -40,12 +45,14 @@ def learn_classes(
     )
 
 
-def _tried(table: Table, alpha: float | str, options: Options, executor: Executor) -> Selection:
+def _tried(
+    table: Table, alpha: float | str, options: Options, executor: Executor, prior: NumberPrior
+) -> Selection:
     most = FIRST
     while True:
         found = evaluate(
             table,
-            latent_classes(table, range(1, most + 1)),
+            latent_classes(table, range(1, most + 1), prior),
             scores=(CSL_OCCUPIED, VB),
             options=options,
             alpha=alpha,
