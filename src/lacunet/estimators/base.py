@@ -307,17 +307,11 @@ class HiddenStateEstimator(
         variables = [network.variables[h] for h in network.hidden]
         return [f"{v.name}{k}" for v in variables for k in range(len(v.states))]
 
-    def _read_all(
-        self, X: Any, sample_weight: Any, kinds: KindsLike = None, *, numbers: bool = True
-    ) -> Table:
-        """Make the table to learn from, where every column is a variable.
-
-        `numbers`: whether the model takes them; else they are put into bins.
-        """
+    def _read_all(self, X: Any, sample_weight: Any, kinds: KindsLike = None) -> Table:
+        """Make the table to learn from, where every column is a variable."""
         names = names_of(X)
         states = declared_states(self.categories, names)
         how = column_kinds(kinds, names, states, self.bin)
-        how = how if numbers else how.categories_alone
         table = read_fit(
             X, sample_weight, names=names, states=states, unseen=self.unseen, kinds=how
         )

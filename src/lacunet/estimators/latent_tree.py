@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lacunet import api
+from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import Measuring, described
 from lacunet.progress import Listener
+from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 
 
 @described
@@ -24,6 +26,8 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
     **evidence; target; budget; bin; categories; unseen; missing_as_state; plug_in
     **random_state; n_jobs; verbose
+    **evidence; target; budget; kinds; bin; number_prior; categories; unseen; missing_as_state
+    **plug_in; random_state; n_jobs
     estimate, n_init, scores
         As for the other estimators; only 'naive' has starts, and parameters are posterior means.
 
@@ -60,7 +64,7 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
 
     shape: str = "tree"
     kinds: KindsLike = AUTO
-    number_prior: str | None = None
+    number_prior: NumberPriorLike = USUAL_NUMBERS
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         table = self._read_all(X, sample_weight, self.kinds)
