@@ -8,7 +8,7 @@ from lacunet.api.options import ReadOptions
 from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.inference.leaves import with_numbers
-from lacunet.model.network import Network
+from lacunet.model.network import Model, Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.search.proposals import latent_classes
 
@@ -44,6 +44,9 @@ def whole_numbers(states: int | Iterable[int]) -> list[int]:
     try:
         return [index(k) for k in given]
     except TypeError:
-        raise OptionError(
-            f"states {states!r} are not whole numbers. Give for example range(1, 9)."
-        ) from None
+        next_step = (
+            "A network is given by its name: network=."
+            if isinstance(states, Network | Model)
+            else "Give for example range(1, 9)."
+        )
+        raise OptionError(f"states {states!r} are not whole numbers. {next_step}") from None

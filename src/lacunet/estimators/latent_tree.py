@@ -7,8 +7,8 @@ from lacunet import api
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import Measuring, described
-from lacunet.progress import Listener
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.progress import Listener
 
 
 @described
