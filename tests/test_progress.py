@@ -45,12 +45,30 @@ def test_functions_show_it_in_notebooks(monkeypatch, capsys):
     table = lacunet.load_dataset("values")
     lacunet.fit(table, 2, starts=2)
     assert capsys.readouterr().err == ""
+    seen = Display()
     shell = SimpleNamespace(kernel=None)
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    ipython = SimpleNamespace(get_ipython=lambda: shell, display=SimpleNamespace(display=seen))
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setattr("lacunet.api.options.PATIENCE", 0.0)
     assert in_notebook()
     lacunet.fit(table, 2, starts=2)
-    assert "preparing" in capsys.readouterr().err
+    assert seen.shown[0] == "<small>0% preparing</small>"
+    assert seen.shown[-1] == ""
+    assert capsys.readouterr().err == ""
+
+
+class Display:
+    """What a notebook has for outputs that change."""
+
+    def __init__(self):
+        self.shown = []
+
+    def __call__(self, told, **_):
+        self.update(told)
+        return self
+
+    def update(self, told, **_):
+        self.shown.append(told["text/html"])
 
 
 def test_a_word_while_kernels_compile(monkeypatch):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 QUIET_STEP = 0.25  # where a line cannot be written anew, there is one at every quarter of the work
 BLINK = 0.1  # seconds between two looks of one line
@@ -33,10 +34,14 @@ def ignore(event: Progress) -> None:
 def shown(stream: TextIO | None = None, *, after: float = 0.0) -> Iterator[Listener]:
     """Give a listener that shows progress for the time of a block, once that lasts some seconds.
 
-    In a terminal or a notebook that is one line, which is gone at the end; elsewhere a few lines.
+    In a terminal or a notebook that is one line, which is gone at the end; elsewhere, a few.
     """
     out = sys.stderr if stream is None else stream
-    line = (OneLine if out.isatty() or in_notebook() else PlainLines)(out, after)
+    line: NotebookLine | OneLine | PlainLines
+    if in_notebook():
+        line = NotebookLine(after)
+    else:
+        line = (OneLine if out.isatty() else PlainLines)(out, after)
     try:
         yield line
     finally:
@@ -44,7 +49,7 @@ def shown(stream: TextIO | None = None, *, after: float = 0.0) -> Iterator[Liste
 
 
 def in_notebook() -> bool:
-    """Whether a person works in a notebook: there a line can be written anew."""
+    """Whether a person works in a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
@@ -89,3 +94,30 @@ class OneLine:
         if self._width:
             self._write("")
             self._stream.write("\r")
+
+
+class NotebookLine:
+    """The same below a cell of a notebook, which keeps nothing of it."""
+
+    def __init__(self, after: float = 0.0) -> None:
+        self._next = time.monotonic() + after
+        self._place: Any = None  # where it is shown
+
+    def __call__(self, event: Progress) -> None:
+        """Show it, unless the last is just shown."""
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + BLINK
+            self._show(f"<small>{event.done:.0%} {html.escape(event.task)}</small>")
+
+    def _show(self, text: str) -> None:
+        told = {"text/html": text, "text/plain": ""}
+        if self._place is None:
+            display = sys.modules["IPython"].display.display
+            self._place = display(told, raw=True, display_id=True)
+        else:
+            self._place.update(told, raw=True)
+
+    def end(self) -> None:
+        """Leave nothing behind."""
+        if self._place is not None:
+            self._show("")

@@ -39,7 +39,7 @@ class Needed(NamedTuple):
 CLASSES, NUMBERS, TREES = (
     Needed(expect_all, 20),
     Needed(expect_numbers, 10),
-    Needed(expect_trees, 20),
+    Needed(expect_trees, 60),
 )
 
 

@@ -11,6 +11,9 @@ from lacunet.tabular.frame import Columns, Framed, transposed
 from lacunet.tabular.numbers import Shown
 
 WORDS = 30  # characters that a column of words gets before it is wrapped
+# How a notebook shows what stands above and below a table; colours are the notebook's own.
+TITLE = "font-weight:bold;margin:0.6em 0 0.2em"
+NOTES = "font-size:90%;opacity:0.8;margin:0.2em 0 0.8em"
 
 
 @dataclass(frozen=True)
@@ -84,14 +87,11 @@ class Grid:
             )
             return f"<tr>{''.join(texts)}</tr>"
 
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        if not self.header:
-            return f"<p><strong>{html.escape(self.title)}</strong></p>{notes}"
-        return (
-            f"<table><caption>{html.escape(self.title)}</caption>"
-            f"<thead>{row(self.header, 'th')}</thead>"
-            f"<tbody>{''.join(row(r, 'td') for r in self.rows)}</tbody></table>{notes}"
-        )
+        title = f'<div style="{TITLE}">{html.escape(self.title)}</div>' if self.title else ""
+        body = "".join(row(r, "td") for r in self.rows)
+        head = f"<thead>{row(self.header, 'th')}</thead>"
+        table = f"<table>{head}<tbody>{body}</tbody></table>" if self.header else ""
+        return f"{title}{table}{_html_notes(self.notes)}"
 
     def csv(self) -> str:
         """Give the cells as CSV, numbers with all their digits; title and notes are left out."""
@@ -157,6 +157,15 @@ class Together(Printable):
     def grids(self) -> Sequence[Grid]:
         """Give the grids of all."""
         return [grid for result in self.results for grid in result.grids()]
+
+
+def _html_notes(notes: Sequence[str]) -> str:
+    """Lines below a table; those that are a list stay one."""
+    listed = "".join(f"<li>{html.escape(n[2:])}</li>" for n in notes if n.startswith("- "))
+    plain = "".join(f"<div>{html.escape(n)}</div>" for n in notes if not n.startswith("- "))
+    if not notes:
+        return ""
+    return f'<div style="{NOTES}">{plain}{f"<ul>{listed}</ul>" if listed else ""}</div>'
 
 
 def _value(cell: str) -> Any:
