@@ -4,9 +4,25 @@
 >>> table = lacunet.load_dataset("carcinoma")
 >>> print(lacunet.select(table, range(1, 5)).states)
 3
+
+What there is, by task; `help(lacunet.select)` and the like say more:
+
+  read tables       read_table, load_dataset, dataset_path, missing_as_state, simulate
+  hidden classes    select, fit, score, LatentClassModel, LatentClassSelector
+  any network       compare, read_network, read_model, random_model, BayesianNetworkModel
+  learn a graph     learn_structure, find_hidden, learn_latent_tree, edge_certainty, Knowledge
+  the evidence      log_evidence, log_evidence_bounds, information_criteria, compare_missing
+  look at a fit     fit_statistics, intervals, likelihood_ratio_test, em_traces, match_classes
+  rows and holes    assign, log_likelihoods, stack, StackedModel
+  ask a model       query, most_probable, d_separated, cpdag, graph_distances
+  keep and show     write_model, write_network, write_report, plots, to_networkx, to_pgmpy
+
+Results print, are HTML in notebooks, and give a dataframe (`to_frame()`). What goes wrong on
+purpose is a `LacunetError`. Estimators are for scikit-learn. `dir(lacunet)` has every name.
 """
 
 import ast
+import sys
 from importlib import import_module
 
 __version__ = "0.1.0"
@@ -33,4 +49,10 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    """Every public name; `help(lacunet)` gets none, or it would print all that each can do."""
+    frame = sys._getframe()  # noqa: SLF001 - pydoc asks by way of inspect, and there is no other way
+    callers = []
+    while frame.f_back is not None and len(callers) < 4:
+        frame = frame.f_back
+        callers.append(frame.f_globals.get("__name__"))
+    return ["__version__"] if "pydoc" in callers else [*__all__, "__version__"]

@@ -1,6 +1,7 @@
 """The Python functions: what they take, what they give, how it looks."""
 
 import dataclasses
+import pydoc
 import subprocess
 import sys
 
@@ -33,6 +34,17 @@ def test_every_public_name_is_there():
         assert name in dir(lacunet)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = lacunet.nothing
+
+
+def test_help_is_short_and_names_what_there_is():
+    text = pydoc.render_doc(lacunet, renderer=pydoc.plaintext)
+    assert len(text.splitlines()) < 90
+    block = lacunet.__doc__.split("say more:")[1].split("Results print")[0]
+    tasks = [line.split("  ", 1)[1].strip() for line in block.strip().splitlines()]
+    named = [name.strip() for task in tasks for name in task.split("  ")[-1].split(",")]
+    assert len(named) > 40
+    assert {*named} <= {*lacunet.__all__}
+    assert {*lacunet.__all__} <= {*dir(lacunet)}
 
 
 def test_the_import_loads_no_heavy_package():
