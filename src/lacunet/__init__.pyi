@@ -3,6 +3,7 @@
 from lacunet import plots as plots
 from lacunet.api import (
     Assignment as Assignment,
+    Imputation as Imputation,
     MostProbable as MostProbable,
     Scores as Scores,
     assign as assign,
@@ -17,6 +18,7 @@ from lacunet.api import (
     fit as fit,
     fit_statistics as fit_statistics,
     graph_distances as graph_distances,
+    impute as impute,
     information_criteria as information_criteria,
     intervals as intervals,
     learn_latent_tree as learn_latent_tree,
@@ -54,6 +56,7 @@ from lacunet.errors import (
 )
 from lacunet.estimators import (
     BayesianNetworkModel as BayesianNetworkModel,
+    Imputer as Imputer,
     LatentClassModel as LatentClassModel,
     LatentClassSelector as LatentClassSelector,
     LatentTreeModel as LatentTreeModel,
@@ -94,6 +97,7 @@ from lacunet.search.candidates import Candidate as Candidate, Selection as Selec
 from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, How as How
 from lacunet.search.hidden.found import HiddenFound as HiddenFound
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
+from lacunet.search.pooling.pool import Pool as Pool
 from lacunet.search.stacking.stack import Stack as Stack
 from lacunet.settings import Settings as Settings
 

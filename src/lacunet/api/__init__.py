@@ -26,6 +26,8 @@ from lacunet.api.graphs import (
     structural_hamming_distance,
 )
 from lacunet.api.hidden import find_hidden, learn_latent_tree
+from lacunet.api.imputed import Imputation
+from lacunet.api.imputing import impute
 from lacunet.api.inputs import (
     as_model,
     as_network,

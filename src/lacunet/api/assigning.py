@@ -86,13 +86,13 @@ def assign(
     if not wanted:
         raise _nothing(impute=impute)
     told = tuple(notes_on_columns(data, network))
-    found = replace(_assignment(given, codes, wanted), library=library_of(data), notes=told)
+    found = replace(assignment_of(given, codes, wanted), library=library_of(data), notes=told)
     if not draw:
         return found
     return _drawn(found, network, draw_open(given, codes, np.random.default_rng(settings.seed)))
 
 
-def _assignment(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
+def assignment_of(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
     """Ask about some variables: probabilities of categories, means of numbers."""
     network = given.network
     column = {v: codes[:, j] for j, v in enumerate(network.observed)}

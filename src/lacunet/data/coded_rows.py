@@ -77,8 +77,21 @@ def code_rows(
         for i in np.flatnonzero(coding.codes == UNKNOWN).tolist():
             where = opened.where(left.raw.rows[i])
             unseen.append(Unseen(name, where, left.raw.values[i], coding.states))
-    final = np.maximum(recoded(codes, codings), -1)
-    return Rows(described(called, codings, kinds), final, tuple(unseen), tuple(notes))
+    final = recoded(codes, codings)
+    unknown = final == UNKNOWN if unseen else None
+    told = described(called, codings, kinds)
+    return Rows(told, np.maximum(final, -1), tuple(unseen), tuple(notes), unknown)
+
+
+def empty_columns(source: object) -> list[int]:
+    """Places of the columns that show no value at all.
+
+    >>> empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    [1]
+    """
+    opened = open_source(source)
+    found = until_read(Reading(Judge(opened), opened.columns), lambda reading: reading.codes())
+    return np.flatnonzero((found < 0).all(axis=0)).tolist()
 
 
 @dataclass(frozen=True)

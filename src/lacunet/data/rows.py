@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lacunet.arrays import CodeArray
+from lacunet.arrays import BoolArray, CodeArray
 from lacunet.data.table import Column
 from lacunet.state import State
 
@@ -26,3 +26,4 @@ class Rows:
     codes: CodeArray  # (rows, n), -1 = missing, or a value that is none of the given states
     unseen: tuple[Unseen, ...] = ()  # each such value once
     notes: tuple[str, ...] = ()  # what a person should be told
+    unknown: BoolArray | None = None  # (rows, n) where they stand; None: nowhere

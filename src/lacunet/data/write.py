@@ -23,6 +23,18 @@ def column_names(source: object) -> list[str]:
     return list(open_source(source).columns)
 
 
+def whole_frame(source: object) -> pl.DataFrame:
+    """Read all cells of a source as they are: those of a text file are texts."""
+    opened = open_source(source)
+    return pl.concat(opened.batches(opened.columns))
+
+
+def write_frames(frames: Iterator[pl.DataFrame], out: StrPath) -> None:
+    """Write tables of the same columns, one below the other."""
+    check_table_file(out)
+    _write(frames, out)
+
+
 def append_columns(
     source: object, new: Mapping[str, Sequence[Any] | NDArray[Any]], out: StrPath
 ) -> None:

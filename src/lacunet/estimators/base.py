@@ -19,11 +19,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api, progress
+from lacunet import api
+from lacunet.api.filling import Holes, filled
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Table
-from lacunet.data.filled import Filling, filled_array, filled_frame
 from lacunet.data.kinds import KindsLike
 from lacunet.data.rows import Rows
+from lacunet.data.values import as_array
 from lacunet.errors import ModelError
 from lacunet.estimators.inputs import (
     check_input,
@@ -38,10 +40,9 @@ from lacunet.estimators.inputs import (
     threads_of,
 )
 from lacunet.estimators.parameters import Parameters, described
-from lacunet.estimators.values import as_array, as_values
 from lacunet.estimators.warning import warn
 from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
-from lacunet.inference.asking.filling import fillings, most_probable_state
+from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.leaves import all_with_values, kinds_of, with_values
 from lacunet.learn.ascent import Outcome
 from lacunet.model.ensemble import shown
@@ -230,13 +231,8 @@ class HiddenStateEstimator(
             columns had. A row to which `predict` gives -1 keeps its holes.
         """
         checked, rows = self._read_both(X)
-        found = fillings(all_with_values(self._asked, rows.columns), rows.codes)
-        told = {}
-        for j, (values, which) in found.items():
-            # A number that is expected is none of those that rows show.
-            shown = np.where(rows.columns[j].kind.number, -1, rows.codes[:, j])
-            told[self._places[j]] = Filling(as_values(values), which, shown)
-        return filled_frame(X, told) if is_frame(X) else filled_array(np.array(checked), told)
+        told = Holes(rows, self._asked, self._places).most_probable()
+        return filled(X if is_frame(X) else checked, told)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Name the columns of `predict_proba` and `transform`: class0, class1, and so on.

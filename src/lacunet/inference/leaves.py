@@ -171,7 +171,8 @@ def all_with_values(speaker: Model | Ensemble, columns: Sequence[Column]) -> Mod
     """Do the same for all that an ensemble speaks for."""
     if isinstance(speaker, Model):
         return with_values(speaker, columns)
-    return Ensemble(tuple(replace(m, model=with_values(m.model, columns)) for m in speaker.members))
+    told = (replace(m, model=with_values(m.model, columns)) for m in speaker.members)
+    return replace(speaker, members=tuple(told))
 
 
 def _shown(v: Variable, column: Column) -> Variable:

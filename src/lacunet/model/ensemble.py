@@ -25,9 +25,14 @@ class Member:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ensemble(Framed):
-    """p(row) = Σ weight · p(row | member). Variables that a member hides are its own affair."""
+    """p(row) = Σ weight · p(row | member). Variables that a member hides are its own affair.
+
+    What a row does not show is told by each member with the share that it has of p(row); or, where
+    shares are fixed, with its weight, however well it knows the row.
+    """
 
     members: tuple[Member, ...]
+    fixed: bool = False
 
     def __post_init__(self) -> None:
         weights = self.weights

@@ -54,6 +54,8 @@ def cleared(proposal: Proposal) -> Proposal:
 def grafts(now: Situation) -> Iterator[Proposal]:
     """Hang every column, and every hidden variable, where completed rows would have it."""
     sketch, filled = now.sketch, now.filled
+    if not sketch.sizes:  # a forest without hidden variables: there is nothing to hang columns on
+        return
     best = best_tree(filled, sketch, now.alpha, apart=now.apart)
     homes, others = homes_of(sketch), homes_of(best)
     moved = [v for v in range(sketch.n) if homes[v] != others[v]]

@@ -1,7 +1,8 @@
 """What an ensemble says of rows: each member counts by its weight, and by how well it knows a row.
 
 Given what a row shows, the share of a member is its weight times the probability that it gives to
-the row: who finds a row improbable has little to say of the rest of it.
+the row: who finds a row improbable has little to say of the rest of it. Where shares are fixed, the
+weights were found for such answers themselves, and only who finds a row impossible is silent.
 """
 
 from collections.abc import Sequence
@@ -31,6 +32,8 @@ def ensemble_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
 def shares(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
     """How much each member has to say of each row, (members, rows); zeros if it is impossible."""
     joint = member_log_lik(ensemble, codes)
+    if ensemble.fixed:
+        joint = np.where(np.isfinite(joint), safe_log(ensemble.weights)[:, None], -np.inf)
     whole = logsumexp(joint, axis=0)
     return np.asarray(np.exp(joint - np.where(np.isfinite(whole), whole, 0.0)))
 

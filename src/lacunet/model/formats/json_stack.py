@@ -3,6 +3,7 @@
 ::
 
     {"format": "lacunet-stack/1",
+     "fixed": true,  (only if shares are: see `Ensemble`)
      "members": [{"name", "weight", "model": what a model file holds}, ...]}
 
 It is written without any space: a stack of many networks holds many tables. A member with numbers
@@ -29,7 +30,8 @@ def write(ensemble: Ensemble) -> str:
         }
         for m in ensemble.members
     ]
-    document = {"format": STACK, "members": members}
+    fixed = {"fixed": True} if ensemble.fixed else {}
+    document = {"format": STACK, **fixed, "members": members}
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
@@ -43,7 +45,11 @@ def ensemble_of(document: Any) -> Ensemble:
     entries = get_list(document, "members", "the file")
     if not entries:
         raise ModelError('"members" of the file is empty. A stack has one member at least.')
-    return Ensemble(tuple(_member(k, entry) for k, entry in enumerate(entries, start=1)))
+    fixed = document.get("fixed", False)
+    if not isinstance(fixed, bool):
+        raise ModelError(f'"fixed" of the file is {fixed!r}. It must be true or false.')
+    members = tuple(_member(k, entry) for k, entry in enumerate(entries, start=1))
+    return Ensemble(members, fixed)
 
 
 def _member(number: int, entry: Any) -> Member:

@@ -75,7 +75,7 @@ def cut(table: Table, rows: CodeArray | None, number: int, rng: np.random.Genera
         found = _blocks(table, cases, np.arange(len(rows)) * parts // len(rows))
         if (blocks := Blocks(found, in_order=True)).all_seen:
             return blocks
-    cases = _one_by_one(table)
+    cases = one_by_one(table)
     parts = min(number, len(cases.codes))
     found = _blocks(table, cases, rng.permutation(len(cases.codes)) % parts)
     blocks = Blocks(found, in_order=False)
@@ -94,7 +94,7 @@ def _blocks(table: Table, cases: Cases, which: IntArray) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def _one_by_one(table: Table) -> Cases:
+def one_by_one(table: Table) -> Cases:
     """Give every case a row of its own; what a fraction leaves is shared by the copies of a row."""
     copies = np.ceil(table.counts).astype(np.int64)
     each = np.repeat(np.arange(len(copies)), copies)
