@@ -56,6 +56,17 @@ class Imputation(Printable):
         grid = Grid(self._title, ("column", "holes", "how sure"), tuple(told), notes=notes)
         return grid, self.pool.by_kind
 
+    def sureness(self) -> dict[str, dict[str, float]]:
+        """Of each column with holes: how many, and how sure on average."""
+        categories = {
+            v.name: {"holes": int(v.missing.sum()), "mean_probability": _sure(v)}
+            for v in self.cells.variables
+        }
+        return categories | {
+            v.name: {"holes": int(v.missing.sum()), f"mean_{v.titles[1]}": _spread(v)}
+            for v in self.cells.numbers
+        }
+
     @property
     def _title(self) -> str:
         often = f", {len(self.all_filled)} times" if len(self.all_filled) > 1 else ""
@@ -100,16 +111,20 @@ def _moments(v: AssignedNumber) -> dict[str, list[Any]]:
     }
 
 
+def _sure(v: Assigned) -> float:
+    """Mean probability of what is most probable."""
+    return float(np.nanmean(v.probabilities[v.missing].max(axis=1)))
+
+
+def _spread(v: AssignedNumber) -> float:
+    """Mean standard deviation; of logarithms, mean factor."""
+    return float(np.nanmean(v.spread[v.missing]))
+
+
 def _category(v: Assigned) -> tuple[str, ...]:
-    sure = v.probabilities[v.missing].max(axis=1, initial=0.0)
-    mean = probability(float(np.nanmean(sure)), exact=False)
-    return v.name, f"{int(v.missing.sum()):,}", mean
+    return v.name, f"{int(v.missing.sum()):,}", probability(_sure(v), exact=False)
 
 
 def _number(v: AssignedNumber) -> tuple[str, ...]:
-    spread = measured(float(np.nanmean(v.spread[v.missing])))
-    return (
-        v.name,
-        f"{int(v.missing.sum()):,}",
-        f"± {spread}" if v.titles[1] == "sd" else f"× {spread}",
-    )
+    sign = "±" if v.titles[1] == "sd" else "×"
+    return v.name, f"{int(v.missing.sum()):,}", f"{sign} {measured(_spread(v))}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from typing import Any, Unpack
 
 import numpy as np
@@ -28,15 +29,23 @@ from lacunet.search.pooling.pool import Pool, learn_pool
 from lacunet.search.pooling.trials import hide_cells
 from lacunet.settings import DEFAULTS, Settings
 
-AUTO = "auto"
 HIDING, DRAWING = 0, 1  # streams of random numbers
+
+
+class Asked(StrEnum):
+    """Whom to ask: models of all kinds together, or of one."""
+
+    AUTO = "auto"
+    CLASSES = Kind.CLASSES.value
+    NETWORK = Kind.NETWORK.value
+    TREE = Kind.TREE.value
 
 
 @with_options
 def impute(
     data: object,
     *,
-    model: str = AUTO,
+    model: str = Asked.AUTO.value,
     draw: bool = False,
     imputations: int | None = None,
     settings: Settings = DEFAULTS,
@@ -92,7 +101,8 @@ def learn_filling(
     table: Table, model: str, settings: Settings, listener: Listener = ignore
 ) -> Pool:
     """Learn who fills in the holes of a table."""
-    only = None if model == AUTO else one_of(Kind, "model", model)
+    asked = one_of(Asked, "model", model)
+    only = None if asked is Asked.AUTO else Kind(asked)
     recipes = recipes_by_kind(table, only)
     if not recipes:
         raise OptionError(

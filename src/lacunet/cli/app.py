@@ -12,6 +12,7 @@ from lacunet.cli.console import SWITCHES
 from lacunet.cli.demo import demo
 from lacunet.cli.evidence import evidence
 from lacunet.cli.fit import fit
+from lacunet.cli.impute import impute
 from lacunet.cli.learn import learn
 from lacunet.cli.lrt import lrt
 from lacunet.cli.paper import paper
@@ -42,6 +43,7 @@ COMMANDS = (
     evidence,
     score,
     assign,
+    impute,
     query,
     simulate,
     random,

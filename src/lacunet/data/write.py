@@ -29,10 +29,15 @@ def whole_frame(source: object) -> pl.DataFrame:
     return pl.concat(opened.batches(opened.columns))
 
 
-def write_frames(frames: Iterator[pl.DataFrame], out: StrPath) -> None:
-    """Write tables of the same columns, one below the other."""
+def write_frames(frames: Sequence[pl.DataFrame], out: StrPath, numbered: str | None = None) -> None:
+    """Write tables of the same columns one below the other, perhaps with a column for their number.
+
+    It comes first, and counts from 1.
+    """
     check_table_file(out)
-    _write(frames, out)
+    each = enumerate(frames, start=1)
+    told = (f.select(pl.lit(k).alias(numbered), pl.all()) if numbered else f for k, f in each)
+    _write(told, out)
 
 
 def append_columns(

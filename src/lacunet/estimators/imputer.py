@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lacunet.api.filling import Holes, filled
 from lacunet.api.imputed import tidy_cells
-from lacunet.api.imputing import AUTO, cells_of, check_imputations, drawn_tables, learn_filling
+from lacunet.api.imputing import Asked, cells_of, check_imputations, drawn_tables, learn_filling
 from lacunet.data.coded_rows import empty_columns
 from lacunet.data.discover import shown
 from lacunet.data.kinds import AUTO as AUTO_KINDS
@@ -90,7 +90,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ['x', 'x', 'y', 'y']
     """
 
-    model: str = AUTO
+    model: str = Asked.AUTO.value
     strategy: str = MOST_PROBABLE
     kinds: KindsLike = AUTO_KINDS
     categories: Categories = "auto"

@@ -10,6 +10,7 @@ from lacunet.api import (
     Answer,
     Assigned,
     Assignment,
+    Imputation,
     MostProbable,
     NumberAnswer,
     Scores,
@@ -233,6 +234,22 @@ def stack_document(found: Stack) -> dict[str, Any]:
             for m, value in members
         ],
         "flags": list(map(str, found.flags)),
+    }
+
+
+def imputation_document(found: Imputation) -> dict[str, Any]:
+    """Describe how holes were filled in; the rows themselves go to the output file."""
+    pool = found.pool
+    return {
+        "holes": found.holes,
+        "tables": len(found.all_filled),
+        "columns": found.sureness(),
+        "weights": {kind.value: weight for kind, weight in pool.weights.items()},
+        "nats_per_hidden_cell": {
+            **{kind.value: value for kind, value in pool.scores.items()},
+            "together": pool.together,
+        },
+        "members": [{"name": m.name, "weight": m.weight} for m in pool.ensemble.members],
     }
 
 

@@ -25,6 +25,7 @@ from lacunet.search.stacking.recipes import (
 
 TREE_ALPHA = 1.0
 TREE_CELLS = 10_000  # distinct rows × columns: of larger tables a tree is learned if asked for
+TREE_CASES = 50  # of smaller tables too: fewer hardly tell what joins the columns
 SCALES = (1.0, 0.1, 0.01)  # of numbers: variances of classes, in that of the whole column
 FOR_EACH_NUMBER = 3  # cases of a class, at least, to learn how numbers vary together in it
 
@@ -58,8 +59,9 @@ def recipes_by_kind(table: Table, only: Kind | None = None) -> dict[Kind, tuple[
         found[Kind.CLASSES] = _classes(table)
     if only in (None, Kind.NETWORK):
         found[Kind.NETWORK] = _networks(table)
-    if only is Kind.TREE or (only is None and table.codes.size <= TREE_CELLS):
-        found[Kind.TREE] = _trees(table)
+    worth = table.weight >= TREE_CASES and table.codes.size <= TREE_CELLS
+    if only is Kind.TREE or (only is None and worth):
+        found[Kind.TREE] = (TreeRecipe(),) if may_be_tree(table) else ()
     return {kind: recipes for kind, recipes in found.items() if recipes}
 
 
@@ -67,10 +69,6 @@ def may_be_tree(table: Table) -> bool:
     """Whether hidden variables can join the columns: three categories at least, and no number."""
     enough = len(table.columns) >= FEWEST_COLUMNS
     return enough and not any(column.kind.number for column in table.columns)
-
-
-def _trees(table: Table) -> tuple[Recipe, ...]:
-    return (TreeRecipe(),) if may_be_tree(table) else ()
 
 
 def _networks(table: Table) -> tuple[Recipe, ...]:

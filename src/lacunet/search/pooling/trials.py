@@ -14,7 +14,7 @@ from lacunet.search.stacking.blocks import Cases, one_by_one
 
 SHARE = 0.1  # of the cells that are seen: hidden at a time
 ENOUGH = 500  # cells to judge by
-MOST = 5  # times to hide some
+MOST = 3  # times to hide some
 
 
 @dataclass(frozen=True, eq=False)
