@@ -19,7 +19,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api, progress
-from lacunet import api
 from lacunet.api.filling import Holes, filled
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Table
