@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +21,19 @@ import numpy as np
 ROWS = "a,b,c,d\n" + "".join(
     f"{'xy'[i % 2]},{'uv'[i // 2 % 2]},{'pqr'[i % 3]},{'mn'[i * i % 5 % 2]}\n" for i in range(60)
 )
+TOGETHER = 10  # kills of one run, before it is left to end
+LONGEST = 15.0  # seconds until a kill
 QUICK = ("--starts", "2", "--threads", "1")
 COMMANDS = {
     "select": ("select", "data.csv", "--states", "1:3", "--quick", *QUICK, "--save", "out"),
-    "evidence": ("evidence", "data.csv", "--states", "2", "--threads", "1", "--json"),
+    "evidence": (
+        *("evidence", "data.csv", "--states", "2", "--method", "smc", "--target", "0.05"),
+        *("--threads", "1", "--resume", "way.jsonl", "--save", "out.json"),
+    ),
+    "stack": (
+        *("stack", "data.csv", "--folds", "2", "--only", "classes", "--threads", "1"),
+        *("--resume", "way.jsonl", "--save", "out.json"),
+    ),
     "learn": ("learn", "data.csv", "--threads", "1", "--resume", "way.json", "--save", "out.json"),
     "paper": ("paper", "--out", "out", "--models", "1", "--datasets", "1"),
 }
@@ -54,7 +64,7 @@ def left(folder: Path) -> dict[str, object]:
         if path.suffix == ".json":
             found[name] = _timeless(json.loads(path.read_text(encoding="utf-8")))
         elif path.suffix == ".jsonl":
-            lines = path.read_text(encoding="utf-8").splitlines()
+            *lines, _cut_off = path.read_text(encoding="utf-8").split("\n")
             found[name] = sorted(json.dumps(_timeless(json.loads(x))) for x in lines)
         else:
             found[name] = path.stat().st_size > 0
@@ -80,17 +90,18 @@ def undisturbed(command: str, root: Path) -> tuple[Ended, float]:
     return Ended(code, left(folder)), time.monotonic() - began
 
 
-def killed(command: str, root: Path, after: float) -> Ended:
-    """Kill a command after so many seconds, then run it to its end in the same folder."""
+def killed(command: str, root: Path, moments: Sequence[float]) -> Ended:
+    """Kill a command after so many seconds, again and again; then let it end in the same folder."""
     folder = fresh(root)
-    process = start(command, folder)
-    time.sleep(after)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    for said in folder.glob("said.*"):
-        said.unlink()
-    left(folder)  # whatever has its name is whole: it can be read
-    code = start(command, folder).wait(timeout=600)
+    for after in moments:
+        process = start(command, folder)
+        time.sleep(after)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for said in folder.glob("said.*"):
+            said.unlink()
+        left(folder)  # whatever has its name is whole: it can be read
+    code = start(command, folder).wait(timeout=1200)
     ended = Ended(code, left(folder))
     shutil.rmtree(folder)
     return ended
@@ -102,8 +113,10 @@ def compare(command: str, kills: int, seed: int = 0) -> int:
     with tempfile.TemporaryDirectory() as root:
         expected, seconds = undisturbed(command, Path(root))
         assert expected.code == 0, command
-        moments = rng.uniform(0.2, 1.0, kills) * seconds
-        return sum(killed(command, Path(root), at) != expected for at in moments)
+        # Where work goes on, kills that follow each other soon meet all of it.
+        moments = rng.uniform(0.1, 1.0, kills) * min(seconds, LONGEST)
+        lots = np.array_split(moments, -(-kills // TOGETHER))
+        return sum(killed(command, Path(root), lot.tolist()) != expected for lot in lots)
 
 
 if __name__ == "__main__":
