@@ -7,7 +7,7 @@ values is in memory at a time.
 import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from lacunet.data.table import Table
+from lacunet.data.tasting import taste
 from lacunet.data.text import open_text
 from lacunet.errors import DataError
 from lacunet.state import State
@@ -174,13 +175,25 @@ def _open_path(path: Path) -> Source:
         if ending in TEXT:
             return open_text(path)
         if ending in PARQUET:
-            return _open_lazy(pl.scan_parquet(path, glob=False), str(path), sliced=True)
-        return _open_lazy(pl.scan_ipc(path, glob=False), str(path), sliced=False)
+            return _open_tasted(path, "scan_parquet", sliced=True)
+        return _open_tasted(path, "scan_ipc", sliced=False)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> Source:
+def _open_tasted(path: Path, scan: str, *, sliced: bool) -> Source:
+    """Open a file that may be forged; another process reads all of it first."""
+    taste(path, scan)
+    found = _open_lazy(getattr(pl, scan)(path, glob=False), str(path), sliced=sliced)
+
+    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        taste(path, scan, wanted)
+        yield from found.batches(wanted)
+
+    return replace(found, batches=batches)
+
+
+def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
     """Open a query.
 
     Slices bound the memory best where they are cheap: in memory and in Parquet. Elsewhere a slice
