@@ -1,13 +1,14 @@
 """Names as they may be shown: nothing in them moves a cursor or turns the text around it."""
 
-import csv
-import io
 import re
+from contextvars import ContextVar
 
 # Control characters but for line ends and tabs, and marks that turn the direction of writing.
 _ACTIVE = re.compile(
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
+# Whether tables of text are written for spreadsheets that anybody may open (`--safe-csv`).
+SAFE_CSV: ContextVar[bool] = ContextVar("safe_csv", default=False)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -20,17 +21,15 @@ def harmless(text: str) -> str:
     return _ACTIVE.sub("\ufffd", text)
 
 
-def without_formulas(table: str) -> str:
-    r"""Put an apostrophe before every cell of a CSV text that a spreadsheet would compute.
+def inert(cell: str) -> str:
+    """Put an apostrophe before what a spreadsheet would compute, where that was asked for.
 
-    >>> without_formulas("name,value\n=1+1,-0.5\n")
-    "name,value\n'=1+1,-0.5\n"
+    >>> asked = SAFE_CSV.set(True)
+    >>> inert("=1+1"), inert("-0.5"), inert("- none")
+    ("'=1+1", '-0.5', "'- none")
+    >>> SAFE_CSV.reset(asked)
     """
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    for row in csv.reader(io.StringIO(table, newline="")):
-        writer.writerow([f"'{cell}" if _computes(cell) else cell for cell in row])
-    return out.getvalue()
+    return f"'{cell}" if SAFE_CSV.get() and _computes(cell) else cell
 
 
 def _computes(cell: str) -> bool:

@@ -6,13 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from lacunet.cli import app as commands
 from lacunet.cli import fit as fit_command
+from lacunet.data.write import append_columns
 from lacunet.errors import ImpossibleNumberError
-from lacunet.harmless import harmless, without_formulas
+from lacunet.harmless import SAFE_CSV, harmless
+from lacunet.tabular.export import csv_table
 
 
 @pytest.fixture
@@ -100,4 +103,23 @@ def test_spreadsheets_compute_nothing_with_safe_csv(tmp_path, monkeypatch):
     assert "'=cmd()" not in plain
     assert "=cmd()" in plain
     assert "'=cmd()" in safe
-    assert without_formulas("a,-1\n@x,+y\n") == "a,-1\n'@x,'+y\n"
+    run("--safe-csv", "fit", "data.csv", "--states", 2, "--starts", 1, "--save", "model.json")
+    for name in ("simulated.csv", "simulated.tsv"):
+        run("--safe-csv", "simulate", "--model", "model.json", "--rows", 3, "-o", name)
+        assert Path(name).read_text().startswith("'=cmd()")
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [("=x", "'=x"), ("@x", "'@x"), ("+y", "'+y"), ("-1", "-1"), ("- 1", "'- 1"), ("a", "a")],
+)
+def test_every_table_of_text_is_written_safely(tmp_path, cell, written):
+    asked = SAFE_CSV.set(True)
+    try:
+        append_columns(pl.DataFrame({"a": [cell, None]}), {"n": [1, 2]}, tmp_path / "t.csv")
+        assert (tmp_path / "t.csv").read_text() == f"a,n\n{written},1\n,2\n"
+        assert csv_table((cell,), [[cell]]) == f"{written}\n{written}\n"
+    finally:
+        SAFE_CSV.reset(asked)
+    append_columns(pl.DataFrame({"a": [cell]}), {"n": [1]}, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == f"a,n\n{cell},1\n"

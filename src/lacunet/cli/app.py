@@ -71,7 +71,8 @@ def _main(
         bool,
         typer.Option(
             "--safe-csv",
-            help="In CSV output, put an apostrophe before what a spreadsheet would compute.",
+            help="In CSV and TSV, printed or written, put an apostrophe before what a spreadsheet "
+            "would compute.",
         ),
     ] = False,
 ) -> None:

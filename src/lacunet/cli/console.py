@@ -26,7 +26,7 @@ from lacunet.cli.defects import (
     is_defect,
 )
 from lacunet.errors import LacunetError
-from lacunet.harmless import harmless, without_formulas
+from lacunet.harmless import SAFE_CSV, harmless
 from lacunet.progress import Listener, Progress, shown
 from lacunet.report.documents import to_json
 from lacunet.tabular import Grid, Printable
@@ -78,7 +78,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        before = ON_COMMAND_LINE.set(True)
+        before, safe = ON_COMMAND_LINE.set(True), SAFE_CSV.set(SWITCHES.safe_csv)
         try:
             return function(*args, **kwargs)
         except LacunetError as error:
@@ -102,6 +102,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
             raise _defect(error) from None
         finally:
             ON_COMMAND_LINE.reset(before)
+            SAFE_CSV.reset(safe)
 
     return run
 
@@ -133,9 +134,7 @@ def show(result: Printable, document: Mapping[str, Any], form: Format) -> None:
     if form is Format.JSON:
         sys.stdout.write(to_json(document) + "\n")
     elif form in writers:
-        text = writers[form]()
-        safe = form is Format.CSV and SWITCHES.safe_csv
-        sys.stdout.write(without_formulas(text) if safe else text)
+        sys.stdout.write(writers[form]())
     elif not sys.stdout.isatty():
         sys.stdout.write(f"{harmless(str(result))}\n")
     else:

@@ -13,6 +13,7 @@ from lacunet.data.source import ARROW, PARQUET, open_source, slices
 from lacunet.data.table import Column
 from lacunet.errors import DataError, OptionError
 from lacunet.files import StrPath, atomic_path, check_file
+from lacunet.harmless import SAFE_CSV, inert
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (*SEPARATORS, *PARQUET, *ARROW)
@@ -117,12 +118,23 @@ def _write(batches: Iterator[pl.DataFrame], out: StrPath) -> None:
                 separator = SEPARATORS[ending]
                 for i, frame in enumerate(batches):
                     if i == 0:
-                        file.write(_header(frame.columns, separator))
-                    frame.write_csv(file, separator=separator, include_header=False)
+                        file.write(_header([inert(name) for name in frame.columns], separator))
+                    _inert_cells(frame).write_csv(file, separator=separator, include_header=False)
         elif ending in PARQUET:
             pl.concat(batches).write_parquet(path)
         else:
             pl.concat(batches).write_ipc(path)
+
+
+def _inert_cells(frame: pl.DataFrame) -> pl.DataFrame:
+    """Take from texts what spreadsheets would compute, where that was asked for."""
+    if not SAFE_CSV.get():
+        return frame
+    texts = (s for s in frame if s.dtype in (pl.String, pl.Categorical, pl.Enum))
+    return frame.with_columns(
+        pl.Series(s.name, [None if x is None else inert(x) for x in s.to_list()], pl.String)
+        for s in texts
+    )
 
 
 def _header(names: Sequence[str], separator: str) -> bytes:

@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from lacunet.harmless import inert
 from lacunet.tabular.numbers import Shown
 
 Row = Sequence[str]
@@ -45,6 +46,8 @@ def csv_table(header: Row, rows: Iterable[Sequence[object]]) -> str:
 def _digits(cell: object) -> object:
     if isinstance(cell, Shown):
         return cell.digits()
+    if isinstance(cell, str):
+        return inert(cell)
     return "" if cell != cell else cell  # NaN
 
 
