@@ -25,7 +25,7 @@ import ast
 import sys
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def _read_homes() -> dict[str, str]:
