@@ -51,9 +51,8 @@ def code_rows(
 
     Examples
     --------
-    >>> rows = code_rows(np.array([[0.0, 5.0], [1.0, np.nan], [0.0, 7.0]]))
-    >>> rows.codes.tolist(), rows.columns[1].states
-    ([[0, 0], [1, -1], [0, 1]], (5, 7))
+    >>> code_rows(np.array([[0.0, 5.0], [1.0, np.nan], [0.0, 7.0]])).codes.tolist()
+    [[0, 0], [1, -1], [0, 1]]
     """
     opened = open_source(source)
     own = opened.columns if columns is None else [opened.columns[i] for i in columns]
