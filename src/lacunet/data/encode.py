@@ -75,7 +75,10 @@ class ColumnEncoder:
         return len(self._numbers) > np.iinfo(np.int16).max
 
     def _learn(self, values: pl.Series, row: int) -> None:
-        for first in values.arg_unique():
+        places = values.arg_unique()
+        if self.most < MOST_VALUES and len(places) > self.most + 1:  # null is no value
+            raise TooManyValuesError  # it is read again, so nothing need be learned of it
+        for first in places:
             value = values[first]
             if value is not None and value not in self._numbers:
                 self._numbers[value] = len(self._numbers)
