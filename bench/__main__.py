@@ -38,6 +38,7 @@ PARTS = {
     "files": ("networks.files",),
     "paper": ("paper",),
     "density": ("density.stacked",),
+    "imputation": ("imputation.filling",),
     "startup": ("startup",),
 }
 RESULTS = Path(__file__).resolve().parent / "results" / "latest.json"

@@ -6,6 +6,7 @@ from lacunet.api import (
     Imputation as Imputation,
     MostProbable as MostProbable,
     Scores as Scores,
+    anomalies as anomalies,
     assign as assign,
     compare as compare,
     compare_missing as compare_missing,
@@ -56,6 +57,7 @@ from lacunet.errors import (
 )
 from lacunet.estimators import (
     BayesianNetworkModel as BayesianNetworkModel,
+    Classifier as Classifier,
     Imputer as Imputer,
     LatentClassModel as LatentClassModel,
     LatentClassSelector as LatentClassSelector,

@@ -138,7 +138,7 @@ def test_what_is_not_known_stays():
 def test_columns_that_show_nothing_stay():
     X, _, _ = words()
     X["e"] = None
-    with pytest.warns(UserWarning, match="show no value stay as they are: 'e'"):
+    with pytest.warns(UserWarning, match="show no value are not used, and stay as they are: 'e'"):
         filled = Imputer(**QUICK).fit_transform(X)
     assert filled["e"].isna().all()
     assert not filled[list("abcd")].isna().any(axis=None)

@@ -14,6 +14,7 @@ from sklearn.utils import estimator_checks as checks
 
 from lacunet import (
     BayesianNetworkModel,
+    Classifier,
     Imputer,
     LatentClassModel,
     LatentClassSelector,
@@ -30,6 +31,7 @@ ESTIMATORS = [
     LatentClassSelector((1, 2), average=True, **FEW),
     BayesianNetworkModel(None, hidden={"g": 2, "h": 2}, **FEW),
     BayesianNetworkModel(structure="learn", **FEW),
+    Classifier(),
     Imputer(),
 ]
 # Checks of names and of set_output that scikit-learn runs on its own estimators besides.
@@ -63,7 +65,7 @@ def test_what_every_estimator_must_do(estimator, check):
 @pytest.mark.parametrize(
     # What an imputer gives of a dataframe is one, whatever `set_output` says: see its own tests.
     "estimator",
-    [ESTIMATORS[0], *ESTIMATORS[2:-1]],
+    [ESTIMATORS[0], *ESTIMATORS[2:-2]],
     ids=lambda e: type(e).__name__,
 )
 def test_what_scikit_learn_asks_of_its_own(estimator, check):
@@ -114,4 +116,4 @@ print(len(ESTIMATORS), "checked")
         check=False,
         timeout=120,
     )
-    assert done.stdout.strip() == "6 checked", done.stderr
+    assert done.stdout.strip() == "7 checked", done.stderr

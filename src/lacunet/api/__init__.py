@@ -4,6 +4,7 @@
 (pandas, Polars, PyArrow), a NumPy array. A network or model may be given as the path of its file.
 """
 
+from lacunet.api.anomalies import anomalies
 from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.api.asking import answer, d_separated, most_probable, query, separations
 from lacunet.api.assigning import assign

@@ -30,6 +30,7 @@ from lacunet.search.pooling.trials import hide_cells
 from lacunet.settings import DEFAULTS, Settings
 
 HIDING, DRAWING = 0, 1  # streams of random numbers
+ALONE = 2_000  # cells of distinct rows: a table with fewer is learned in one process
 
 
 class Asked(StrEnum):
@@ -110,9 +111,14 @@ def learn_filling(
             "Choose another model, or auto."
         )
     trials = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
-    with on_processes(settings.threads, listener) as executor:
+    with on_processes(workers(table, settings), listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
         return learn_pool(table, recipes, trials, seed=settings.seed, executor=executor)
+
+
+def workers(table: Table, settings: Settings) -> int | None:
+    """How many processes are worth starting: one, if all is done before others have started."""
+    return 1 if table.codes.size < ALONE else settings.threads
 
 
 def drawn_tables(X: Any, holes: Holes, table: Table, number: int, seed: int) -> tuple[Any, ...]:

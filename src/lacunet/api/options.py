@@ -61,6 +61,10 @@ class QueryOptions(AskOptions, RowOptions, total=False):  # of `query`
     pass
 
 
+class AnomalyOptions(QueryOptions, total=False):  # of `anomalies`
+    seed: int
+
+
 class AssignOptions(QueryOptions, total=False):  # of `assign`
     missing_as_state: bool
     seed: int

@@ -77,9 +77,8 @@ def code_rows(
             where = opened.where(left.raw.rows[i])
             unseen.append(Unseen(name, where, left.raw.values[i], coding.states))
     final = recoded(codes, codings)
-    unknown = final == UNKNOWN if unseen else None
-    told = described(called, codings, kinds)
-    return Rows(told, np.maximum(final, -1), tuple(unseen), tuple(notes), unknown)
+    more = tuple(unseen), tuple(notes), final == UNKNOWN if unseen else None
+    return Rows(described(called, codings, kinds), np.maximum(final, -1), *more)
 
 
 def empty_columns(source: object) -> list[int]:

@@ -40,7 +40,7 @@ def filled_frame(native: Any, found: Mapping[int, Filling]) -> Any:
     """Do the same with a dataframe, in its own library's types."""
     frame = nw.from_native(native, eager_only=True)
     names = frame.columns
-    new = [_filled(frame[names[j]], filling) for j, filling in found.items()]
+    new = [_filled(frame.get_column(names[j]), filling) for j, filling in found.items()]
     return frame.with_columns(*new).to_native() if new else native
 
 

@@ -16,6 +16,7 @@ except ModuleNotFoundError as error:
     ) from None
 
 from lacunet.estimators.bayesian_network import BayesianNetworkModel
+from lacunet.estimators.classifier import Classifier
 from lacunet.estimators.imputer import Imputer
 from lacunet.estimators.latent_class import LatentClassModel
 from lacunet.estimators.latent_tree import LatentTreeModel
@@ -24,6 +25,7 @@ from lacunet.estimators.stacked import StackedModel
 
 __all__ = [
     "BayesianNetworkModel",
+    "Classifier",
     "Imputer",
     "LatentClassModel",
     "LatentClassSelector",

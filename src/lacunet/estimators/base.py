@@ -39,6 +39,7 @@ from lacunet.estimators.inputs import (
     threads_of,
 )
 from lacunet.estimators.parameters import Parameters, described
+from lacunet.estimators.tails import Tails
 from lacunet.estimators.warning import warn
 from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.inference.asking.filling import most_probable_state
@@ -53,7 +54,12 @@ from lacunet.search.candidates import Candidate
 
 @described
 class HiddenStateEstimator(
-    Parameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin, BaseEstimator
+    Parameters,
+    Tails,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    DensityMixin,
+    BaseEstimator,
 ):
     """Base class: rows with holes go in, the posterior of what is hidden comes out."""
 

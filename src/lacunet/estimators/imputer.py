@@ -11,11 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from lacunet.api.filling import Holes, filled
 from lacunet.api.imputed import tidy_cells
 from lacunet.api.imputing import Asked, cells_of, check_imputations, drawn_tables, learn_filling
-from lacunet.data.coded_rows import empty_columns
-from lacunet.data.discover import shown
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
-from lacunet.errors import DataError, OptionError
+from lacunet.errors import OptionError
 from lacunet.estimators.inputs import (
     Categories,
     check_input,
@@ -26,10 +24,10 @@ from lacunet.estimators.inputs import (
     read_codes,
     read_fit,
     seed_of,
+    shown_places,
     threads_of,
 )
 from lacunet.estimators.parameters import described
-from lacunet.estimators.warning import warn
 from lacunet.inference.leaves import kinds_of
 from lacunet.settings import Settings
 from lacunet.tabular import frame_of, library_of
@@ -191,13 +189,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _read(self, X: Any, sample_weight: Any) -> Any:
         """Make the table to learn from; columns that show nothing are left alone."""
         names = names_of(X)
-        empty = empty_columns(X)
-        places = [j for j in range(len(names)) if j not in empty]
-        if empty and len(empty) == len(names):
-            raise DataError("every cell is missing. Give at least one value to learn from.")
-        if empty:
-            told = shown([names[j] for j in empty])
-            warn(f"columns that show no value stay as they are: {told}.")
+        places = shown_places(X, names)
         states = declared_states(self.categories, names)
         return read_fit(
             X,

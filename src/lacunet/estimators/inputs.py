@@ -3,17 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Number
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs, parallel
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import BoolArray, FloatArray
 from lacunet.bins import BinLike, understand_bins
 from lacunet.data import Table
-from lacunet.data.coded_rows import code_rows
+from lacunet.data.coded_rows import code_rows, empty_columns
 from lacunet.data.discover import shown
 from lacunet.data.frames import in_memory, no_table
 from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds, KindsLike, understand_kinds
@@ -84,6 +84,15 @@ def check_weights(sample_weight: Any, rows: int) -> FloatArray:
     return weights
 
 
+class Coded(NamedTuple):
+    """Rows to learn from, those of weight 0 left out."""
+
+    rows: Rows
+    cases: FloatArray  # (rows,) how much each counts
+    kept: BoolArray  # which of all rows they are
+    survey: Any  # what is known of survey weights
+
+
 def read_fit(
     X: Any,
     sample_weight: Any,
@@ -95,6 +104,25 @@ def read_fit(
     kinds: Kinds = BY_RULE,
 ) -> Table:
     """Make the table to learn from: rows of weight 0 are not there, not even with their states."""
+    found = code_fit(
+        X, sample_weight, names=names, states=states, columns=columns, unseen=unseen, kinds=kinds
+    )
+    rows = found.rows
+    table = Table.from_codes(rows.codes, rows.columns, found.cases, source="X")
+    return replace(table, survey=found.survey, notes=rows.notes)
+
+
+def code_fit(
+    X: Any,
+    sample_weight: Any,
+    *,
+    names: Sequence[str],
+    states: States,
+    columns: Sequence[int] | None = None,
+    unseen: str,
+    kinds: Kinds = BY_RULE,
+) -> Coded:
+    """Code rows to learn from, one by one."""
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
     given = None if sample_weight is None else weights
@@ -106,8 +134,18 @@ def read_fit(
     for note in rows.notes:
         warn(note)
     cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), WeightsAs.AUTO)
-    table = Table.from_codes(rows.codes, rows.columns, cases, source="X")
-    return replace(table, survey=survey, notes=rows.notes)
+    return Coded(rows, cases, keep, survey)
+
+
+def shown_places(X: Any, names: Sequence[str]) -> list[int]:
+    """Places of the columns that show anything; a word about the others."""
+    empty = empty_columns(X)
+    if empty and len(empty) == len(names):
+        raise DataError("every cell is missing. Give at least one value to learn from.")
+    if empty:
+        told = shown([names[j] for j in empty])
+        warn(f"columns that show no value are not used, and stay as they are: {told}.")
+    return [j for j in range(len(names)) if j not in empty]
 
 
 def read_codes(

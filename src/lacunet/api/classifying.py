@@ -1,0 +1,65 @@
+"""Tell one column from the others: models that know it best are learned, and asked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lacunet.api.imputing import Asked, workers
+from lacunet.api.inputs import one_of
+from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data import Table
+from lacunet.data.rows import Rows
+from lacunet.errors import OptionError
+from lacunet.inference.asking.ensemble import posterior_of
+from lacunet.inference.leaves import all_with_values
+from lacunet.learn.prepare import prepare
+from lacunet.model.latent_class import latent_class
+from lacunet.processes import on_processes
+from lacunet.progress import Listener, ignore
+from lacunet.search.pooling.candidates import Kind
+from lacunet.search.pooling.of_class import recipes_for_class
+from lacunet.search.pooling.pool import Pool, learn_pool
+from lacunet.search.pooling.trials import hide_column
+from lacunet.settings import Settings
+
+FOLDS = 4  # of rows, each held out once
+
+
+def learn_class(
+    table: Table, target: str, model: str, settings: Settings, listener: Listener = ignore
+) -> Pool:
+    """Learn who tells the states of a column from what rows show of the others."""
+    asked = one_of(Asked, "model", model)
+    recipes = recipes_for_class(table, target, None if asked is Asked.AUTO else Kind(asked))
+    if not recipes:
+        raise OptionError(
+            "a latent tree joins three columns of categories or more, and no numbers. "
+            "Choose another model, or auto."
+        )
+    place = [column.name for column in table.columns].index(target)
+    trials = hide_column(table, place, FOLDS, np.random.default_rng(settings.seed))
+    with on_processes(workers(table, settings), listener) as executor:
+        prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
+        return learn_pool(
+            table, recipes, trials, seed=settings.seed, executor=executor, what="held-out labels"
+        )
+
+
+def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:
+    """p(class | what a row shows), (rows, classes); `place` of the class among the columns."""
+    codes: CodeArray = np.insert(rows.codes, place, -1, axis=1)
+    asked = all_with_values(pool.ensemble, rows.columns)
+    (found,) = posterior_of(asked, codes, [(asked.network.observed[place],)])
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def with_prior(p: FloatArray, old: FloatArray, new: FloatArray) -> FloatArray:
+    """Give probabilities (rows, classes) as they are where classes are as frequent as `new` says.
+
+    What rows look like within a class stays the same: p(row | class).
+
+    >>> with_prior(np.array([[0.5, 0.5]]), np.array([0.8, 0.2]), np.array([0.5, 0.5])).tolist()
+    [[0.2, 0.8]]
+    """
+    shifted = p * np.divide(new, old, out=np.zeros_like(new), where=old > 0)
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))

@@ -1,0 +1,271 @@
+"""A class told from columns with holes, for scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from lacunet.api.classifying import class_probabilities, learn_class, with_prior
+from lacunet.api.imputing import Asked
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.data import Column, Table
+from lacunet.data.kinds import AUTO as AUTO_KINDS
+from lacunet.data.kinds import KindsLike
+from lacunet.data.one_column import column_of, values_of, without_column
+from lacunet.errors import DataError, OptionError
+from lacunet.estimators.inputs import (
+    Categories,
+    check_input,
+    code_fit,
+    column_kinds,
+    declared_states,
+    names_of,
+    read_codes,
+    seed_of,
+    shown_places,
+    threads_of,
+)
+from lacunet.estimators.parameters import described
+from lacunet.inference.leaves import kinds_of
+from lacunet.settings import Settings
+
+CLASS = "\x00class"  # the column of y in the table that is learned from: no name of a person's
+BALANCED = "balanced"
+SMALLEST = np.finfo(np.float64).tiny  # probability whose logarithm is still a number
+
+
+@described
+@dataclass(eq=False, repr=False)
+class Classifier(ClassifierMixin, BaseEstimator):
+    """Tell a class from columns with holes, by joint models of all of them.
+
+    Naive Bayes and its augmented form, learned networks and latent class models are learned with
+    rows held out; their weights are those that make the labels of these rows most probable. Any
+    feature may be missing in any row, and rows without a label teach too.
+
+    Parameters
+    ----------
+    target : str or None
+        The column of X that is the class, for `fit(X)`; None: it is `y`.
+    model : {'auto', 'classes', 'network', 'tree'}
+        Models of all kinds together (but latent trees), or of one kind alone.
+    class_prior : array of shape (n_classes,), mapping of classes to numbers, or None
+        How frequent classes are where the classifier will be used; None: as among the rows that it
+        learned from. What rows of a class look like is taken to be the same.
+    class_weight : 'balanced', mapping of classes to numbers, or None
+        The same by factors on the frequencies; 'balanced': all classes as frequent.
+    **kinds; categories; unseen; random_state; n_jobs
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, in the order of `predict_proba`.
+    class_prior_ : ndarray of shape (n_classes,)
+        How frequent each was among labelled rows.
+    chosen_, weights_, scores_, pool_
+        As for `Imputer`; scores are mean log p(class | row) of held-out labels.
+    **columns
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lacunet import Classifier
+    >>> X = pd.DataFrame({"a": ["u", "v"] * 20, "b": ["x", None, "y", "y"] * 10})
+    >>> y = ["yes", "no"] * 20
+    >>> new = pd.DataFrame({"a": ["u", None], "b": [None, "x"]})
+    >>> Classifier(random_state=0).fit(X, y).predict(new)
+    array(['yes', 'yes'], dtype='<U3')
+    """
+
+    target: str | None = None
+    model: str = Asked.AUTO.value
+    class_prior: Sequence[float] | Mapping[Any, float] | None = None
+    class_weight: str | Mapping[Any, float] | None = None
+    kinds: KindsLike = AUTO_KINDS
+    categories: Categories = "auto"
+    unseen: str = "warn"
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows with holes.
+
+        Parameters
+        ----------
+        **X
+        y : array of shape (n_samples,), optional
+            Their classes; None and NaN are rows without a label. Without it, a column of X: the
+            one that `target` names.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each row, as for the other estimators.
+
+        Returns
+        -------
+        self
+        """
+        if y is None:
+            if self.target is None:
+                raise ValueError(
+                    "This Classifier estimator requires y to be passed, but the target y is None. "
+                    "Give y, or the name of its column with target=."
+                )
+            y = column_of(X, self.target)
+        checked = check_input(self, self._features(X), reset=True)
+        self.classes_, labels = _labels(y)
+        check_consistent_length(checked, labels)
+        table = self._read(checked, labels, sample_weight).in_work_order
+        self._place = [column.name for column in table.columns].index(CLASS)
+        others = [column for column in table.columns if column.name != CLASS]
+        self._known = {c.name: () if c.kind.number else c.states for c in others}
+        self._places = [names_of(checked).index(name) for name in self._known]
+        settings = Settings(seed=seed_of(self.random_state), threads=threads_of(self.n_jobs))
+        pool = learn_class(table, CLASS, self.model, settings)
+        self.pool_, self.chosen_ = pool, pool.chosen.value
+        self.weights_ = {kind.value: weight for kind, weight in pool.weights.items()}
+        self.scores_ = {kind.value: score for kind, score in pool.scores.items()}
+        self.scores_["together"] = pool.together
+        self._shift()  # a prior that does not fit is refused now
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Give each row its most probable class.
+
+        **rows
+
+        Returns
+        -------
+        classes : ndarray of shape (n_samples,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Give the probability of each class, given what a row shows.
+
+        **rows
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        checked = check_input(self, self._features(X), reset=False)
+        rows = read_codes(
+            checked,
+            known=self._known,
+            columns=self._places,
+            unseen=self.unseen,
+            kinds=kinds_of(self.pool_.ensemble.network),
+        )
+        own = class_probabilities(self.pool_, rows, self._place)
+        return with_prior(own, self.class_prior_, self._shift())
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Give the logarithms of `predict_proba`.
+
+        **rows
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+        """
+        return np.asarray(np.log(np.maximum(self.predict_proba(X), SMALLEST)))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Give log odds of the second of two classes, or log probabilities of several.
+
+        **rows
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        found = self.predict_log_proba(X)
+        return found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _features(self, X: Any) -> Any:
+        return X if self.target is None else without_column(X, self.target)
+
+    def _read(self, X: Any, labels: IntArray, sample_weight: Any) -> Table:
+        """Make the table to learn from: the features, and a column of classes."""
+        names = names_of(X)
+        places = shown_places(X, names)
+        states = declared_states(self.categories, names)
+        found = code_fit(
+            X,
+            sample_weight,
+            names=[names[j] for j in places],
+            states=[states[j] for j in places],
+            columns=places,
+            unseen=self.unseen,
+            kinds=column_kinds(self.kinds, names, states),
+        )
+        own, columns = labels[found.kept], found.rows.columns
+        cases = np.bincount(own[own >= 0], found.cases[own >= 0], len(self.classes_))
+        if not cases.any():
+            raise DataError("no row has a label. Give at least one.")
+        self.class_prior_ = cases / cases.sum()
+        classes = Column(CLASS, tuple(range(len(self.classes_))))
+        codes = np.column_stack([found.rows.codes, own]).astype(np.int32)
+        return Table.from_codes(codes, (*columns, classes), found.cases, source="X")
+
+    def _shift(self) -> FloatArray:
+        """How frequent the classes are taken to be."""
+        if self.class_prior is not None and self.class_weight is not None:
+            raise OptionError("class_prior and class_weight say the same. Give one of the two.")
+        if self.class_weight == BALANCED:
+            return np.full(len(self.classes_), 1 / len(self.classes_))
+        if self.class_weight is not None:
+            factors = self._by_class("class_weight", self.class_weight, 1.0)
+            return np.asarray(factors * self.class_prior_)
+        if self.class_prior is not None:
+            return self._by_class("class_prior", self.class_prior, 0.0)
+        return np.asarray(self.class_prior_)
+
+    def _by_class(self, what: str, given: Any, other: float) -> FloatArray:
+        """Give a number for each class; of classes that are not named, the usual one."""
+        if isinstance(given, str):
+            raise OptionError(
+                f"{what} {given!r} is not known. Give numbers by class, or 'balanced'."
+            )
+        if isinstance(given, Mapping):
+            given = [given.get(c, other) for c in self.classes_.tolist()]
+        found = np.asarray(given, dtype=np.float64)
+        if found.shape != self.classes_.shape or not (found >= 0).all() or not found.any():
+            raise OptionError(
+                f"{what} must be {len(self.classes_)} numbers, one for each of the classes "
+                f"{self.classes_.tolist()}: 0 or more, and not all 0."
+            )
+        return found
+
+
+def _labels(y: Any) -> tuple[Any, IntArray]:
+    """Give the classes, and the number of each row's, −1 where it has none."""
+    values, missing = values_of(y)
+    own = column_or_1d(values, warn=True)
+    missing = missing.reshape(own.shape)
+    known = own[~missing]
+    if known.dtype == object and len(known):
+        known = np.array(known.tolist())
+    assert_all_finite(known, input_name="y")
+    if not len(known):
+        raise DataError("no row has a label. Give at least one.")
+    check_classification_targets(known)
+    classes, which = np.unique(known, return_inverse=True)
+    labels = np.full(len(own), -1)
+    labels[~missing] = which
+    return classes, labels

@@ -1,0 +1,79 @@
+"""Tail probabilities: uniform for rows of the model itself, whatever their holes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kstest
+
+import lacunet
+from lacunet import LatentClassModel
+from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.asking.unusual import tail_probabilities
+from lacunet.model.network import Model, Network, Variable
+from lacunet.model.prior import dirichlet
+from lacunet.model.sampling import sample_codes
+
+
+def chain(columns=6, states=4):
+    """A hidden cause of many columns, with random tables."""
+    rng = np.random.default_rng(5)
+    hidden = Variable("h", (1, 2, 3), hidden=True)
+    shown = [Variable(f"x{j}", tuple(range(states))) for j in range(columns)]
+    network = Network.build([hidden, *shown], [(), *[(0,)] * columns])
+    tables = [rng.dirichlet(np.ones(3))]
+    tables += [rng.dirichlet(np.ones(states), 3).reshape(-1) for _ in range(columns)]
+    return Model(network, np.concatenate(tables), dirichlet(network, 1.0))
+
+
+@pytest.mark.parametrize("open_", [(), (0, 3), (0, 1, 2, 3)])
+def test_exact_is_the_sum_over_all_that_is_at_most_as_probable(open_):
+    model = chain(columns=4, states=3)
+    codes = sample_codes(model, 30, np.random.default_rng(0))
+    codes[:, list(open_)] = -1
+    found = tail_probabilities(model, codes, 1_000, np.random.default_rng(1))
+    every = np.indices((3,) * 4).reshape(4, -1).T.astype(np.int32)
+    every[:, list(open_)] = -1
+    every = np.unique(every, axis=0)
+    log_p = row_log_lik(model, every)
+    own = row_log_lik(model, codes)
+    expected = [np.exp(log_p[log_p <= mine + 1e-9]).sum() for mine in own]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("open_", [(), (0, 3), (5,)])
+def test_draws_of_the_model_are_uniform(open_):
+    model = chain()
+    codes = sample_codes(model, 400, np.random.default_rng(2))
+    codes[:, list(open_)] = -1
+    found = tail_probabilities(model, codes, 200, np.random.default_rng(3))
+    assert kstest(found, "uniform").pvalue > 1e-3
+    assert (found >= 1 / 201).all()
+
+
+def test_holes_do_not_make_a_row_usual():
+    """Two cells that contradict each other are odd, whether or not others are shown."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, (200, 1))
+    X = pd.DataFrame(
+        np.where(rng.random((200, 6)) < 0.05, 1 - group, group), columns=list("abcdef")
+    )
+    odd = pd.DataFrame([[0, 0, 0, 1, 1, 1], [0, 1, None, None, None, None]], columns=X.columns)
+    usual = pd.DataFrame([[0] * 6, [0, 0, None, None, None, None]], columns=X.columns)
+    model = LatentClassModel(2, n_init=4, random_state=0).fit(X)
+    assert model.score_samples(odd)[1] > model.score_samples(odd)[0] + 1  # it shows little
+    assert (model.tail_probabilities(odd) < 0.15).all()
+    assert (model.tail_probabilities(usual) > 0.4).all()
+    np.testing.assert_allclose(
+        lacunet.anomalies(odd, model.model_), model.tail_probabilities(odd), atol=1e-9
+    )
+
+
+def test_numbers():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"x": rng.normal(size=150), "y": rng.normal(size=150)})
+    model = LatentClassModel(1, kinds="gaussian", random_state=0).fit(X)
+    rows = pd.DataFrame({"x": [0.0, 5.0, np.nan], "y": [0.0, 0.0, 0.0]})
+    usual, far, hole = model.tail_probabilities(rows)
+    assert usual > 0.8
+    assert far < 0.01
+    assert hole > 0.8
