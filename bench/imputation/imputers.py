@@ -37,7 +37,7 @@ def neighbours(X: Codes) -> Codes:
 
 def chained(X: Codes) -> Codes:
     """Regressions on the codes, one column after the other."""
-    return _nearest(X, _quiet(IterativeImputer(random_state=0, n_jobs=1), X))
+    return _nearest(X, _quiet(IterativeImputer(random_state=0), X))
 
 
 def forest(X: Codes) -> Codes:
