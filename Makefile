@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded check lint types layers format docs links bench fuzz kills lowest wheel weights lock promises clean
+.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded check lint types layers format docs links bench fuzz kills lowest versions limits wheel weights lock promises clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
@@ -92,15 +92,30 @@ kills: $(VENV)/.dev
 	cd tests && ../$(BIN)/python -m robust.kills $(KILLS)
 
 # The lowest versions that pyproject.toml declares.
+SAMPLE := tests/data tests/formats tests/model tests/inference tests/cli/test_cli_errors.py tests/robust
+ELSEWHERE := pytest hypothesis pandas pyarrow
+
 lowest: build/lowest/.installed
-	build/lowest/bin/python -m pytest -q -W ignore::DeprecationWarning -m "not slow" --hypothesis-profile=quick tests/data tests/formats \
-	  tests/model tests/inference tests/cli/test_cli_errors.py tests/robust
+	build/lowest/bin/python -m pytest -W ignore::DeprecationWarning $(QUICK) $(SAMPLE)
 
 build/lowest/.installed: pyproject.toml
 	$(PYTHON) -m venv build/lowest
 	$(PYTHON) tests/lowest.py report sklearn networkx > build/lowest/lowest.txt
-	build/lowest/bin/pip install --quiet -r build/lowest/lowest.txt -e . pytest hypothesis pandas pyarrow
+	build/lowest/bin/pip install --quiet -r build/lowest/lowest.txt -e . $(ELSEWHERE)
 	touch $@
+
+# Other versions of Python: those of pyenv, or `make versions PYTHONS="python3.12 python3.13"`.
+PYTHONS ?= $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python)
+versions:
+	@for python in $(PYTHONS); do \
+	  home=build/$$($$python -c 'import sys; print("python-%d.%d" % sys.version_info[:2])') && echo $$home && \
+	  $$python -m venv $$home && $$home/bin/pip install --quiet -e '.[networkx,report,sklearn]' $(ELSEWHERE) && \
+	  $$home/bin/python -m pytest $(QUICK) $(SAMPLE) || exit 1; \
+	done
+
+# What is too large for 2 GB: an answer or a sentence, in time. The table of docs/explanation/promises.md.
+limits: $(VENV)/.dev
+	cd tests && ../$(BIN)/python -m robust.limits
 
 # Wheel and sdist; the wheel in an empty environment, and there the demo and tests of it, not of src.
 WHEEL := build/wheel

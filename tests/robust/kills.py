@@ -22,7 +22,7 @@ ROWS = "a,b,c,d\n" + "".join(
     f"{'xy'[i % 2]},{'uv'[i // 2 % 2]},{'pqr'[i % 3]},{'mn'[i * i % 5 % 2]}\n" for i in range(60)
 )
 TOGETHER = 10  # kills of one run, before it is left to end
-LONGEST = 15.0  # seconds until a kill
+LONGEST = 30.0  # seconds until a kill: several times what a start takes
 QUICK = ("--starts", "2", "--threads", "1")
 COMMANDS = {
     "select": ("select", "data.csv", "--states", "1:3", "--quick", *QUICK, "--save", "out"),

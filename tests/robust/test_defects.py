@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -123,3 +124,21 @@ def test_every_table_of_text_is_written_safely(tmp_path, cell, written):
         SAFE_CSV.reset(asked)
     append_columns(pl.DataFrame({"a": [cell]}), {"n": [1]}, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == f"a,n\n{cell},1\n"
+
+
+def test_a_report_whose_name_is_no_text_is_written(rows):
+    """The work was lost when the page said which command had made it."""
+    name = os.fsdecode(b"r\xff.html")
+    done = run("select", rows, "--states", "1:2", "--quick", "--starts", 1, "--report", name)
+    assert (done.exit_code, Path(name).exists()) == (0, True), done.output
+
+
+@pytest.mark.parametrize("after", [0.1, 0.4])
+def test_ctrl_c_while_the_program_is_loaded_shows_no_traceback(rows, after):
+    words = [sys.executable, "-m", "lacunet", "fit", str(rows), "--states", "2"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    # Before any line of ours is run, Python itself says that it was interrupted.
+    assert "Traceback" not in said or "lacunet/" not in said, said

@@ -1,5 +1,6 @@
 """Read data with holes from files and dataframes."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -333,7 +334,7 @@ def _chosen(
         checks.check_names(columns or (), "--columns", source)
         others = [n for n in source.columns if n != weights]
         names = [n for n in (others if columns is None else columns) if n not in exclude]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise OptionError(f"--columns names {twice!r} twice. Name it once.")
     if weights in names:
