@@ -85,7 +85,7 @@ def test_learn_a_latent_tree(invoke, carcinoma, tmp_path):
     [
         (("--max-parents", 2), "--shape tree says already where edges are"),
         (("--edges",), "--edges is about graphs over the columns alone"),
-        (("--columns", "A,B"), "only from 3 or more"),
+        (("--columns", "A"), "only from 2 or more"),
         (("--hidden", "auto"), "has hidden variables of its own"),
         (("--resume", "x.json"), "--resume keeps the search for a graph"),
     ],

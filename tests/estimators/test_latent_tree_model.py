@@ -60,7 +60,9 @@ def test_pickle_and_clone(rows, fitted):
 
 
 def test_bad_input_says_what_to_do(rows):
-    with pytest.raises(DataError, match="only from 3 or more"):
-        LatentTreeModel().fit(rows[["a", "b"]])
+    with pytest.warns(UserWarning, match="X has 2 columns, and a hidden variable joins them"):
+        assert len(LatentTreeModel(random_state=0).fit(rows[["a", "b"]]).hidden_) == 1
+    with pytest.raises(DataError, match="X has 1 feature"):
+        LatentTreeModel().fit(rows[["a"]])
     with pytest.raises(OptionError, match="Choose from tree, forest, naive"):
         LatentTreeModel("ring").fit(rows)

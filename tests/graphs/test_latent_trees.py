@@ -163,7 +163,10 @@ def test_bad_input_says_what_to_do():
     with pytest.raises(OptionError, match=r"shape 'tre' is not known\. Did you mean 'tree'"):
         learn_latent_tree(table, "tre")
     two = Table.from_codes(table.codes[:, :2])
-    for shape in ("tree", "forest", "naive"):
+    assert list(learn_latent_tree(two, "tree").hidden) == [
+        "H1"
+    ]  # all hang together, by what is asked
+    for shape in ("forest", "naive"):
         with pytest.raises(DataError, match=r"2 columns: .* only from 3 or more"):
             learn_latent_tree(two, shape)
     codes = table.codes.copy()

@@ -5,8 +5,10 @@ from typing import Any
 
 from lacunet import api
 from lacunet.data.kinds import AUTO, KindsLike
+from lacunet.errors import DataError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import Measuring, described
+from lacunet.estimators.warning import warn
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.progress import Listener
 
@@ -67,6 +69,7 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
     number_prior: NumberPriorLike = USUAL_NUMBERS
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
+        _check_features(X.shape[1])
         table = self._read_all(X, sample_weight, self.kinds)
         found = api.learn_latent_tree(
             table, self.shape, settings=self._settings(), listener=listener
@@ -74,3 +77,14 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
         self._keep_model(found.model)
         self.tree_, self.hidden_ = found, found.hidden
         self.log_evidence_, self.flags_ = found.log_evidence, found.flags
+
+
+def _check_features(number: int) -> None:
+    """Refuse one column, which nothing can join to others; two are joined, with a word."""
+    if number == 1:
+        raise DataError("X has 1 feature(s), and hidden variables join several. Add columns.")
+    if number == 2:
+        warn(
+            "X has 2 columns, and a hidden variable joins them: that they depend on each other is "
+            "all that the data tell of it."
+        )

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from lacunet import api
 from lacunet.arrays import IntArray
 from lacunet.data.kinds import AUTO, KindsLike
+from lacunet.errors import DataError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import read_codes
 from lacunet.estimators.parameters import described
@@ -63,6 +64,8 @@ class StackedModel(HiddenStateEstimator):
     kinds: KindsLike = AUTO
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
+        if len(X) == 1:
+            raise DataError("X has 1 sample, and none is left to learn from while it is held out.")
         table = self._read_all(X, sample_weight, self.kinds)
         known = {column.name: column.states for column in table.columns}
         rows = None

@@ -22,7 +22,8 @@ from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import describe_alpha
 from lacunet.tabular import Columns, Grid, Printable
 
-FEWEST_COLUMNS = 3  # of fewer, nothing tells how a hidden variable joins them
+FEWEST_COLUMNS = 3  # of fewer, nothing tells how a hidden variable joins them,
+FEWEST_IN_TREE = 2  # but one does, where all hang together whatever the data tell
 
 
 class Shape(StrEnum):
@@ -83,12 +84,12 @@ def mean_model(model: Model) -> Model:
     return replace(model, theta=model.predictive.theta)
 
 
-def check_columns(table: Table) -> None:
+def check_columns(table: Table, fewest: int = FEWEST_COLUMNS) -> None:
     """Refuse a table whose columns no hidden variable can join."""
-    if len(table.columns) < FEWEST_COLUMNS:
+    if len(table.columns) < fewest:
         raise DataError(
             f"{table.source} has {len(table.columns)} columns: hidden variables behind them can be "
-            f"told only from {FEWEST_COLUMNS} or more. Learn a graph without hidden variables, or "
+            f"told only from {fewest} or more. Learn a graph without hidden variables, or "
             "add columns."
         )
     check_seen(table)
@@ -108,7 +109,7 @@ def learn_tree(
 
     With a goal, its evidence is measured.
     """
-    check_columns(table)
+    check_columns(table, FEWEST_COLUMNS if apart else FEWEST_IN_TREE)
     executor.say(PREPARING, 0.0)
     search = TreeSearch(table, alpha, apart=apart, seed=seed, executor=executor, prior=prior)
     grown = search.run()
