@@ -101,7 +101,8 @@ def put(leaves: Leaves, row: int, blocks: Blocks, b: int, sign: float) -> None:
 def copy_block(source: Blocks, b: int, target: Blocks, c: int) -> None:
     """Copy what a block holds."""
     target.size[c] = source.size[b]
-    target.table[:, c] = source.table[:, b]
+    for s in range(source.table.shape[0]):  # compiled sooner than slices
+        target.table[s, c] = source.table[s, b]
     copy_numbers(source.numbers, b, target.numbers, c)
 
 
@@ -109,7 +110,8 @@ def copy_block(source: Blocks, b: int, target: Blocks, c: int) -> None:
 def clear_block(leaves: Leaves, blocks: Blocks, b: int) -> None:
     """Make a block empty."""
     blocks.size[b] = 0.0
-    blocks.table[:, b] = leaves.prior
+    for s in range(len(leaves.prior)):
+        blocks.table[s, b] = leaves.prior[s]
     clear_numbers(leaves.numbers, blocks.numbers, b)
 
 
@@ -208,7 +210,10 @@ def deal(leaves: Leaves, at: Partition, order: IntArray, most: int, rng: Any) ->
             at.x[b] = leaves.a + at.blocks.size[b]
         weigh(leaves.rows, leaves.row[case], at.blocks.table, number, at.x, at.below)
         weigh_with_numbers(leaves.numbers, leaves.row[case], at, number, -1)
-        u = rng.random() * at.x[:number].sum()
+        total = 0.0
+        for b in range(number):
+            total += at.x[b]
+        u = rng.random() * total
         b = 0
         while b < number - 1 and u >= at.x[b]:
             u -= at.x[b]
@@ -231,7 +236,7 @@ def close_block(leaves: Leaves, at: Partition, b: int) -> None:
     at.used[0] = last
 
 
-@kernel
+@inlined
 def move_to(leaves: Leaves, at: Partition, case: int, b: int) -> None:
     """Put a case into another block; that after the last opens one, and its own may close."""
     row, own, used = leaves.row[case], at.block[case], at.used[0]

@@ -100,7 +100,7 @@ def odds_of_side(leaves: Leaves, row: int, halves: Blocks, side: int) -> float:
     return min(max(odds, 1.0 / LONGEST), LONGEST)
 
 
-@kernel
+@inlined
 def deal_out(leaves: Leaves, halves: Halves, rng: Any) -> None:
     """Give every case a side, one by one."""
     for n in range(len(halves.cases)):
@@ -173,7 +173,7 @@ def log_gain(leaves: Leaves, blocks: Blocks, b: int, c: int, number: int) -> flo
     return total + math.log(whole * (whole - 1.0)) - math.log(number * n0 * n1)
 
 
-@kernel
+@inlined
 def try_split(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any) -> None:
     """Try to split a random block."""
     used = at.used[0]
@@ -194,7 +194,7 @@ def try_split(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, r
         clear_block(leaves, at.blocks, used + 1)
 
 
-@kernel
+@inlined
 def try_merge(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any) -> None:
     """Try to merge two random blocks."""
     used = at.used[0]
@@ -219,7 +219,7 @@ def try_merge(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, r
         close_block(leaves, at, c)
 
 
-@kernel
+@inlined
 def split_or_merge(
     leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any
 ) -> None:
