@@ -77,3 +77,18 @@ def test_numbers():
     assert usual > 0.8
     assert far < 0.01
     assert hole > 0.8
+
+
+def test_assign_says_it_of_every_row_also_where_nothing_is_hidden():
+    path = lacunet.dataset_path("carcinoma")
+    columns = [Variable(name, (0, 1)) for name in "ABCDEFG"]
+    network = Network.build(columns, [(), *[(0,)] * 6])
+    model = Model(network, np.full(network.layout.size, 0.5), dirichlet(network, 1.0))
+    found = lacunet.assign(path, model, anomalies=True)
+    frame = found.to_frame()
+    np.testing.assert_array_equal(frame["tail_probability"], lacunet.anomalies(path, model))
+    np.testing.assert_array_equal(frame["log_probability"], lacunet.log_likelihoods(path, model))
+    assert (found.rows, found.unusual.rare, found.impossible) == (20, 0, 0)
+    assert "Most unusual rows" in str(found)
+    with pytest.raises(lacunet.ModelError, match="anomalies"):
+        lacunet.assign(path, model)

@@ -9,10 +9,8 @@ import numpy as np
 from lacunet.api.inputs import SpeakerLike, asked_speaker, check_ordered, rows_for
 from lacunet.api.options import AnomalyOptions, divide, with_options
 from lacunet.arrays import FloatArray
-from lacunet.inference.asking.unusual import tail_probabilities
+from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
 from lacunet.settings import DEFAULTS, Settings
-
-DRAWS = 1_000  # rows to compare with
 
 
 @with_options

@@ -18,14 +18,15 @@ from lacunet.api.inputs import (
     rows_for,
 )
 from lacunet.api.options import AssignOptions, divide, with_options
-from lacunet.api.results import Assigned, AssignedNumber, Assignment
+from lacunet.api.results import Assigned, AssignedNumber, Assignment, Unusual
 from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import ModelError
 from lacunet.inference.asking.drawing import draw_open
-from lacunet.inference.asking.ensemble import posterior_of
+from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.asking.numbers import Expected, expected_numbers, in_units
+from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
 from lacunet.model.network import Network, Variable
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.state import alike
@@ -40,6 +41,7 @@ def assign(
     hidden: Sequence[str] = (),
     impute: bool = False,
     draw: bool = False,
+    anomalies: bool = False,
     settings: Settings = DEFAULTS,
     **options: Unpack[AssignOptions],
 ) -> Assignment:
@@ -63,6 +65,9 @@ def assign(
         Fill in a draw from what is possible, not what is most probable or expected: all of a row
         together, so that rows that are filled in look like rows of the model. Other seeds give
         other draws (multiple imputation).
+    anomalies
+        Say of each row how unusual it is, too: log p(row), and its tail probability among rows with
+        the same holes (`lacunet.anomalies`).
     **options
 
     Examples
@@ -83,13 +88,14 @@ def assign(
     if impute:
         holed = {v for j, v in enumerate(network.observed) if (codes[:, j] < 0).any()}
         wanted += [v for v in network.shown if v in holed]
-    if not wanted:
+    if not wanted and not anomalies:
         raise _nothing(impute=impute)
-    told = tuple(notes_on_columns(data, network))
+    told, rng = tuple(notes_on_columns(data, network)), np.random.default_rng(settings.seed)
     found = replace(assignment_of(given, codes, wanted), library=library_of(data), notes=told)
-    if not draw:
-        return found
-    return _drawn(found, network, draw_open(given, codes, np.random.default_rng(settings.seed)))
+    if anomalies:
+        tail = tail_probabilities(given, codes, DRAWS, rng)
+        found = replace(found, unusual=Unusual(log_lik_of(given, codes), tail))
+    return _drawn(found, network, draw_open(given, codes, rng)) if draw else found
 
 
 def assignment_of(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
@@ -128,7 +134,7 @@ def _nothing(*, impute: bool) -> ModelError:
         "nothing to assign: the model has no hidden variable, and no cell is missing."
         if impute
         else "nothing to assign: the model has no hidden variable. "
-        "Use --impute to fill in missing cells."
+        "Use --impute to fill in missing cells, --anomalies to find unusual rows."
     )
 
 

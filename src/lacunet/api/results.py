@@ -18,6 +18,9 @@ from lacunet.tabular import Columns, Grid, Printable, number, probability, trans
 from lacunet.tabular.export import csv_table
 from lacunet.tabular.frame import POLARS
 
+RARE = 0.01  # tail probability of rows that are called unusual
+MOST_UNUSUAL = 5  # rows that are shown
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Scores(Printable):
@@ -114,6 +117,32 @@ class AssignedNumber:
         }
 
 
+@dataclass(frozen=True, eq=False)
+class Unusual:
+    """How unusual rows are."""
+
+    log_p: FloatArray  # (rows,) log p(row): of what it shows
+    tail: FloatArray  # (rows,) p(a row with the same holes is at most as probable)
+
+    @property
+    def rare(self) -> int:
+        """How many rows are unusual."""
+        return int((self.tail < RARE).sum())
+
+    def columns(self) -> Columns:
+        """Give both for each row."""
+        return {"log_probability": self.log_p.tolist(), "tail_probability": self.tail.tolist()}
+
+    def grid(self) -> Grid:
+        """Show the most unusual rows."""
+        first = np.argsort(self.tail, kind="stable")[:MOST_UNUSUAL]
+        rows = tuple((f"{r + 1:,}", number(self.log_p[r]), f"{self.tail[r]:.3g}") for r in first)
+        usual = RARE * len(self.tail)
+        note = f"Below {RARE:g}: {self.rare:,} rows; about {usual:,.0f} if all are usual."
+        header = ("row", "log p(row)", "tail probability")
+        return Grid("Most unusual rows", header, rows, notes=(note,))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Assignment(Printable):
     """Hidden variables and holes of rows, in the order of the input."""
@@ -122,6 +151,7 @@ class Assignment(Printable):
     numbers: tuple[AssignedNumber, ...] = ()
     library: str = POLARS  # of the dataframe that the rows came in
     notes: tuple[str, ...] = ()  # which columns the rows lack, and which the model does not have
+    unusual: Unusual | None = None  # how unusual each row is, if that was asked for
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -142,11 +172,13 @@ class Assignment(Printable):
     def impossible(self) -> int:
         """Number of rows with probability 0 under the model: nothing explains them."""
         never = [v.best < 0 for v in self.variables] + [np.isnan(v.best) for v in self.numbers]
-        return int(np.any(never, axis=0).sum())
+        return int(np.any(never, axis=0).sum()) if never else 0
 
     @property
     def rows(self) -> int:
         """How many rows there are."""
+        if self.unusual is not None:
+            return len(self.unusual.tail)
         return len(self.variables[0].missing if self.variables else self.numbers[0].missing)
 
     def tidy(self) -> Columns:
@@ -156,7 +188,7 @@ class Assignment(Printable):
             told |= v.columns()
         for expected in self.numbers:
             told |= expected.columns()
-        return told
+        return told if self.unusual is None else {**told, **self.unusual.columns()}
 
     def usual_library(self) -> str:
         """Name the library that the rows came in."""
@@ -172,6 +204,8 @@ class Assignment(Printable):
         grids = [self._grid(v) for v in self.variables]
         if self.numbers:
             grids.append(self._grid_of_numbers())
+        if self.unusual is not None:
+            grids.append(self.unusual.grid())
         if self.impossible:
             note = f"{self.impossible:,} have probability 0 under the model: they get nothing."
             grids.append(Grid("What to know", (), (), notes=(note,)))

@@ -23,6 +23,9 @@ def assign(
     draw: Annotated[
         bool, o.switch("--draw", "Fill in draws, not what is most probable or expected.")
     ] = False,
+    anomalies: Annotated[
+        bool, o.switch("--anomalies", "Say how unusual each row is among rows with its holes.")
+    ] = False,
 ) -> None:
     """Give each row its class: the most probable state of what is hidden, and all probabilities.
 
@@ -30,8 +33,10 @@ def assign(
     the most probable value, and the probabilities, of every column that has missing cells, or that
     the table lacks: such a column is not observed. Numbers get their mean, and its standard
     deviation; counts and ordered answers the whole number next to it. With --draw, a draw from
-    what is possible is filled in instead: another --seed gives another one. A fitted model is asked
-    of the posterior of its parameters. A stack (`lacunet stack --save`) fills in holes too.
+    what is possible is filled in instead: another --seed gives another one. With --anomalies, log
+    p(row) and the probability that a row with the same holes is at most as probable: below 0.01 is
+    unusual. A fitted model is asked of the posterior of its parameters. A stack (`lacunet stack
+    --save`) fills in holes too.
     """
     check_table_file(output)
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
@@ -39,7 +44,7 @@ def assign(
     say_not_shown(data, given.network)
     markers = asked.reading["missing"]
     how: dict[str, Any] = {"settings": asked.settings, "missing": markers}
-    found = api.assign(data, given, impute=impute, draw=draw, **how)
+    found = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **how)
     append_columns(data, api.fresh_names(found.tidy(), column_names(data)), output)
     show(found, {**assignment_document(found), "output": str(output)}, asked.form)
     say_written(output)

@@ -305,6 +305,7 @@ def assignment_document(assignment: Assignment) -> dict[str, Any]:
         "variables": {v.name: sizes(v) for v in assignment.variables},
         **({"numbers": numbers} if numbers else {}),
         "impossible": assignment.impossible,
+        **({} if assignment.unusual is None else {"unusual": assignment.unusual.rare}),
     }
 
 

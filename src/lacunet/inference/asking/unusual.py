@@ -18,7 +18,7 @@ from lacunet.model.ensemble import Ensemble, sample_rows
 from lacunet.model.network import Model
 
 TIE = 1e-9  # nats: sums in another order
-FEWEST = 1  # rows to compare with
+FEWEST, DRAWS = 1, 1_000  # rows to compare with: at least, and unless somebody says
 
 
 def tail_probabilities(
