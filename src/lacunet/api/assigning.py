@@ -84,10 +84,7 @@ def assign(
     network = given.network
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
-    wanted = [v for v in network.shown if network.variables[v].hidden]
-    if impute:
-        holed = {v for j, v in enumerate(network.observed) if (codes[:, j] < 0).any()}
-        wanted += [v for v in network.shown if v in holed]
+    wanted = _wanted(network, codes, impute=impute)
     if not wanted and not anomalies:
         raise _nothing(impute=impute)
     told, rng = tuple(notes_on_columns(data, network)), np.random.default_rng(settings.seed)
@@ -96,6 +93,13 @@ def assign(
         tail = tail_probabilities(given, codes, DRAWS, rng)
         found = replace(found, unusual=Unusual(log_lik_of(given, codes), tail))
     return _drawn(found, network, draw_open(given, codes, rng)) if draw else found
+
+
+def _wanted(network: Network, codes: CodeArray, *, impute: bool) -> list[int]:
+    """What is asked about: hidden variables, and those with holes if they are filled in."""
+    holed = {v for j, v in enumerate(network.observed) if impute and (codes[:, j] < 0).any()}
+    hidden = [v for v in network.shown if network.variables[v].hidden]
+    return [*hidden, *(v for v in network.shown if v in holed)]
 
 
 def assignment_of(given: Speaker, codes: CodeArray, wanted: Sequence[int]) -> Assignment:
