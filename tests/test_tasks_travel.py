@@ -176,7 +176,7 @@ def test_scores_of_given_parameters():
 @pytest.mark.parametrize("case", [holes, network_case])
 def test_evidence(method, case):
     problem = replace(case().problem, alpha=np.ones(case().problem.layout.size))
-    goal = {"target": 1.0, "budget": 600.0}
+    goal = {"target": 3.0, "budget": 600.0}
     one, *others = both(lambda e: measure(problem, method, Goal(**goal), seed=1, executor=e))
     assert all(one == other for other in others)
 
