@@ -36,7 +36,8 @@ def stop_after(monkeypatch, times):
 
     def stopping(self, piece, **stand):
         put(self, piece, **stand)
-        kept.append(piece)
+        if self.path is not None:  # searches within a search keep nothing
+            kept.append(piece)
         if len(kept) == times:
             raise StoppedError
 
@@ -44,7 +45,7 @@ def stop_after(monkeypatch, times):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.15])
-@pytest.mark.parametrize("times", [1, 2, 4])
+@pytest.mark.parametrize("times", [1, 2, 3])
 def test_it_ends_as_if_it_had_not_been_stopped(monkeypatch, tmp_path, missing, times):
     table, file = a_table(missing), tmp_path / "search.json"
     whole = learn_structure(table, **HOW)
