@@ -45,24 +45,24 @@ def mixed():
 
 
 def test_numbers_are_drawn_with_the_categories_that_they_depend_on(mixed):
-    row = np.full((1, 5), -1)
-    row[0, 3] = 2  # an ordered answer is seen
+    network, row = mixed.network, np.full((1, 5), -1)
+    group, height, agree, sex = map(network.index, ("class", "height", "agree", "sex"))
+    row[0, list(network.observed).index(agree)] = 2  # an ordered answer is seen
     cells = draw_open(mixed, np.repeat(row, MANY, axis=0), np.random.default_rng(1))
-    (p,) = posterior(mixed, row, [(0, 5)])
+    (p,) = posterior(mixed, row, [(group, sex)])
     for c, s in itertools.product(range(2), repeat=2):
-        share = ((cells[:, 0] == c) & (cells[:, 5] == s)).mean()
+        share = ((cells[:, group] == c) & (cells[:, sex] == s)).mean()
         assert share == pytest.approx(p[0, c, s], abs=0.03)
-    (height,) = expected_numbers(mixed, row, [1])
-    unit = mixed.network.variables[1].unit
-    z = np.array(unit.numbers(cells[:, 1]))
-    assert z.mean() == pytest.approx(height.mean[0], abs=0.06)
-    assert z.var() == pytest.approx(height.variance[0], rel=0.1)
-    own = mixed.moments(1)[0]  # by sex and class
+    (expected,) = expected_numbers(mixed, row, [height])
+    z = np.array(network.variables[height].unit.numbers(cells[:, height]))
+    assert z.mean() == pytest.approx(expected.mean[0], abs=0.06)
+    assert z.var() == pytest.approx(expected.variance[0], rel=0.1)
+    own = mixed.moments(height)[0]  # by sex and class
     for c, s in itertools.product(range(2), repeat=2):
-        mine = z[(cells[:, 0] == c) & (cells[:, 5] == s)]
+        mine = z[(cells[:, group] == c) & (cells[:, sex] == s)]
         if len(mine) > 300:
             assert mine.mean() == pytest.approx(own[s, c], abs=0.15)
-    assert (cells[:, 4] == mixed.network.variables[4].states[2]).all()  # what is seen stays
+    assert (cells[:, agree] == network.variables[agree].states[2]).all()  # what is seen stays
 
 
 def test_an_ensemble_first_draws_who_speaks():

@@ -18,16 +18,16 @@ FAST = {"starts": 6, "threads": 1}
 
 
 def bodies(rows=150, seed=0, holes=0.15):
-    """Two sorts; height and weight go together in both, shoes with neither."""
+    """Two sorts; breadth and depth go together in both, shoes with neither. Names are in order."""
     rng = np.random.default_rng(seed)
     z = rng.random(rows) < 0.4
     tall = rng.normal(np.where(z, 182.0, 165.0), 5.0)
     columns = {
-        "height": tall,
-        "weight": 0.9 * (tall - 170) + rng.normal(np.where(z, 80.0, 62.0), 4.0),
-        "age": rng.normal(40.0, 10.0, rows),
+        "breadth": tall,
+        "depth": 0.9 * (tall - 170) + rng.normal(np.where(z, 80.0, 62.0), 4.0),
+        "length": rng.normal(40.0, 10.0, rows),
         "shoes": rng.poisson(np.where(z, 3.0, 8.0)).astype(float),
-        "sex": np.where(rng.random(rows) < np.where(z, 0.9, 0.2), "m", "f"),
+        "tint": np.where(rng.random(rows) < np.where(z, 0.9, 0.2), "m", "f"),
     }
     told = {name: rng.random(rows) >= holes for name in columns}
     return pl.DataFrame(
@@ -38,7 +38,7 @@ def bodies(rows=150, seed=0, holes=0.15):
     )
 
 
-KINDS = "height=gaussian,weight=gaussian,age=gaussian,shoes=poisson"
+KINDS = "breadth=gaussian,depth=gaussian,length=gaussian,shoes=poisson"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def frame():
     return bodies()
 
 
-@pytest.fixture(scope="module", params=["height+weight+age", "height+weight+age,common"])
+@pytest.fixture(scope="module", params=["breadth+depth+length", "breadth+depth+length,common"])
 def model(frame, request):
     return lacunet.fit(frame, 2, kinds=KINDS, covariance=request.param, **FAST).model
 
@@ -72,8 +72,8 @@ def by_hand(model, frame, plug_in=False):
     found = []
     for row in frame.iter_rows(named=True):
         log_p = np.log(asked.table("class"))
-        shown = [k for k, n in enumerate(("height", "weight", "age")) if row[n] is not None]
-        x = np.array([row[("height", "weight", "age")[k]] for k in shown])
+        shown = [k for k, n in enumerate(("breadth", "depth", "length")) if row[n] is not None]
+        x = np.array([row[("breadth", "depth", "length")[k]] for k in shown])
         for c in range(2):
             if shown:
                 pick = np.ix_(shown, shown)
@@ -94,8 +94,8 @@ def by_hand(model, frame, plug_in=False):
                     if plug_in
                     else stats.nbinom.logpmf(n, rate[c, 0], rate[c, 1] / (rate[c, 1] + 1))
                 )
-            if row["sex"] is not None:
-                log_p[c] += np.log(asked.table("sex")[c, "fm".index(row["sex"])])
+            if row["tint"] is not None:
+                log_p[c] += np.log(asked.table("tint")[c, "fm".index(row["tint"])])
         found.append(log_p)
     return np.array(found)
 
@@ -112,31 +112,31 @@ def test_rows_are_sums_over_classes_of_joint_densities(model, frame, plug_in):
 
 
 def test_the_estimate_is_the_one_that_was_fitted(frame):
-    fit = lacunet.fit(frame, 2, kinds=KINDS, covariance="height+weight+age", **FAST)
+    fit = lacunet.fit(frame, 2, kinds=KINDS, covariance="breadth+depth+length", **FAST)
     rows = lacunet.log_likelihoods(frame, fit.model, plug_in=True)
     assert rows.sum() == pytest.approx(fit.log_lik, abs=1e-7)
 
 
 def test_holes_are_filled_by_what_varies_with_them(model):
-    """The mean of a weight given a height, against a fine sum over its joint density."""
-    rows = pl.DataFrame({"height": [190.0], "sex": ["m"]})
-    found = next(n for n in lacunet.assign(rows, model, impute=True).numbers if n.name == "weight")
+    """The mean of a depth given a breadth, against a fine sum over its joint density."""
+    rows = pl.DataFrame({"breadth": [190.0], "tint": ["m"]})
+    found = next(n for n in lacunet.assign(rows, model, impute=True).numbers if n.name == "depth")
     grid = np.linspace(-100.0, 260.0, 36_001)
-    many = pl.DataFrame({"height": np.full(len(grid), 190.0), "weight": grid})
-    many = many.with_columns(sex=pl.lit("m"))
+    many = pl.DataFrame({"breadth": np.full(len(grid), 190.0), "depth": grid})
+    many = many.with_columns(tint=pl.lit("m"))
     p = np.exp(lacunet.log_likelihoods(many, model))
     assert found.mean[0] == pytest.approx((p @ grid) / p.sum(), rel=1e-4)
     variance = p @ (grid - found.mean[0]) ** 2 / p.sum()
     assert found.spread[0] == pytest.approx(np.sqrt(variance), rel=1e-3)
     whole = np.trapezoid(p, grid)
     assert np.log(whole) == pytest.approx(lacunet.log_likelihoods(rows, model)[0], abs=1e-6)
-    low = lacunet.query(model, "weight", {"height": 155.0})[0]
+    low = lacunet.query(model, "depth", {"breadth": 155.0})[0]
     assert found.mean[0] > low + 20
-    sex = lacunet.query(model, "sex", {"height": 190.0})
-    assert sex.sum() == pytest.approx(1.0)
+    tint = lacunet.query(model, "tint", {"breadth": 190.0})
+    assert tint.sum() == pytest.approx(1.0)
     (joint,) = posterior(model.predictive, np.full((1, 5), -1), [(5, 0)])
     np.testing.assert_allclose(
-        joint[0], (model.predictive.table("class")[:, None] * model.predictive.table("sex")).T
+        joint[0], (model.predictive.table("class")[:, None] * model.predictive.table("tint")).T
     )
 
 
@@ -148,18 +148,18 @@ def test_rows_are_drawn_with_their_covariances(model):
         assert own[:, 1].mean() == pytest.approx(numbers["mean"][c], abs=0.5)
         assert np.corrcoef(own[:, 1], own[:, 2])[0, 1] > 0.5
         assert abs(np.corrcoef(own[:, 1], own[:, 3])[0, 1]) < 0.4
-    rows = pl.DataFrame({"height": np.full(4000, 190.0), "sex": ["m"] * 4000})
+    rows = pl.DataFrame({"breadth": np.full(4000, 190.0), "tint": ["m"] * 4000})
     filled = lacunet.assign(rows, model, impute=True, draw=True, seed=1)
-    weight = next(n for n in filled.numbers if n.name == "weight")
-    assert weight.best.mean() == pytest.approx(weight.mean[0], abs=5 * weight.spread[0] / 63)
-    assert weight.best.std() == pytest.approx(weight.spread[0], rel=0.15)
-    age = next(n for n in filled.numbers if n.name == "age")
-    assert abs(np.corrcoef(weight.best, age.best)[0, 1]) < 0.6
+    depth = next(n for n in filled.numbers if n.name == "depth")
+    assert depth.best.mean() == pytest.approx(depth.mean[0], abs=5 * depth.spread[0] / 63)
+    assert depth.best.std() == pytest.approx(depth.spread[0], rel=0.15)
+    length = next(n for n in filled.numbers if n.name == "length")
+    assert abs(np.corrcoef(depth.best, length.best)[0, 1]) < 0.6
 
 
 def test_profiles_are_those_of_each_number_alone(model):
     told = {n.name: n for n in profile(model, 0).numbers}
-    for k, name in enumerate(("height", "weight", "age"), start=1):
+    for k, name in enumerate(("breadth", "depth", "length"), start=1):
         v = model.network.variables[k]
         numbers = v.told(model.network.layout.table(model.theta, 1))
         np.testing.assert_allclose(told[name].mean[:2], numbers["mean"], rtol=1e-10)
@@ -171,14 +171,14 @@ def test_profiles_are_those_of_each_number_alone(model):
 
 def test_rings_lean_as_numbers_do(model):
     told = {n.name: n for n in profile(model, 0).numbers}
-    rings = pair_rings(model, told["height"], told["weight"])
+    rings = pair_rings(model, told["breadth"], told["depth"])
     joint = BlockPlaces(3).read(model.network.layout.table(model.theta, 1))
     for c in range(2):
         wide = joint.second[c][:2, :2]
         off = np.einsum("ap,ab,bp->p", rings[c], np.linalg.inv(wide), rings[c])
         np.testing.assert_allclose(off, 1.0, rtol=1e-9)
-    apart = pair_rings(model, told["height"], told["shoes"])
-    assert np.ptp(apart[0][0]) == pytest.approx(2 * told["height"].deviations[0], rel=1e-3)
+    apart = pair_rings(model, told["breadth"], told["shoes"])
+    assert np.ptp(apart[0][0]) == pytest.approx(2 * told["breadth"].deviations[0], rel=1e-3)
 
 
 def test_row_likelihoods_of_nothing(model):
@@ -188,13 +188,13 @@ def test_row_likelihoods_of_nothing(model):
 
 def test_intervals_of_numbers_that_vary_together(frame):
     table = lacunet.read_table(frame, kinds=KINDS)
-    fit = lacunet.fit(table, 2, covariance="height+weight+age", **FAST)
+    fit = lacunet.fit(table, 2, covariance="breadth+depth+length", **FAST)
     for found in (lacunet.intervals(table, fit), lacunet.intervals(table, fit, bootstrap=8)):
-        for name in ("height", "weight", "age"):
+        for name in ("breadth", "depth", "length"):
             for told in found.told(name).values():
                 assert (told.low < told.high).all()
                 assert (told.stderr > 0).all()
-    mean = lacunet.intervals(table, fit).told("weight")["mean"]
+    mean = lacunet.intervals(table, fit).told("depth")["mean"]
     cases = fit.model.table("class") * 150
     sd = fit.model.network.variables[2].told(fit.model.network.layout.table(fit.model.theta, 1))[
         "sd"

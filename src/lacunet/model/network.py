@@ -23,9 +23,12 @@ from lacunet.tabular import Columns, Grid, Printable
 from lacunet.work_order import as_shown
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Network(Printable):
-    """Variables and the parents of each: the structure S. Valid by construction."""
+    """Variables and the parents of each: the structure S. Valid by construction.
+
+    Networks are equal whatever the order of their variables.
+    """
 
     variables: tuple[Variable, ...]
     parents: tuple[tuple[int, ...], ...]  # indices of the parents of each variable
@@ -36,6 +39,21 @@ class Network(Printable):
         network = cls(tuple(variables), tuple(tuple(p) for p in parents))
         network._check()
         return network
+
+    def __eq__(self, other: object) -> bool:
+        return self._by_name == other._by_name if isinstance(other, Network) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset((name, own) for name, (_, own) in self._by_name.items()))
+
+    @property
+    def _by_name(self) -> dict[str, tuple[Variable, tuple[str, ...]]]:
+        """Each variable, and the names of its parents in their order."""
+        names = [v.name for v in self.variables]
+        return {
+            v.name: (v, tuple(names[p] for p in parents))
+            for v, parents in zip(self.variables, self.parents, strict=True)
+        }
 
     def _check(self) -> None:
         if not self.variables:

@@ -196,7 +196,7 @@ def compare_readings(
             f"{table.source}: no cell is missing, so there is nothing to compare. Declare markers "
             "of missing cells with --missing."
         )
-    names = list(masks)
+    names = [name for c in table.shown if (name := table.columns[c].name) in masks]
     # Which holes may depend on the class: none, all, each alone, and (both ways) all but each.
     dependent: dict[str, list[str]] = {AT_RANDOM: [], AN_ANSWER: names}
     if len(names) > 1:  # with one column, alone is all
