@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded checks check lint types layers format docs links bench fuzz kills lowest versions limits wheel weights lock promises clean
+.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded properties checks check lint types layers format docs links bench fuzz kills lowest versions limits wheel weights lock promises clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
@@ -33,6 +33,10 @@ quick-lower:
 
 quick-upper:
 	$(BIN)/python -m pytest $(QUICK) src/lacunet tests $(LOWER:%=--ignore=%)
+
+# Ten times as many random examples of everything that is tested by them: an hour or two.
+properties: $(VENV)/.dev
+	$(BIN)/python -m pytest -q --hypothesis-profile=thorough tests
 
 # Every scikit-learn check of every estimator with its usual settings: some minutes.
 checks: $(VENV)/.dev

@@ -1,8 +1,9 @@
 """scikit-learn's own checks, all of them.
 
 Settings are the usual ones, but for few starts, and for one kind of models of those that pool
-several; `make checks` takes the usual ones there too (LACUNET_CHECKS=full). Rows of weight 0 are not
-there, so one check asks for values that `fit` never saw: these count as missing, with a warning.
+several; `make checks` takes the usual ones there too (LACUNET_CHECKS=full). Rows of weight 0 are
+not there, so one check asks for values that `fit` never saw: these count as missing, with a
+warning.
 """
 
 import os
