@@ -250,6 +250,7 @@ class Threads(Serial):
         super().__init__(listener)
         self._changed = threading.Condition()  # guards all that follows, and every job
         self._jobs: list[_Job] = []  # those that are under way
+        self._busy: set[int] = set()  # threads of the pool that do an item
         self._open = True
         self._here = threading.local()  # .job: the one that a thread does an item of
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
@@ -264,11 +265,10 @@ class Threads(Serial):
         with self._changed:
             self._open = False
             self._changed.notify_all()
-        for thread in self._threads:
-            if wait:
-                thread.join()
-            elif thread.ident is not None:
-                _end(thread.ident)
+            for busy in () if wait else self._busy:  # the others end by themselves
+                _end(busy)
+        for thread in self._threads if wait else ():
+            thread.join()
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
         """Apply to every item, on all threads."""
@@ -328,12 +328,15 @@ class Threads(Serial):
             self._take_items()
 
     def _take_items(self) -> None:
+        me = threading.get_ident()
         while True:
             with self._changed:
+                self._busy.discard(me)
                 if not self._open:
                     return
                 claim = self._claim()
                 if claim is None:
                     self._changed.wait()
                     continue
+                self._busy.add(me)
             self._do(*claim)

@@ -99,8 +99,8 @@ def test_a_shape_refuses_what_it_leaves_no_room_for(invoke, carcinoma, also, wor
 @pytest.mark.slow
 def test_learn_hidden_variables(invoke, tmp_path):
     rng = np.random.default_rng(0)
-    hidden = rng.integers(0, 2, 400)
-    columns = [np.where(rng.random(400) < 0.9, hidden, 1 - hidden) for _ in range(5)]
+    hidden = rng.integers(0, 2, 1000)
+    columns = [np.where(rng.random(1000) < 0.9, hidden, 1 - hidden) for _ in range(5)]
     np.savetxt(
         tmp_path / "d.csv", np.column_stack(columns), "%d", ",", header="a,b,c,H1,e", comments=""
     )
