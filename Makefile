@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 
 # Everything: the lower layers beside all the rest.
 LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/graphs tests/search
-HALF := $(LOWER) tests/evidence  # of the time that everything takes, about
+HALF := $(LOWER) tests/evidence tests/estimators  # of the time that everything takes, about
 
 test: $(VENV)/.dev
 	$(MAKE) --no-print-directory -j2 test-lower test-upper

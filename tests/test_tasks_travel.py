@@ -172,8 +172,10 @@ def test_scores_of_given_parameters():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", [Method.SMC, Method.AIS])
-@pytest.mark.parametrize("case", [holes, network_case])
+@pytest.mark.parametrize(
+    ("method", "case"),
+    [(Method.SMC, holes), (Method.AIS, holes), (Method.SMC, network_case)],
+)
 def test_evidence(method, case):
     problem = replace(case().problem, alpha=np.ones(case().problem.layout.size))
     goal = {"target": 3.0, "budget": 600.0}

@@ -53,16 +53,15 @@ def children(network):
 APART = {frozenset({"a0", "a1", "a2", "visits"}), frozenset({"b0", "b1", "b2", "answer"})}
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.15])
-def test_a_latent_tree_over_numbers_counts_and_answers(missing):
-    found = learn_latent_tree(two_behind(200, missing, 3), kinds=KINDS, threads=1)
+def test_a_latent_tree_over_numbers_counts_and_answers_with_holes():
+    found = learn_latent_tree(two_behind(200, 0.15, 3), kinds=KINDS, threads=1)
     assert children(found.network) == APART
     assert found.hidden == {"H1": 2, "H2": 2}
     assert list(found.bounds) == sorted(found.bounds)
 
 
 def test_the_unit_of_a_number_moves_the_evidence_and_nothing_else():
-    data = two_behind(100, 0.1, 4)
+    data = two_behind(60, 0.1, 4)
     other = data.with_columns(pl.col("b1") * 8.0)
     one, two = (learn_latent_tree(d, kinds=KINDS, threads=1) for d in (data, other))
     seen = data["b1"].len() - data["b1"].null_count()
