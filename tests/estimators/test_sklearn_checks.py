@@ -2,9 +2,8 @@
 
 Settings are the usual ones, but for few starts, and for one kind of models of those that pool
 several. `make checks` (LACUNET_CHECKS=full) takes the usual ones there too, and has the estimators
-whose checks take minutes. Rows of weight 0 are
-not there, so one check asks for values that `fit` never saw: these count as missing, with a
-warning.
+whose checks take minutes. Rows of weight 0 are not there, so one check asks for values that `fit`
+never saw: these count as missing, with a warning.
 """
 
 import os
