@@ -4,23 +4,27 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test test-lower test-upper quick quick-lower quick-upper recorded properties checks check lint types layers format docs links bench fuzz kills lowest versions limits wheel weights lock promises clean
+.PHONY: demo test long test-lower test-upper quick quick-lower quick-upper recorded properties checks check lint types layers format docs links bench fuzz kills lowest versions limits wheel weights lock promises clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
 
-# Everything: the lower layers beside all the rest.
+# Everything but studies over many data sets: the lower layers beside all the rest.
 LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/graphs tests/search
-HALF := $(LOWER) tests/evidence tests/estimators  # of the time that everything takes, about
+HALF := $(LOWER) tests/evidence tests/paper tests/robust  # of the time that everything takes, about
 
 test: $(VENV)/.dev
 	$(MAKE) --no-print-directory -j2 test-lower test-upper
 
 test-lower:
-	$(BIN)/python -m pytest $(HALF)
+	$(BIN)/python -m pytest -m "not long" $(HALF)
 
 test-upper:
-	$(BIN)/python -m pytest src/lacunet tests $(HALF:%=--ignore=%)
+	$(BIN)/python -m pytest -m "not long" src/lacunet tests $(HALF:%=--ignore=%)
+
+# Studies over many data sets, and commands that are killed.
+long: $(VENV)/.dev
+	$(BIN)/python -m pytest -m long tests
 
 # While you work, within a minute: no slow tests, few random examples.
 QUICK := -q -m "not slow" --hypothesis-profile=quick

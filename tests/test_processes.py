@@ -33,8 +33,9 @@ def end(n):
     return n
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def two():
+    """Two processes: they are the same for all, until one who asks for them fails."""
     with on_processes(2) as executor:
         yield executor
 

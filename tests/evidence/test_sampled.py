@@ -60,6 +60,7 @@ def annealed(problem, seed):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("method", [particles, annealed])
 def test_estimates_and_their_errors_are_right(method):
     """Deviations in standard errors over many problems: neither too large nor too small.

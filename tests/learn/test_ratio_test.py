@@ -21,6 +21,7 @@ def options(starts=4, seed=0):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_it_holds_its_level():
     """Where one class is true, p is uniform on 0.1, 0.2, ..., 1, as far as 40 tests can tell."""
     tests = 40

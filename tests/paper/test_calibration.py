@@ -51,6 +51,7 @@ def test_everything_is_written(whole):
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupted_study_goes_on_to_the_same_numbers(whole, tmp_path):
     folder, found = whole
     before = lines(folder)

@@ -11,7 +11,7 @@ from lacunet.paper.truth import comparison_tables as tables
 from lacunet.paper.truth.study import study
 from lacunet.settings import Settings
 
-pytestmark = pytest.mark.slow  # most look at one study, which takes long
+pytestmark = [pytest.mark.slow, pytest.mark.long]  # most look at one study, which takes long
 
 QUICK = Settings(starts=4, threads=1, target=1.0, budget=60.0)
 TINIER = replace(TINY, figures=dict.fromkeys(TINY.figures, TINY.figures[2]))  # four panels in all

@@ -232,6 +232,7 @@ def test_whoever_is_far_behind_is_left_at_its_score():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_default_is_calibrated_on_data_from_the_prior():
     """As good as evidence measured for every number of classes, and better than scores."""
     numbers, by_default, by_evidence, by_scores = range(1, 5), [], [], []
