@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from lacunet.api.imputing import Asked, workers
-from lacunet.api.inputs import one_of
+from lacunet.api.pooled import learn_asked
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
 from lacunet.data.rows import Rows
-from lacunet.errors import OptionError
 from lacunet.inference.asking.ensemble import posterior_of
 from lacunet.inference.leaves import all_with_values
-from lacunet.learn.prepare import prepare
-from lacunet.model.latent_class import latent_class
-from lacunet.processes import on_processes
 from lacunet.progress import Listener, ignore
-from lacunet.search.pooling.candidates import Kind
 from lacunet.search.pooling.of_class import recipes_for_class
-from lacunet.search.pooling.pool import Pool, learn_pool
+from lacunet.search.pooling.pool import Pool
 from lacunet.search.pooling.trials import hide_column
 from lacunet.settings import Settings
 
@@ -29,20 +25,10 @@ def learn_class(
     table: Table, target: str, model: str, settings: Settings, listener: Listener = ignore
 ) -> Pool:
     """Learn who tells the states of a column from what rows show of the others."""
-    asked = one_of(Asked, "model", model)
-    recipes = recipes_for_class(table, target, None if asked is Asked.AUTO else Kind(asked))
-    if not recipes:
-        raise OptionError(
-            "a latent tree joins three columns of categories or more, and no numbers. "
-            "Choose another model, or auto."
-        )
     place = [column.name for column in table.columns].index(target)
     trials = hide_column(table, place, FOLDS, np.random.default_rng(settings.seed))
-    with on_processes(workers(table, settings), listener) as executor:
-        prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_pool(
-            table, recipes, trials, seed=settings.seed, executor=executor, what="held-out labels"
-        )
+    recipes_of = partial(recipes_for_class, table, target)
+    return learn_asked(table, model, recipes_of, trials, settings, listener, "held-out labels")
 
 
 def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:

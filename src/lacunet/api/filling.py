@@ -10,7 +10,7 @@ from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.filled import Filling, filled_array, filled_frame
 from lacunet.data.rows import Rows
 from lacunet.data.values import as_values
-from lacunet.inference.asking.drawing import draw_open
+from lacunet.inference.asking.drawing import draw_columns
 from lacunet.inference.asking.filling import fillings
 from lacunet.inference.leaves import all_with_values
 
@@ -49,9 +49,7 @@ class Holes(NamedTuple):
         some = np.flatnonzero(self.open.any(axis=1))
         cells = np.full(self.rows.codes.shape, np.nan)
         if len(some):
-            asked = self.asked
-            own = draw_open(asked, self.rows.codes[some], rng)
-            cells[some] = own if own.shape == cells[some].shape else _seen(asked, own)
+            cells[some] = draw_columns(self.asked, self.rows.codes[some], rng)
         return dict(self._of_cells(cells))
 
     def _of_cells(self, cells: FloatArray) -> Iterator[tuple[int, Filling]]:
@@ -67,11 +65,6 @@ class Holes(NamedTuple):
     def _shown(self, j: int) -> Any:
         """Which values rows show; a number that is expected is none of those that they do."""
         return np.where(self.rows.columns[j].kind.number, -1, self.rows.codes[:, j])
-
-
-def _seen(speaker: Any, cells: FloatArray) -> FloatArray:
-    """Of all variables of a model, those that data can show."""
-    return cells[:, list(speaker.network.observed)]
 
 
 def filled(X: Any, told: Told) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -11,35 +11,22 @@ import numpy as np
 from lacunet.api.assigning import assignment_of
 from lacunet.api.filling import Holes, filled
 from lacunet.api.imputed import Imputation
-from lacunet.api.inputs import as_table, check_ordered, one_of
+from lacunet.api.inputs import as_table, check_ordered
 from lacunet.api.options import StackOptions, divide, with_options
+from lacunet.api.pooled import Asked, learn_asked
 from lacunet.api.results import Assignment
 from lacunet.data import Table
 from lacunet.data.read import read_rows
 from lacunet.data.write import column_names, whole_frame
 from lacunet.errors import OptionError
-from lacunet.learn.prepare import prepare
-from lacunet.model.ensemble import Ensemble
-from lacunet.model.latent_class import latent_class
-from lacunet.processes import on_processes
 from lacunet.progress import Listener, ignore
-from lacunet.search.pooling.candidates import Kind, recipes_by_kind
+from lacunet.search.pooling.candidates import recipes_by_kind
 from lacunet.search.pooling.drawing import draw_parameters
-from lacunet.search.pooling.pool import Pool, learn_pool
+from lacunet.search.pooling.pool import Pool
 from lacunet.search.pooling.trials import hide_cells
 from lacunet.settings import DEFAULTS, Settings
 
 HIDING, DRAWING = 0, 1  # streams of random numbers
-ALONE = 2_000  # cells of distinct rows: a table with fewer is learned in one process
-
-
-class Asked(StrEnum):
-    """Whom to ask: models of all kinds together, or of one."""
-
-    AUTO = "auto"
-    CLASSES = Kind.CLASSES.value
-    NETWORK = Kind.NETWORK.value
-    TREE = Kind.TREE.value
 
 
 @with_options
@@ -94,7 +81,7 @@ def impute(
     if number is None and not draw:
         frames: tuple[Any, ...] = (filled(X, holes.most_probable()),)
     else:
-        frames = drawn_tables(X, holes, table, number or 1, settings.seed)
+        frames = drawn_tables(X, holes, pool, table, number or 1, settings.seed)
     return Imputation(frames, cells_of(holes), pool)
 
 
@@ -102,30 +89,16 @@ def learn_filling(
     table: Table, model: str, settings: Settings, listener: Listener = ignore
 ) -> Pool:
     """Learn who fills in the holes of a table."""
-    asked = one_of(Asked, "model", model)
-    only = None if asked is Asked.AUTO else Kind(asked)
-    recipes = recipes_by_kind(table, only)
-    if not recipes:
-        raise OptionError(
-            "a latent tree joins three columns of categories or more, and no numbers. "
-            "Choose another model, or auto."
-        )
     trials = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
-    with on_processes(workers(table, settings), listener) as executor:
-        prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_pool(table, recipes, trials, seed=settings.seed, executor=executor)
+    return learn_asked(table, model, partial(recipes_by_kind, table), trials, settings, listener)
 
 
-def workers(table: Table, settings: Settings) -> int | None:
-    """How many processes are worth starting: one, if all is done before others have started."""
-    return 1 if table.codes.size < ALONE else settings.threads
-
-
-def drawn_tables(X: Any, holes: Holes, table: Table, number: int, seed: int) -> tuple[Any, ...]:
+def drawn_tables(
+    X: Any, holes: Holes, pool: Pool, table: Table, number: int, seed: int
+) -> tuple[Any, ...]:
     """Draw completed tables, each with its own draw of the parameters given the table learned."""
     rng = np.random.default_rng([seed, DRAWING])
-    speaker = holes.speaker
-    told = draw_parameters(speaker, table, number, rng) if isinstance(speaker, Ensemble) else ()
+    told = draw_parameters(pool.ensemble, table, number, rng)
     return tuple(filled(X, holes._replace(speaker=own).drawn(rng)) for own in told)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lacunet import api
-from lacunet.api.imputing import Asked
+from lacunet.api.pooled import Asked
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.data.write import check_table_file, column_names, write_frames

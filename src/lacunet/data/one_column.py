@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunet.arrays import BoolArray
+from lacunet.data.cells import is_hole
 from lacunet.errors import DataError
 
 
@@ -51,7 +52,6 @@ def values_of(column: Any) -> Values:
     if values.dtype.kind == "f":
         missing = missing | np.isnan(values)
     elif values.dtype == object:
-        missing = missing | np.array([v is None or v != v for v in values.ravel()]).reshape(
-            values.shape
-        )
+        holes = [is_hole(value) for value in values.ravel()]
+        missing = missing | np.array(holes, dtype=bool).reshape(values.shape)
     return Values(values, missing)

@@ -26,7 +26,9 @@ from lacunet.data.kinds import KindsLike
 from lacunet.data.rows import Rows
 from lacunet.data.values import as_array
 from lacunet.errors import ModelError
+from lacunet.estimators.holes_allowed import HolesAllowed
 from lacunet.estimators.inputs import (
+    Reading,
     check_input,
     check_weights,
     column_kinds,
@@ -59,6 +61,7 @@ class HiddenStateEstimator(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     DensityMixin,
+    HolesAllowed,
     BaseEstimator,
 ):
     """Base class: rows with holes go in, the posterior of what is hidden comes out."""
@@ -258,13 +261,6 @@ class HiddenStateEstimator(
         super().get_feature_names_out(input_features)  # refuses what scikit-learn refuses
         return np.array(self._hidden_names(), dtype=object)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
     def _learn(self, X: Any, sample_weight: Any, listener: progress.Listener) -> None:
         """Learn from checked input, and store what was learned."""
         raise NotImplementedError
@@ -313,9 +309,7 @@ class HiddenStateEstimator(
         names = names_of(X)
         states = declared_states(self.categories, names)
         how = column_kinds(kinds, names, states, self.bin)
-        table = read_fit(
-            X, sample_weight, names=names, states=states, unseen=self.unseen, kinds=how
-        )
+        table = read_fit(X, sample_weight, Reading(names, states, self.unseen, how))
         return api.missing_as_state(table) if self.missing_as_state else table
 
     def _keep(self, candidate: Candidate) -> None:

@@ -14,7 +14,7 @@ from lacunet.data.discover import shown
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
-from lacunet.estimators.inputs import is_frame, names_of, read_fit
+from lacunet.estimators.inputs import Reading, is_frame, names_of, read_fit
 from lacunet.estimators.parameters import Searching, described
 from lacunet.estimators.warning import warn
 from lacunet.files import StrPath
@@ -198,14 +198,8 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         if unused:
             warn(f"columns of X that the network does not show are not used: {shown(unused)}.")
         self._columns = [names.index(name) for name in known]
-        return read_fit(
-            X,
-            sample_weight,
-            names=list(known),
-            states=list(known.values()),
-            columns=self._columns,
-            unseen=self.unseen,
-        )
+        how = Reading(list(known), list(known.values()), self.unseen, columns=self._columns)
+        return read_fit(X, sample_weight, how)
 
 
 def told_numbers(model: Model, v: Variable) -> dict[str, FloatArray]:

@@ -7,34 +7,22 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from lacunet.api.classifying import class_probabilities, learn_class, with_prior
-from lacunet.api.imputing import Asked
+from lacunet.api.pooled import Asked
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Column, Table
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
 from lacunet.data.one_column import column_of, values_of, without_column
 from lacunet.errors import DataError, OptionError
-from lacunet.estimators.inputs import (
-    Categories,
-    check_input,
-    code_fit,
-    column_kinds,
-    declared_states,
-    names_of,
-    read_codes,
-    seed_of,
-    shown_places,
-    threads_of,
-)
+from lacunet.estimators.inputs import Categories, check_input, code_fit
 from lacunet.estimators.parameters import described
-from lacunet.inference.leaves import kinds_of
-from lacunet.settings import Settings
+from lacunet.estimators.pooled import PooledEstimator
 
 CLASS = "\x00class"  # the column of y in the table that is learned from: no name of a person's
 BALANCED = "balanced"
@@ -43,7 +31,7 @@ SMALLEST = np.finfo(np.float64).tiny  # probability whose logarithm is still a n
 
 @described
 @dataclass(eq=False, repr=False)
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(ClassifierMixin, PooledEstimator):
     """Tell a class from columns with holes, by joint models of all of them.
 
     Naive Bayes and its augmented form, learned networks and latent class models are learned with
@@ -122,15 +110,8 @@ class Classifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(checked, labels)
         table = self._read(checked, labels, sample_weight).in_work_order
         self._place = [column.name for column in table.columns].index(CLASS)
-        others = [column for column in table.columns if column.name != CLASS]
-        self._known = {c.name: () if c.kind.number else c.states for c in others}
-        self._places = [names_of(checked).index(name) for name in self._known]
-        settings = Settings(seed=seed_of(self.random_state), threads=threads_of(self.n_jobs))
-        pool = learn_class(table, CLASS, self.model, settings)
-        self.pool_, self.chosen_ = pool, pool.chosen.value
-        self.weights_ = {kind.value: weight for kind, weight in pool.weights.items()}
-        self.scores_ = {kind.value: score for kind, score in pool.scores.items()}
-        self.scores_["together"] = pool.together
+        self._keep_columns(checked, [c for c in table.columns if c.name != CLASS])
+        self._keep_pool(learn_class(table, CLASS, self.model, self._settings()))
         self._shift()  # a prior that does not fit is refused now
         return self
 
@@ -157,14 +138,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         checked = check_input(self, self._features(X), reset=False)
-        rows = read_codes(
-            checked,
-            known=self._known,
-            columns=self._places,
-            unseen=self.unseen,
-            kinds=kinds_of(self.pool_.ensemble.network),
-        )
-        own = class_probabilities(self.pool_, rows, self._place)
+        own = class_probabilities(self.pool_, self._read_rows(checked), self._place)
         return with_prior(own, self.class_prior_, self._shift())
 
     def predict_log_proba(self, X: Any) -> FloatArray:
@@ -190,30 +164,12 @@ class Classifier(ClassifierMixin, BaseEstimator):
         found = self.predict_log_proba(X)
         return found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
     def _features(self, X: Any) -> Any:
         return X if self.target is None else without_column(X, self.target)
 
     def _read(self, X: Any, labels: IntArray, sample_weight: Any) -> Table:
         """Make the table to learn from: the features, and a column of classes."""
-        names = names_of(X)
-        places = shown_places(X, names)
-        states = declared_states(self.categories, names)
-        found = code_fit(
-            X,
-            sample_weight,
-            names=[names[j] for j in places],
-            states=[states[j] for j in places],
-            columns=places,
-            unseen=self.unseen,
-            kinds=column_kinds(self.kinds, names, states),
-        )
+        found = code_fit(X, sample_weight, self._reading(X))
         own, columns = labels[found.kept], found.rows.columns
         cases = np.bincount(own[own >= 0], found.cases[own >= 0], len(self.classes_))
         if not cases.any():

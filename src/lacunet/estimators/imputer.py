@@ -5,31 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet.api.filling import Holes, filled
 from lacunet.api.imputed import tidy_cells
-from lacunet.api.imputing import Asked, cells_of, check_imputations, drawn_tables, learn_filling
+from lacunet.api.imputing import cells_of, check_imputations, drawn_tables, learn_filling
+from lacunet.api.pooled import Asked
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
 from lacunet.errors import OptionError
-from lacunet.estimators.inputs import (
-    Categories,
-    check_input,
-    column_kinds,
-    declared_states,
-    is_frame,
-    names_of,
-    read_codes,
-    read_fit,
-    seed_of,
-    shown_places,
-    threads_of,
-)
+from lacunet.estimators.inputs import Categories, check_input, is_frame, read_fit
 from lacunet.estimators.parameters import described
-from lacunet.inference.leaves import kinds_of
-from lacunet.settings import Settings
+from lacunet.estimators.pooled import PooledEstimator
 from lacunet.tabular import frame_of, library_of
 
 MOST_PROBABLE, DRAW = "most_probable", "draw"
@@ -39,7 +27,7 @@ TWENTY = 20  # completed tables: usual for multiple imputation
 
 @described
 @dataclass(eq=False, repr=False)
-class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     """Fill holes with what a joint model of all columns says of them.
 
     Latent classes, learned networks and latent trees are learned with some cells hidden from them,
@@ -115,17 +103,12 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"strategy {self.strategy!r} is not known. Choose from {', '.join(STRATEGIES)}."
             )
         checked = check_input(self, X, reset=True)
-        table = self._read(checked, sample_weight)
-        self._table, names = table.in_work_order, names_of(checked)
-        self._places = [names.index(column.name) for column in self._table.columns]
-        self._seed = seed_of(self.random_state)
-        settings = Settings(seed=self._seed, threads=threads_of(self.n_jobs))
-        pool = learn_filling(self._table, self.model, settings)
-        self.pool_, self.chosen_ = pool, pool.chosen.value
-        self.weights_ = {kind.value: weight for kind, weight in pool.weights.items()}
-        self.scores_ = {kind.value: score for kind, score in pool.scores.items()}
-        self.scores_["together"] = pool.together
-        self.categories_ = {c.name: () if c.kind.number else c.states for c in self._table.columns}
+        self._table = read_fit(checked, sample_weight, self._reading(checked)).in_work_order
+        self._keep_columns(checked, self._table.columns)
+        self.categories_ = dict(self._known)
+        settings = self._settings()
+        self._seed = settings.seed
+        self._keep_pool(learn_filling(self._table, self.model, settings))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -141,7 +124,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         holes, own = self._holes(X)
         if self.strategy == DRAW:
-            return drawn_tables(own, holes, self._table, 1, self._seed)[0]
+            return drawn_tables(own, holes, self.pool_, self._table, 1, self._seed)[0]
         return filled(own, holes.most_probable())
 
     def draw(self, X: Any, n_imputations: int = TWENTY) -> list[Any]:
@@ -162,7 +145,7 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_imputations(n_imputations)
         holes, own = self._holes(X)
-        return list(drawn_tables(own, holes, self._table, n_imputations, self._seed))
+        return list(drawn_tables(own, holes, self.pool_, self._table, n_imputations, self._seed))
 
     def predict_cells(self, X: Any) -> Any:
         """Tell what is thought of every hole.
@@ -179,37 +162,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         holes, own = self._holes(X)
         return frame_of(tidy_cells(cells_of(holes), self.pool_.ensemble), library_of(own))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
-    def _read(self, X: Any, sample_weight: Any) -> Any:
-        """Make the table to learn from; columns that show nothing are left alone."""
-        names = names_of(X)
-        places = shown_places(X, names)
-        states = declared_states(self.categories, names)
-        return read_fit(
-            X,
-            sample_weight,
-            names=[names[j] for j in places],
-            states=[states[j] for j in places],
-            columns=places,
-            unseen=self.unseen,
-            kinds=column_kinds(self.kinds, names, states),
-        )
-
     def _holes(self, X: Any) -> tuple[Holes, Any]:
         """Check and code rows; give them with the table that their holes are filled in."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
-        rows = read_codes(
-            checked,
-            known={c.name: self.categories_[c.name] for c in self._table.columns},
-            columns=self._places,
-            unseen=self.unseen,
-            kinds=kinds_of(self.pool_.ensemble.network),
-        )
-        return Holes(rows, self.pool_.ensemble, self._places), X if is_frame(X) else checked
+        holes = Holes(self._read_rows(checked), self.pool_.ensemble, self._places)
+        return holes, X if is_frame(X) else checked

@@ -93,43 +93,33 @@ class Coded(NamedTuple):
     survey: Any  # what is known of survey weights
 
 
-def read_fit(
-    X: Any,
-    sample_weight: Any,
-    *,
-    names: Sequence[str],
-    states: States,
-    columns: Sequence[int] | None = None,
-    unseen: str,
-    kinds: Kinds = BY_RULE,
-) -> Table:
+class Reading(NamedTuple):
+    """How columns are read to learn from."""
+
+    names: Sequence[str]
+    states: States
+    unseen: str  # one of UNSEEN
+    kinds: Kinds = BY_RULE
+    columns: Sequence[int] | None = None  # their places in X; None: all of it
+
+
+def read_fit(X: Any, sample_weight: Any, how: Reading) -> Table:
     """Make the table to learn from: rows of weight 0 are not there, not even with their states."""
-    found = code_fit(
-        X, sample_weight, names=names, states=states, columns=columns, unseen=unseen, kinds=kinds
-    )
+    found = code_fit(X, sample_weight, how)
     rows = found.rows
     table = Table.from_codes(rows.codes, rows.columns, found.cases, source="X")
     return replace(table, survey=found.survey, notes=rows.notes)
 
 
-def code_fit(
-    X: Any,
-    sample_weight: Any,
-    *,
-    names: Sequence[str],
-    states: States,
-    columns: Sequence[int] | None = None,
-    unseen: str,
-    kinds: Kinds = BY_RULE,
-) -> Coded:
+def code_fit(X: Any, sample_weight: Any, how: Reading) -> Coded:
     """Code rows to learn from, one by one."""
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
     given = None if sample_weight is None else weights
     with of_estimator():
-        rows = code_rows(X, states, columns, given, names=names, kinds=kinds)
+        rows = code_rows(X, how.states, how.columns, given, names=how.names, kinds=how.kinds)
     # Rows to learn from that contradict what is declared are a mistake, not news.
-    strict = REFUSE if unseen == WARN else unseen
+    strict = REFUSE if how.unseen == WARN else how.unseen
     _judge(rows.unseen, strict, "the states that it was given")
     for note in rows.notes:
         warn(note)

@@ -39,7 +39,7 @@ def all_in_work_order(speaker: Model | Ensemble) -> Model | Ensemble:
     if isinstance(speaker, Model):
         return model_in_work_order(speaker)
     members = (replace(m, model=model_in_work_order(m.model)) for m in speaker.members)
-    return Ensemble(tuple(members))
+    return replace(speaker, members=tuple(members))
 
 
 def model_as_shown(model: Model) -> Model:

@@ -32,7 +32,7 @@ class Mixture:
     def knowing(self, columns: Sequence[Column]) -> "Mixture":
         """The same models, of rows with other numbers in their columns."""
         members = (replace(m, model=with_values(m.model, columns)) for m in self.ensemble.members)
-        return replace(self, ensemble=Ensemble(tuple(members)))
+        return replace(self, ensemble=replace(self.ensemble, members=tuple(members)))
 
     def log_lik(self, codes: CodeArray) -> FloatArray:
         """Log Σ_k p(k) p(row | θ_k) of each row, (rows,)."""

@@ -31,9 +31,17 @@ def draw_open(speaker: Model | Ensemble, codes: CodeArray, rng: np.random.Genera
     who = np.where(possible, draw_states(share, len(codes), rng), -1)
     cells = np.full(codes.shape, np.nan)
     for k in np.unique(who[possible]).tolist():
-        own, model = np.flatnonzero(who == k), speaker.members[k].model
-        cells[own] = _by_model(model, codes[own], rng)[:, list(model.network.observed)]
+        own = np.flatnonzero(who == k)
+        cells[own] = draw_columns(speaker.members[k].model, codes[own], rng)
     return cells
+
+
+def draw_columns(
+    speaker: Model | Ensemble, codes: CodeArray, rng: np.random.Generator
+) -> FloatArray:
+    """Do the same, of columns alone: (rows, observed variables)."""
+    cells = draw_open(speaker, codes, rng)
+    return cells[:, list(speaker.network.observed)]
 
 
 def _by_model(model: Model, codes: CodeArray, rng: np.random.Generator) -> FloatArray:

@@ -61,14 +61,8 @@ def recipes_by_kind(table: Table, only: Kind | None = None) -> dict[Kind, tuple[
         found[Kind.NETWORK] = _networks(table)
     worth = table.weight >= TREE_CASES and table.codes.size <= TREE_CELLS
     if only is Kind.TREE or (only is None and worth):
-        found[Kind.TREE] = (TreeRecipe(),) if may_be_tree(table) else ()
+        found[Kind.TREE] = (TreeRecipe(),) if len(table.columns) >= FEWEST_COLUMNS else ()
     return {kind: recipes for kind, recipes in found.items() if recipes}
-
-
-def may_be_tree(table: Table) -> bool:
-    """Whether hidden variables can join the columns: three categories at least, and no number."""
-    enough = len(table.columns) >= FEWEST_COLUMNS
-    return enough and not any(column.kind.number for column in table.columns)
 
 
 def _networks(table: Table) -> tuple[Recipe, ...]:

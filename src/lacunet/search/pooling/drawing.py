@@ -4,7 +4,6 @@ Data augmentation: what the table does not show is drawn given the parameters, t
 it, in turns. Every chain starts at the posterior means, and each gives one draw.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -30,12 +29,11 @@ def draw_parameters(
 
 
 def _with(ensemble: Ensemble, thetas: tuple[FloatArray, ...]) -> Ensemble:
-    def models() -> Iterator[Model]:
-        for member, theta in zip(ensemble.members, thetas, strict=True):
-            yield Model(member.model.network, theta, member.model.alpha)
-
-    members = zip(ensemble.members, models(), strict=True)
-    return replace(ensemble, members=tuple(replace(m, model=model) for m, model in members))
+    members = (
+        replace(member, model=Model(member.model.network, theta, member.model.alpha))
+        for member, theta in zip(ensemble.members, thetas, strict=True)
+    )
+    return replace(ensemble, members=tuple(members))
 
 
 def _drawn(model: Model, table: Table, chains: int, rng: np.random.Generator) -> list[FloatArray]:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from lacunet.data.table import Table
 from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.learning import find_graph
-from lacunet.graphs.searching import GraphSearch
-from lacunet.graphs.task import graph_task
 from lacunet.inference.leaves import leaves_of
-from lacunet.inference.problem import build_problem
 from lacunet.model.network import Model, Network
 from lacunet.model.number_prior import NumberPrior
-from lacunet.model.prior import dirichlet
 from lacunet.search.pooling.candidates import Kind, recipes_by_kind
-from lacunet.search.stacking.recipes import SIZES, TABLES, Recipe, expected
+from lacunet.search.stacking.recipes import SIZES, TABLES, Recipe, quick_graph, with_tables
 
 
 @dataclass(frozen=True)
@@ -38,9 +33,7 @@ class ParentRecipe(Recipe):
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
         """Find the graph, and fill in its tables several times."""
         network = self._augmented(table, seed) if self.augmented else self._naive(table)
-        priors = [dirichlet(network, f"bdeu:{size}") for size in TABLES]
-        problem = build_problem(table, network, priors[0])
-        return tuple(expected(replace(problem, alpha=prior)) for prior in priors)
+        return with_tables(table, network)
 
     def _naive(self, table: Table) -> Network:
         leaves = leaves_of(table, NumberPrior(scale=self.scale))
@@ -50,8 +43,7 @@ class ParentRecipe(Recipe):
     def _augmented(self, table: Table, seed: int) -> Network:
         others = [c.name for c in table.columns if c.name != self.target]
         known = Knowledge(require=[(self.target, name) for name in others], max_parents=2)
-        how = GraphSearch(restarts=0, probes=0, seed=seed)
-        return find_graph(graph_task(table, f"bdeu:{SIZES[0]}", how, known))
+        return quick_graph(table, SIZES[0], known, seed)
 
 
 def recipes_for_class(

@@ -21,6 +21,7 @@ from lacunet.search.stacking.recipes import Recipe
 from lacunet.search.stacking.weights import stack_weights
 from lacunet.tabular import Columns, Grid, Printable, number
 
+HIDDEN_CELLS = "hidden cells"
 LEAST = 0.02  # weight of a model that is worth being learned from the whole table
 
 
@@ -33,7 +34,7 @@ class Pool(Printable):
     scores: Mapping[Kind, float]  # mean log p of a hidden cell, by the models of a kind; nats
     together: float  # the same by all
     hidden: float  # cells that were hidden
-    what: str = "hidden cells"
+    what: str = HIDDEN_CELLS
 
     @property
     def weights(self) -> dict[Kind, float]:

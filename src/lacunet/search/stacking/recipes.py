@@ -28,7 +28,7 @@ from lacunet.learn.predictive import learn_posterior, quick_posterior
 from lacunet.learn.variational import at_hyperparameters, vary
 from lacunet.model.covariance import Covariance
 from lacunet.model.latent_class import over_leaves
-from lacunet.model.network import Model
+from lacunet.model.network import Model, Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
 
@@ -84,11 +84,7 @@ class GraphRecipe(Recipe):
         """Search for the graph once, and fill in its tables several times."""
         seen = replace(table, counts=table.counts / self.thinned)
         known = Knowledge(max_parents=None if self.edges else 0)
-        how = GraphSearch(restarts=0, probes=0, seed=seed)
-        network = find_graph(graph_task(seen, f"bdeu:{self.size}", how, known))
-        priors = [dirichlet(network, f"bdeu:{size}") for size in TABLES]
-        problem = build_problem(table, network, priors[0])  # rows are taken apart once for all
-        return tuple(expected(replace(problem, alpha=prior)) for prior in priors)
+        return with_tables(table, quick_graph(seen, self.size, known, seed))
 
 
 @dataclass(frozen=True)
@@ -124,7 +120,20 @@ class ClassRecipe(Recipe):
         return (quick_posterior(problem, STARTS // 2, seed).predictive,)
 
 
-def expected(problem: Problem) -> Model:
+def quick_graph(table: Table, size: int, known: Knowledge, seed: int) -> Network:
+    """Search for a graph without shakes; `size`: equivalent sample size of the prior."""
+    how = GraphSearch(restarts=0, probes=0, seed=seed)
+    return find_graph(graph_task(table, f"bdeu:{size}", how, known))
+
+
+def with_tables(table: Table, network: Network) -> tuple[Model, ...]:
+    """Fill in the tables of a graph, once for each size of their prior."""
+    priors = [dirichlet(network, f"bdeu:{size}") for size in TABLES]
+    problem = build_problem(table, network, priors[0])  # rows are taken apart once for all
+    return tuple(_expected(replace(problem, alpha=prior)) for prior in priors)
+
+
+def _expected(problem: Problem) -> Model:
     """Give a graph its expected parameters: exact where no cell is missing, else variational."""
     return vary(at_hyperparameters(problem, problem.prior)).model.predictive
 

@@ -1,0 +1,54 @@
+"""Learn who knows best what rows do not show: cells with holes, or one column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+
+from lacunet.api.inputs import one_of
+from lacunet.data import Table
+from lacunet.errors import OptionError
+from lacunet.learn.prepare import prepare
+from lacunet.model.latent_class import latent_class
+from lacunet.processes import on_processes
+from lacunet.progress import Listener
+from lacunet.search.pooling.candidates import Kind
+from lacunet.search.pooling.pool import HIDDEN_CELLS, Pool, learn_pool
+from lacunet.search.pooling.trials import Trial
+from lacunet.search.stacking.recipes import Recipe
+from lacunet.settings import Settings
+
+ALONE = 2_000  # cells of distinct rows: a table with fewer is learned in one process
+
+
+class Asked(StrEnum):
+    """Whom to ask: models of all kinds together, or of one."""
+
+    AUTO = "auto"
+    CLASSES = Kind.CLASSES.value
+    NETWORK = Kind.NETWORK.value
+    TREE = Kind.TREE.value
+
+
+def learn_asked(
+    table: Table,
+    model: str,
+    recipes_of: Callable[[Kind | None], Mapping[Kind, Sequence[Recipe]]],
+    trials: Sequence[Trial],
+    settings: Settings,
+    listener: Listener,
+    what: str = HIDDEN_CELLS,
+) -> Pool:
+    """Learn the models that were asked for; trials judge them."""
+    asked = one_of(Asked, "model", model)
+    recipes = recipes_of(None if asked is Asked.AUTO else Kind(asked))
+    if not recipes:
+        raise OptionError("a latent tree joins three columns or more. Choose another model.")
+    with on_processes(_workers(table, settings), listener) as executor:
+        prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
+        return learn_pool(table, recipes, trials, seed=settings.seed, executor=executor, what=what)
+
+
+def _workers(table: Table, settings: Settings) -> int | None:
+    """How many processes are worth starting: one, if all is done before others have started."""
+    return 1 if table.codes.size < ALONE else settings.threads
