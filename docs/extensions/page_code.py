@@ -2,8 +2,8 @@
 
 - ``python`` and ``sh`` blocks are run.
 - ``pycon`` (``>>>``) and ``console`` (``$``) blocks are run, and print what the page shows below
-  each statement; ``...`` stands for anything, and a number may be shown with fewer digits. Below a
-  command nothing need be shown.
+  each statement; ``...`` stands for anything, and a number may be shown with fewer digits, the
+  last of which may be one off. Below a command nothing need be shown.
 - Python of one page shares one namespace, everything on it one folder.
 
 The tests run every page; Sphinx those whose pictures it needs (`picture`). Where a page shows what
@@ -38,7 +38,8 @@ RUN = {"python", "sh", *PROMPTS}
 SHOWN = {"text", "r", "json", "bif"}  # languages that nothing here runs
 SHELL = set("|<>;&$`*")  # a line with one of these needs a shell
 MINUTES = {"paper"}  # commands that take too long; tests of their own run them, smaller
-A_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w])")
+DIGITS = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+A_NUMBER = re.compile(rf"(?<![\w.]){DIGITS}(?![\w])")
 SPECIAL = re.compile(rf"({A_NUMBER.pattern}|\.\.\.|\s+)")
 
 
@@ -222,16 +223,20 @@ def same(want: str, got: str) -> bool:
 
 def _pattern(part: str) -> str:
     if A_NUMBER.fullmatch(part):
-        return r"(-?\d+(?:\.\d+)?)"
+        return f"({DIGITS})"
     return ".*?" if part == "..." else r"\s+" if part.isspace() else re.escape(part)
 
 
 def agrees(shown: str, printed: str) -> bool:
-    """Whether a number is what is shown, to the last digit that is shown."""
-    digits = len(shown.partition(".")[2])
-    if digits >= len(printed.partition(".")[2]):
-        return shown == printed
-    return abs(float(shown) - float(printed)) <= 10.0**-digits
+    """Whether a number is what is shown, to the last digit that is shown.
+
+    Processors differ in how they round: a fraction may be one off in that digit, and nothing is
+    said of what comes after nine.
+    """
+    digits, _, power = shown.partition("e")
+    unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2])) if "." in shown else 0.0
+    value = float(printed)
+    return abs(float(shown) - value) <= max(1.001 * unit, 1e-9 * abs(value))
 
 
 def timeless(text: str) -> str:

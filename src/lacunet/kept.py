@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,17 @@ class Piece:
     of: str  # the function
 
 
+@dataclass(frozen=True)
+class Packing(Generic[A, B]):
+    """How a result is written that is not written whole: what its item knows is left out."""
+
+    pack: Callable[[A, B], Any]
+    unpack: Callable[[A, Any], B]
+
+
+WHOLE: Packing[Any, Any] = Packing(lambda _, result: result, lambda _, told: told)
+
+
 class Kept:
     """Does tasks, and keeps what they give; without a file, it only does them."""
 
@@ -59,7 +70,12 @@ class Kept:
             self.ledger.close()
 
     def map(
-        self, function: Callable[[A], B], items: Sequence[A], executor: Executor, name: str = ""
+        self,
+        function: Callable[[A], B],
+        items: Sequence[A],
+        executor: Executor,
+        name: str = "",
+        packing: Packing[A, B] = WHOLE,
     ) -> list[B]:
         """Apply to every item whose result is not there, results in order.
 
@@ -68,7 +84,8 @@ class Kept:
         self.calls += 1
         task = getattr(function, "func", function).__name__
         pieces = [Piece(self.calls, place, task) for place in range(len(items))]
-        found = self._known(pieces)
+        known = self._known(pieces)
+        found = {place: packing.unpack(items[place], told) for place, told in known.items()}
         left = [place for place in range(len(items)) if place not in found]
         for at, result in executor.results(function, [items[place] for place in left]):
             place = left[at]
@@ -77,7 +94,8 @@ class Kept:
                 executor.say(f"{name} {len(found)} of {len(items)}", len(found) / len(items))
             # None: there was no time for it. Next time there may be.
             if self.ledger is not None and result is not None:
-                self.ledger.add({**vars(pieces[place]), "told": encoded(result)})
+                told = packing.pack(items[place], result)
+                self.ledger.add({**vars(pieces[place]), "told": encoded(told)})
         return [found[place] for place in range(len(items))]
 
     def _known(self, pieces: Sequence[Piece]) -> dict[int, Any]:

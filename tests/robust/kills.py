@@ -25,7 +25,10 @@ TOGETHER = 10  # kills of one run, before it is left to end
 LONGEST = 30.0  # seconds until a kill: several times what a start takes
 QUICK = ("--starts", "2", "--threads", "1")
 COMMANDS = {
-    "select": ("select", "data.csv", "--states", "1:3", "--quick", *QUICK, "--save", "out"),
+    "select": (
+        *("select", "data.csv", "--states", "1:3", *QUICK),
+        *("--resume", "way.jsonl", "--save", "out"),
+    ),
     "evidence": (
         *("evidence", "data.csv", "--states", "2", "--method", "smc", "--target", "0.05"),
         *("--threads", "1", "--resume", "way.jsonl", "--save", "out.json"),

@@ -66,6 +66,57 @@ def test_a_stack_goes_on(tmp_path):
     assert weights(stacked(file)) == expected
 
 
+def told(selection):
+    """Everything that a selection says, but for times."""
+    return (
+        selection.certainty.values,
+        selection.certainty.probabilities,
+        [c.fit.model.theta.tolist() for c in selection.candidates],
+        [c.fit.model.posterior.tolist() for c in selection.candidates],
+        [(name, e.value, e.stderr) for c in selection.candidates for name, e in c.scores.items()],
+        [str(flag) for c in selection.candidates for flag in c.flags],
+    )
+
+
+WAYS = {
+    "a walk": {},
+    "each by itself": {"evidence": True, "target": 0.5},
+    "scores alone": {"quick": True, "scores": "all"},
+    "with numbers": {"kinds": "n=gaussian", "quick": True},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_selection_goes_on_from_wherever_it_was_stopped(tmp_path, way):
+    """Fits, what they learn from neighbours, scores, walks and measurements are kept as they come."""
+    file, options = tmp_path / "way.jsonl", {"starts": 4, "threads": 1, **WAYS[way]}
+    data = table(60) if "kinds" in options else table(60).drop("n")
+
+    def chosen(resume=None):
+        return told(api.select(data, range(1, 4), resume=resume, **options))
+
+    expected = chosen()
+    assert chosen(file) == expected
+    whole = file.read_bytes().splitlines(keepends=True)
+    for done in np.random.default_rng(0).permutation(len(whole) - 1)[:4].tolist():
+        file.write_bytes(b"".join(whole[: done + 1]) + whole[done + 1][:20])
+        assert chosen(file) == expected
+        assert len(file.read_bytes().splitlines()) == len(whole)  # and all is there again
+
+
+def test_structures_are_compared_from_where_it_was_stopped(tmp_path):
+    file, data = tmp_path / "way.jsonl", table(60).drop("n")
+    whole = api.learn_structure(data, threads=1).network
+    apart = api.learn_structure(data, threads=1, max_parents=0).network
+
+    def compared(resume=None):
+        return told(api.compare(data, {"one": whole, "two": apart}, resume=resume, threads=1))
+
+    expected = compared()
+    assert compared(file) == expected
+    assert compared(file) == expected
+
+
 def test_other_work_does_not_go_on_from_a_file(tmp_path):
     file = tmp_path / "way.jsonl"
     measured(file, method="smc")
@@ -73,9 +124,15 @@ def test_other_work_does_not_go_on_from_a_file(tmp_path):
         measured(file, method="smc", seed=1)
     with pytest.raises(OutputError, match="It was left as it is"):
         stacked(file)
+    file.unlink()
+    api.select(table().drop("n"), [1, 2], resume=file, quick=True, threads=1)
+    for other in ({"states": [1, 3]}, {"seed": 1}, {"alpha": 2.0}, {"missing": ["y"]}):
+        given = {"states": [1, 2], "quick": True, "threads": 1, **other}
+        with pytest.raises(OutputError, match="It was left as it is"):
+            api.select(table().drop("n"), resume=file, **given)
 
 
-@pytest.mark.parametrize("work", ["evidence", "stack", "learn"])
+@pytest.mark.parametrize("work", ["evidence", "stack", "learn", "select"])
 def test_two_at_once_on_one_file(tmp_path, work):
     file, said = tmp_path / "way.json", []
 
@@ -91,6 +148,8 @@ def test_two_at_once_on_one_file(tmp_path, work):
             return measured(file, method="smc", **told)
         if work == "stack":
             return stacked(file, **told)
+        if work == "select":
+            return api.select(table().drop("n"), [1, 2], resume=file, threads=1, **told)
         return api.learn_structure(table().drop("n"), resume=file, threads=1, **told)
 
     run(meanwhile)

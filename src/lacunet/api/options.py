@@ -42,6 +42,8 @@ ARGUMENTS = {
     "prior": "Weights of the candidates (default: all the same).",
     "knowledge": "What is known of the tables (and of the edges): a `Knowledge`, or the path of "
     "its JSON file. Fixed tables are not learned, tied ones together, zeros stay zero.",
+    "resume": "A file that keeps what is done. If it is there, the work goes on from it; it may be "
+    "removed at the end.",
 }
 SHARED = {
     "settings": "What to start from; options that are named beside it count first.",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
+from lacunet import __version__
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -26,7 +28,9 @@ from lacunet.api.structure import whole_numbers
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
 from lacunet.executor import Executor, on_threads
+from lacunet.files import StrPath
 from lacunet.inference.leaves import with_numbers
+from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model, Network
 from lacunet.progress import Listener, ignore
@@ -50,6 +54,7 @@ def select(
     hidden: Hidden = (),
     prior: Mapping[Label, float] | None = None,
     knowledge: KnowledgeLike | None = None,
+    resume: StrPath | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
     **options: Unpack[SelectOptions],
@@ -66,7 +71,7 @@ def select(
     hidden
         Hidden variables of the network. Those without a number of states are tried with all of
         `states`, several of them in every combination. If none is named, those of the network.
-    **prior; knowledge; options
+    **prior; knowledge; resume; options
     """
     settings, reading = divide(settings, options)
     numbers = whole_numbers(states)
@@ -83,7 +88,7 @@ def select(
         structure = with_numbers(structure, table, settings.numbers)
         varied = dict.fromkeys(to_vary(structure, hidden), numbers)
         proposals = sizes_of_hidden(structure, varied, table)
-    return _evaluate(table, _told(proposals, knowledge), prior, settings, listener)
+    return _evaluate(table, _told(proposals, knowledge), prior, resume, settings, listener)
 
 
 @with_options
@@ -94,6 +99,7 @@ def compare(
     hidden: Hidden = (),
     prior: Mapping[Label, float] | None = None,
     knowledge: KnowledgeLike | None = None,
+    resume: StrPath | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
     **options: Unpack[SelectOptions],
@@ -109,7 +115,7 @@ def compare(
     hidden
         Hidden variables, perhaps with numbers of states; those that a network does not have are
         left alone.
-    **prior; knowledge; options
+    **prior; knowledge; resume; options
     """
     settings, reading = divide(settings, options)
     proposals = structures(networks, hidden)
@@ -117,7 +123,7 @@ def compare(
     proposals = [
         replace(p, network=with_numbers(p.network, table, settings.numbers)) for p in proposals
     ]
-    return _evaluate(table, _told(proposals, knowledge), prior, settings, listener)
+    return _evaluate(table, _told(proposals, knowledge), prior, resume, settings, listener)
 
 
 def _told(proposals: Sequence[Proposal], knowledge: KnowledgeLike | None) -> list[Proposal]:
@@ -170,6 +176,7 @@ def _evaluate(
     table: Table,
     proposals: Sequence[Proposal],
     prior: Mapping[Label, float] | None,
+    resume: StrPath | None,
     settings: Settings,
     listener: Listener,
 ) -> Selection:
@@ -177,7 +184,11 @@ def _evaluate(
         table, answered = with_answers(table, *(p.network for p in proposals))
         proposals = [replace(p, network=n) for p, n in zip(proposals, answered, strict=True)]
     networks = [p.network for p in proposals]
-    with on_threads(settings.threads, listener) as executor:
+    about = _about(table, networks, settings) if resume else None
+    with (
+        on_threads(settings.threads, listener) as executor,
+        closing(Kept(resume, about)) as kept,
+    ):
         prepare(executor, *networks)
         found = evaluate(
             table,
@@ -188,24 +199,36 @@ def _evaluate(
             prior=prior,
             rank=settings.rank,
             executor=executor,
+            kept=kept,
         )
-        found = _measured(found, settings, executor)
+        found = _measured(found, settings, executor, kept)
         return replace(found, sensitivity=sensitivities(found, executor))
 
 
-def _measured(found: Selection, settings: Settings, executor: Executor) -> Selection:
+def _about(table: Table, networks: Sequence[Network], settings: Settings) -> dict[str, str]:
+    """Say which work it is: no other may go on from its file."""
+    how = replace(settings, threads=None, budget=DEFAULTS.budget)  # these change no number
+    return {
+        "data": table.fingerprint,
+        "candidates": fingerprint(*(network.fingerprint for network in networks)),
+        "settings": fingerprint(how),
+        "version": __version__,
+    }
+
+
+def _measured(found: Selection, settings: Settings, executor: Executor, kept: Kept) -> Selection:
     """Say how sure the choice is: as far as that is asked for, measured."""
     labels = [c.label for c in found.candidates]
     goal = settings.goal
     if settings.evidence:
-        return by_measurements(measure_each(found, labels, goal=goal, executor=executor))
+        return by_measurements(measure_each(found, labels, goal=goal, executor=executor, kept=kept))
     if settings.quick:
         found = quick(found)
     else:
-        found = measure_posterior(found, goal=goal, executor=executor)
+        found = measure_posterior(found, goal=goal, executor=executor, kept=kept)
     if not settings.calibrate:
         return found
     open_ = [c.label for c in found.candidates if c.measured is None]
     few = [label for label in best_few(found) if label in open_]
-    found = measure_each(found, few, goal=goal, executor=executor)
+    found = measure_each(found, few, goal=goal, executor=executor, kept=kept)
     return by_measurements(found) if len(few) == len(labels) else found

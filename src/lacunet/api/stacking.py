@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from typing import Any, Unpack
 
 from lacunet import __version__
@@ -29,7 +28,7 @@ from lacunet.progress import Listener, ignore
 from lacunet.search.stacking.recipes import Kind
 from lacunet.search.stacking.stack import FOLDS, Stack, learn_stack
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.work_order import NOWHERE, by_name
+from lacunet.work_order import by_name
 
 
 @with_options
@@ -94,9 +93,8 @@ def _about(
     table: Table, rows: CodeArray | None, folds: int, only: str | None, seed: int
 ) -> dict[str, Any]:
     """Say which work it is: no other may go on from its file."""
-    columns = [replace(column, place=NOWHERE) for column in table.columns]
-    data = fingerprint(columns, table.codes, table.counts, rows)
-    return {"data": data, "folds": folds, "only": only, "seed": seed, "version": __version__}
+    about = {"data": table.fingerprint, "rows": fingerprint(rows), "version": __version__}
+    return {**about, "folds": folds, "only": only, "seed": seed}
 
 
 @with_options

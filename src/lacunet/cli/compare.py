@@ -26,6 +26,7 @@ def compare(
     ],
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
+    resume: o.Resume = None,
     save: o.SaveFolder = None,
     report: o.Report = None,
     criteria: o.Criteria = False,
@@ -44,5 +45,5 @@ def compare(
     by_name = {str(p.label): p.network for p in structures}
     distances = None if reference is None else api.graph_distances(by_name, reference)
     with asked.work() as how:
-        found = api.compare(table, by_name, knowledge=knowledge, **how)
+        found = api.compare(table, by_name, knowledge=knowledge, resume=resume, **how)
     finish(found, asked.form, save, report, criteria, distances)

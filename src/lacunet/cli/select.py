@@ -37,6 +37,7 @@ def select(
             "--states (default: all the same)."
         ),
     ] = None,
+    resume: o.Resume = None,
     save: o.SaveFolder = None,
     report: o.Report = None,
     criteria: o.Criteria = False,
@@ -68,6 +69,7 @@ def select(
             hidden=sizes,
             prior=chances,
             knowledge=knowledge,
+            resume=resume,
             **how,
         )
     finish(found, asked.form, save, report, criteria)

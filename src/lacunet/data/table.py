@@ -18,6 +18,7 @@ from lacunet.data.distinct import collapse, merge, pack, smallest
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
+from lacunet.kept import fingerprint
 from lacunet.state import Numbers, State, alike, label
 from lacunet.tabular import Columns, Grid, Printable
 from lacunet.wording import worded
@@ -71,6 +72,12 @@ class Table(Printable):
     weights: str | None = None  # name of the weight column, if any
     notes: tuple[str, ...] = ()  # what a person should be told
     survey: SurveyWeights | None = None  # what the weights of a survey are worth
+
+    @property
+    def fingerprint(self) -> str:
+        """What it shows, in a few letters: the same, wherever people see its columns."""
+        columns = [replace(column, place=NOWHERE) for column in self.columns]
+        return fingerprint(columns, self.codes, self.counts)
 
     @classmethod
     def from_codes(

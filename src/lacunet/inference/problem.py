@@ -19,7 +19,6 @@ from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 from lacunet.state import Numbers, State, label
-from lacunet.work_order import NOWHERE
 
 EXACT = 2.0**53  # below, floats hold every whole number
 
@@ -124,8 +123,7 @@ class Problem:
     @property
     def fingerprint(self) -> str:
         """What it is about, in a few letters: the same, wherever people see its variables."""
-        variables = [replace(v, place=NOWHERE) for v in self.network.variables]
-        return fingerprint(variables, self.network.parents, self.alpha, self.codes, self.counts)
+        return fingerprint(self.network.fingerprint, self.alpha, self.codes, self.counts)
 
     @cached_property
     def filled(self) -> Components:

@@ -15,10 +15,12 @@ from functools import partial
 from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
+from lacunet.kept import FORGETFUL, Kept, Packing
 from lacunet.learn.ascent import em_while_fast
 from lacunet.learn.exchange import SHORT, WORTH, exchange
 from lacunet.learn.fit import Fit, fit_of
 from lacunet.learn.objective import Objective, Point
+from lacunet.learn.packed_fit import PackedFit
 from lacunet.learn.ranks import Rank
 from lacunet.learn.regroup import Places, ways_to_free
 from lacunet.learn.schedules import Schedule, Search, agree, climb_from, distinct, rank_for
@@ -40,9 +42,21 @@ class Step:
     h: int  # the variable
 
 
-def learn_from_neighbours(fits: Sequence[Fit], executor: Executor = SERIAL) -> list[Fit]:
+def learn_from_neighbours(
+    fits: Sequence[Fit], executor: Executor = SERIAL, kept: Kept = FORGETFUL
+) -> list[Fit]:
     """Let fits to the same data, searched for in the same way, learn from each other."""
     found = list(fits)
+
+    def kept_same(step: Step, fit: Fit) -> PackedFit | bool:
+        return fit is not found[step.target] and PackedFit.of(fit)
+
+    def as_it_was(step: Step, told: PackedFit | bool) -> Fit:
+        fit = found[step.target]
+        return told.unpack(fit.problem) if isinstance(told, PackedFit) else fit
+
+    # What is the same stays the same object: by that it is known whether a step was tried.
+    packing = Packing(kept_same, as_it_was)
     up = steps_up(found)
     down = [Step(step.target, step.source, step.h) for step in reversed(up)]
     done: set[tuple[int, Fit, Fit]] = set()  # what was tried need not be again
@@ -51,10 +65,12 @@ def learn_from_neighbours(fits: Sequence[Fit], executor: Executor = SERIAL) -> l
             trial = step.target, found[step.source], found[step.target]
             target = found[step.target]
             if trial not in done and not agree(target.reached, target.finalists):
-                found[step.target] = _better(found, step, up, executor)
+                better = partial(_better, found, up, executor)
+                (found[step.target],) = kept.map(better, [step], executor, packing=packing)
                 done |= {trial, (*trial[:2], found[step.target])}
     for step in up:
-        found[step.target] = _not_below(found, step, executor)
+        not_below = partial(_not_below, found, executor)
+        (found[step.target],) = kept.map(not_below, [step], executor, packing=packing)
     return found
 
 
@@ -102,7 +118,7 @@ def more_states_of(small: Network, large: Network) -> int | None:
     return h if len(small.variables[h].states) < len(large.variables[h].states) else None
 
 
-def _better(fits: Sequence[Fit], step: Step, up: Sequence[Step], executor: Executor) -> Fit:
+def _better(fits: Sequence[Fit], up: Sequence[Step], executor: Executor, step: Step) -> Fit:
     """Climb from what a neighbour gives; take where it leads, if that is better."""
     fit, rank = fits[step.target], _rank(fits[step.target])
     objective = Objective.build(fit.problem, fit.options.estimate, executor)
@@ -170,7 +186,7 @@ def with_empty(source: Fit, old: Places, new: Places) -> FloatArray:
     return old.regroup(source.point.N, new, [[s] if s < states else [] for s in range(wanted)])
 
 
-def _not_below(fits: Sequence[Fit], step: Step, executor: Executor) -> Fit:
+def _not_below(fits: Sequence[Fit], executor: Executor, step: Step) -> Fit:
     """Give a fit that explains the data worse than one with fewer states an empty state instead."""
     source, fit = fits[step.source], fits[step.target]
     if not _falls(source, fit):

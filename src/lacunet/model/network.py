@@ -12,6 +12,7 @@ import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import ModelError, did_you_mean, numbers_refused
+from lacunet.kept import fingerprint
 from lacunet.model import conjugacy
 from lacunet.model.cells import Cells
 from lacunet.model.families import CATEGORICAL
@@ -20,7 +21,7 @@ from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Relabelling, relabelled_network
 from lacunet.model.variable import Variable as Variable  # noqa: PLC0414  # they go together
 from lacunet.tabular import Columns, Grid, Printable
-from lacunet.work_order import as_shown
+from lacunet.work_order import NOWHERE, as_shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,6 +46,11 @@ class Network(Printable):
 
     def __hash__(self) -> int:
         return hash(frozenset((name, own) for name, (_, own) in self._by_name.items()))
+
+    @property
+    def fingerprint(self) -> str:
+        """What it is, in a few letters: the same, wherever people see its variables."""
+        return fingerprint([replace(v, place=NOWHERE) for v in self.variables], self.parents)
 
     @property
     def _by_name(self) -> dict[str, tuple[Variable, tuple[str, ...]]]:

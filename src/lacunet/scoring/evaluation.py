@@ -9,9 +9,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
+from lacunet.kept import FORGETFUL, Kept, Packing
 from lacunet.learn.fit import Fit, Options
 from lacunet.learn.neighbours import learn_from_neighbours
+from lacunet.learn.packed_fit import PackedFit
 from lacunet.learn.predictive import with_posterior
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score import Score
@@ -41,14 +44,16 @@ class Scored:
 Tasks = dict[Hashable, Asked]  # by what makes fits the same
 
 
-def score_fits(asked: Sequence[Asked], executor: Executor = SERIAL) -> list[Scored]:
+def score_fits(
+    asked: Sequence[Asked], executor: Executor = SERIAL, kept: Kept = FORGETFUL
+) -> list[Scored]:
     """Fit every model and take its scores."""
     tasks: Tasks = {}
     for a in asked:
         _add(tasks, a)
     for a in asked:
         _add_others(tasks, a)
-    scored = _do_all(tasks, executor)
+    scored = _do_all(tasks, executor, kept)
     own = [scored[a.fitting.key] for a in asked]
     parts = [_parts(a, o.evidence, scored) for a, o in zip(asked, own, strict=True)]
     whole = executor.map(_together, list(zip(asked, parts, strict=True)))
@@ -60,7 +65,7 @@ def score_at(at: ScoreInput, scores: Sequence[Score]) -> dict[str, Evidence]:
     tasks: Tasks = {}
     own = Asked(Fitting(at.problem, at.options, at.effective_dimension is not None), tuple(scores))
     _add_others(tasks, own)
-    elsewhere = _do_all(tasks, at.executor.silent())
+    elsewhere = _do_all(tasks, at.executor.silent(), FORGETFUL)
     here = {score.name: score.here(at) for score in scores}
     return _together((own, _parts(own, here, elsewhere)))
 
@@ -78,7 +83,7 @@ def _add_others(tasks: Tasks, asked: Asked) -> None:
             _add(tasks, Asked(fitting, (score,), asked.title))
 
 
-def _do_all(tasks: Tasks, executor: Executor) -> dict[Hashable, Scored]:
+def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> dict[Hashable, Scored]:
     # The largest first: what takes longest must not be what is left over at the end.
     steps = (task.fitting.problem.components.nanoseconds for task in tasks.values())
     executor = executor.if_worth(max(steps, default=0.0))
@@ -86,19 +91,16 @@ def _do_all(tasks: Tasks, executor: Executor) -> dict[Hashable, Scored]:
     todo = [tasks[key] for key in keys]
     times = [(1.0 + task.fitting.dimension) ** 1.5 for task in todo]
     shown = executor.part(0.0, FITTED).beside([task.title for task in todo], times)
-    fits: dict[int, Fit] = {}
-    for place, fit in executor.results(_fit, list(zip(todo, shown, strict=True))):
-        fits[place] = fit
-        shown[place].say("", 1.0)
-    learnt = _learn_together(todo, [fits[place] for place in range(len(todo))], executor)
+    fits = kept.map(_fit, list(zip(todo, shown, strict=True)), executor, packing=FITS)
+    learnt = _learn_together(todo, fits, executor, kept)
     score = partial(_score, executor.silent())
-    scored = executor.map(score, list(zip(todo, learnt, strict=True)))
+    scored = kept.map(score, list(zip(todo, learnt, strict=True)), executor, packing=SCORES)
     executor.say("", 1.0)
     return dict(zip(keys, scored, strict=True))
 
 
 def _learn_together(
-    todo: Sequence[Asked], fits: Sequence[Fit], executor: Executor
+    todo: Sequence[Asked], fits: Sequence[Fit], executor: Executor, kept: Kept
 ) -> Sequence[Fit]:
     """Let the fits that were searched for in the same way learn from their neighbours."""
     alike: dict[Options, list[int]] = {}
@@ -106,7 +108,7 @@ def _learn_together(
         alike.setdefault(task.fitting.options, []).append(place)
     found = list(fits)
     for places in alike.values():
-        group = learn_from_neighbours([fits[place] for place in places], executor.silent())
+        group = learn_from_neighbours([fits[place] for place in places], executor.silent(), kept)
         for place, fit in zip(places, group, strict=True):
             found[place] = fit
     return found
@@ -114,7 +116,16 @@ def _learn_together(
 
 def _fit(task: tuple[Asked, Executor]) -> Fit:
     asked, executor = task
-    return asked.fitting.fit(executor)
+    fit = asked.fitting.fit(executor)
+    executor.say("", 1.0)
+    return fit
+
+
+def _unpack_fit(task: tuple[Asked, Executor], told: PackedFit) -> Fit:
+    return told.unpack(task[0].fitting.sized)
+
+
+FITS = Packing(lambda _, fit: PackedFit.of(fit), _unpack_fit)
 
 
 def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored:
@@ -125,6 +136,22 @@ def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored:
     if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
         fit = with_posterior(fit, at.softmax_climb.point)
     return Scored(fit, at.dimension, found)
+
+
+def _pack_scored(_: object, scored: Scored) -> tuple[FloatArray | None, int, dict[str, Evidence]]:
+    return scored.fit.model.posterior, scored.dimension, dict(scored.evidence)
+
+
+def _unpack_scored(
+    task: tuple[Asked, Fit], told: tuple[FloatArray | None, int, dict[str, Evidence]]
+) -> Scored:
+    posterior, dimension, evidence = told
+    fit = task[1]
+    fit = replace(fit, model=replace(fit.model, posterior=posterior))
+    return Scored(fit, dimension, evidence)
+
+
+SCORES = Packing(_pack_scored, _unpack_scored)
 
 
 def _parts(

@@ -44,10 +44,14 @@ class Fitting:
         """Number of free parameters."""
         return network_with_sizes(self.problem.network, dict(self.sizes)).dimension
 
+    @property
+    def sized(self) -> Problem:
+        """The problem, put together."""
+        return with_sizes(self.problem, dict(self.sizes))
+
     def fit(self, executor: Executor) -> Fit:
-        """Put the problem together, and learn."""
-        problem = with_sizes(self.problem, dict(self.sizes))
-        return learn(problem, self.options, executor=executor)
+        """Learn."""
+        return learn(self.sized, self.options, executor=executor)
 
     def input_at(self, fit: Fit, executor: Executor) -> ScoreInput:
         """Give what scores take."""

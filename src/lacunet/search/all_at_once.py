@@ -14,6 +14,7 @@ from lacunet.evidence.partitions.walk import Walk, WalkGoal
 from lacunet.evidence.partitions.weighted import walk_weighted
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
+from lacunet.kept import FORGETFUL, Kept
 from lacunet.scoring.score_input import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
@@ -25,7 +26,12 @@ SURVEYED = 5.0  # nats: least error of a number of classes that was not worth mo
 
 
 def by_walk(
-    selection: Selection, numbers: Sequence[int], *, goal: WalkGoal, executor: Executor = SERIAL
+    selection: Selection,
+    numbers: Sequence[int],
+    *,
+    goal: WalkGoal,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
 ) -> Selection:
     """Measure numbers of classes all at once."""
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
@@ -38,6 +44,7 @@ def by_walk(
         seed=selection.options.seed,
         executor=executor,
         goal=goal,
+        kept=kept,
     )
     return told_by(walk, selection)
 

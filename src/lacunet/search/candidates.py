@@ -16,6 +16,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Fit, Options
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
@@ -236,6 +237,7 @@ def candidates_of(
     options: Options,
     rank: bool = False,
     executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
 ) -> list[Candidate]:
     """Fit and score networks, each with its problem; the data of all are the same."""
     asked = [
@@ -244,7 +246,7 @@ def candidates_of(
     ]
     return [
         Candidate(proposal, s.fit, s.dimension, s.evidence, symmetries_of(s.fit.problem).log_count)
-        for proposal, s in zip(proposals, score_fits(asked, executor), strict=True)
+        for proposal, s in zip(proposals, score_fits(asked, executor, kept), strict=True)
     ]
 
 
@@ -258,13 +260,20 @@ def evaluate(
     prior: Mapping[Label, float] | None = None,
     rank: bool = False,
     executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
 ) -> Selection:
     """Fit and score every proposal."""
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
     problems = executor.map(partial(_problem, table, alpha), [p.network for p in proposals])
     candidates = candidates_of(
-        proposals, problems, scores=scores, options=options, rank=rank, executor=executor
+        proposals,
+        problems,
+        scores=scores,
+        options=options,
+        rank=rank,
+        executor=executor,
+        kept=kept,
     )
     return Selection(table, tuple(candidates), options, alpha, prior)
 

@@ -15,6 +15,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import touched_by_cases
+from lacunet.kept import FORGETFUL, Kept
 from lacunet.search.all_at_once import by_walk
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import How, about
@@ -28,7 +29,7 @@ MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times param
 
 
 def measure_posterior(
-    selection: Selection, *, goal: Goal, executor: Executor = SERIAL
+    selection: Selection, *, goal: Goal, executor: Executor = SERIAL, kept: Kept = FORGETFUL
 ) -> Selection:
     """Measure the posterior over the candidates, as far as it matters and is worth its price."""
     labels = may_matter(selection)
@@ -42,11 +43,11 @@ def measure_posterior(
             work = work_of_walks(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
             return approximated(selection, _too_large(work, MOST_WALKED))
         walk_goal = WalkGoal(OF_PROBABILITY * goal.target, rounds)
-        return by_walk(selection, numbers, goal=walk_goal, executor=executor)
+        return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
     work = max(touched_by_cases(problem) * problem.network.dimension for problem in problems)
     if work > MOST_MEASURED:
         return approximated(selection, _too_large(work, MOST_MEASURED))
-    return by_measurements(measure_each(selection, labels, goal=goal, executor=executor))
+    return by_measurements(measure_each(selection, labels, goal=goal, executor=executor, kept=kept))
 
 
 def approximated(selection: Selection, *notes: Flag, how: How = How.APPROXIMATED) -> Selection:

@@ -12,6 +12,7 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Kind
+from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.prior import same_whatever_the_number
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
@@ -21,7 +22,12 @@ from lacunet.search.truth import TRUTH, as_evidence
 
 
 def measure_each(
-    selection: Selection, labels: Sequence[Label], *, goal: Goal, executor: Executor = SERIAL
+    selection: Selection,
+    labels: Sequence[Label],
+    *,
+    goal: Goal,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
 ) -> Selection:
     """Measure the evidence of some candidates by itself; each has the whole of the budget."""
     prepare_sampling(executor, *(c.problem.network for c in selection.candidates))
@@ -31,7 +37,9 @@ def measure_each(
         candidate = next(c for c in selection.candidates if c.label == label)
         part = executor.part(n / len(labels), (n + 1) / len(labels), candidate.title)
         seed = selection.options.seed
-        measured = measure(candidate.problem, goal=goal, seed=seed, executor=part, shared=shared)
+        measured = measure(
+            candidate.problem, goal=goal, seed=seed, executor=part, shared=shared, kept=kept
+        )
         done[label] = replace(candidate, measured=measured).with_evidence(as_evidence(measured))
     candidates = tuple(done.get(c.label, c) for c in selection.candidates)
     return replace(selection, candidates=candidates)

@@ -1,6 +1,7 @@
 """Chains over partitions: how one starts, and how it walks on."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from lacunet.inference.kernels import blocks as kernels
 from lacunet.inference.kernels.blocks import Blocks, Leaves, Levels, Partition
 from lacunet.inference.kernels.lanes import padded
 from lacunet.inference.kernels.walking import Notes, walk
+from lacunet.kept import Packing
 
 KINDS = 2  # of moves
 
@@ -51,6 +53,20 @@ def walk_on(stretch: Stretch, chain: Chain) -> tuple[Chain, Notes]:
     notes = Notes(np.zeros((KINDS, numbers, 3)), np.zeros((numbers, 3)))
     walk(chain.leaves, chain.at, stretch.levels, stretch.sweeps, notes, chain.rng)
     return chain, notes
+
+
+def _pack(_: Chain, walked: tuple[Chain, Notes]) -> tuple[Partition, Any, Notes]:
+    chain, notes = walked
+    small = chain.at.block.astype(np.min_scalar_type(int(chain.at.block.max())))
+    return chain.at._replace(block=small), chain.rng, notes
+
+
+def _unpack(chain: Chain, told: tuple[Partition, Any, Notes]) -> tuple[Chain, Notes]:
+    at, rng, notes = told
+    return Chain(chain.leaves, at._replace(block=at.block.astype(np.int64)), rng), notes
+
+
+WHERE_CHAINS_STAND = Packing(_pack, _unpack)  # the cases stay where they are
 
 
 def _nowhere(leaves: Leaves, most: int) -> Partition:

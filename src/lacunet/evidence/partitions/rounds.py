@@ -10,7 +10,7 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.evidence.jackknife import leave_one_out
 from lacunet.evidence.partitions.cases import leaves_of
-from lacunet.evidence.partitions.chains import Chain, Stretch, walk_on
+from lacunet.evidence.partitions.chains import WHERE_CHAINS_STAND, Chain, Stretch, walk_on
 from lacunet.evidence.partitions.flows import hoped_ratios, log_ratios
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
 from lacunet.evidence.partitions.starts import Starts
@@ -20,6 +20,7 @@ from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.walking import TRIED, Notes
 from lacunet.inference.problem import Problem
+from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.families.rising import log_rising
 
 CHAINS = 16
@@ -61,8 +62,9 @@ class Rounds:
         guesses: Mapping[int, float],
         seed: int,
         executor: Executor,
+        kept: Kept = FORGETFUL,
     ) -> None:
-        self.executor, self.leaves = executor, leaves_of(problem)
+        self.executor, self.kept, self.leaves = executor, kept, leaves_of(problem)
         cases = len(self.leaves.row)
         last = min(max(numbers), cases)
         self.levels = Occupancy(tuple(numbers), self.leaves.a, float(cases), 1, last)
@@ -201,7 +203,8 @@ class Rounds:
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
         stretch = Stretch(Levels(rise, np.exp(noted)), sweeps)
-        walked = self.executor.map(partial(walk_on, stretch), self.chains)
+        go_on = partial(walk_on, stretch)
+        walked = self.kept.map(go_on, self.chains, self.executor, packing=WHERE_CHAINS_STAND)
         self.chains = [chain for chain, _ in walked]
         notes: list[Notes] = [note for _, note in walked]
         return np.array([n.rates for n in notes]), np.array([n.energy for n in notes])

@@ -24,6 +24,7 @@ from lacunet.flags import Flag
 from lacunet.inference.kernels.splitting import SCANS
 from lacunet.inference.kernels.walking import TRIED
 from lacunet.inference.problem import Problem
+from lacunet.kept import FORGETFUL, Kept
 
 # Chains that have not gone far agree by chance, and of many small errors some are so by chance.
 FEWEST_ROUNDS = 4
@@ -81,6 +82,7 @@ def walk_numbers(
     seed: int = 0,
     executor: Executor = SERIAL,
     goal: WalkGoal | None = None,
+    kept: Kept = FORGETFUL,
 ) -> Walk:
     """Measure log p(D|k) for several numbers of classes at once; `walkable` says of which models.
 
@@ -96,7 +98,7 @@ def walk_numbers(
         Log evidences by a cheap score, by number of classes: weights start there.
     """
     goal = goal or WalkGoal()
-    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor)
+    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept)
     executor.say("partitions", 0.0)
     rounds.learn()
     for done in range(1, goal.rounds + 1):

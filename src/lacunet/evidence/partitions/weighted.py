@@ -23,6 +23,7 @@ from lacunet.evidence.roundings import (
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
+from lacunet.kept import FORGETFUL, Kept
 
 
 def can_walk(problems: Sequence[Problem]) -> bool:
@@ -44,9 +45,10 @@ def walk_weighted(
     seed: int = 0,
     executor: Executor = SERIAL,
     goal: WalkGoal | None = None,
+    kept: Kept = FORGETFUL,
 ) -> Walk:
     """Walk as `walk_numbers` does; with fractional weights, over each rounding of them."""
-    walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed)
+    walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed, kept=kept)
     if problem.whole:
         return walk(problem, executor=executor, goal=goal)
     near = roundings(problem, seed)

@@ -1,0 +1,31 @@
+"""A fit without its problem: what a file of work that may be stopped keeps of it."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from lacunet.arrays import FloatArray
+from lacunet.inference.problem import Problem
+from lacunet.learn.fit import Fit
+from lacunet.model.network import Model
+
+KNOWN = ("problem", "model")  # what whoever asks for the fit knows, or puts together
+
+
+@dataclass(frozen=True, eq=False)
+class PackedFit:
+    """All that was found."""
+
+    found: dict[str, Any]  # fields of a fit, by name
+    posterior: FloatArray | None  # of its model
+
+    @classmethod
+    def of(cls, fit: Fit) -> Self:
+        """Leave out what is known."""
+        told = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in KNOWN}
+        return cls(told, fit.model.posterior)
+
+    def unpack(self, problem: Problem) -> Fit:
+        """Give the fit, to a problem that is the same as it was."""
+        theta = self.found["point"].theta
+        model = Model(problem.network, theta, problem.alpha, self.posterior)
+        return Fit(problem=problem, model=model, **self.found)
