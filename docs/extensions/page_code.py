@@ -234,7 +234,9 @@ def agrees(shown: str, printed: str) -> bool:
     said of what comes after nine.
     """
     digits, _, power = shown.partition("e")
-    unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2])) if "." in shown else 0.0
+    unit = 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+    if "." not in shown + printed:  # a whole number is what it is
+        return shown == printed
     value = float(printed)
     return abs(float(shown) - value) <= max(1.001 * unit, 1e-9 * abs(value))
 

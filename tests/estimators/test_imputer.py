@@ -1,5 +1,7 @@
 """`Imputer`: holes go, everything else stays."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +15,7 @@ from test_filled_frames import PAIRS, columns, pandas_frame, polars_frame
 
 import lacunet
 from lacunet import DataError, Imputer, OptionError
+from lacunet.model.reordered import all_in_work_order
 
 QUICK = {"model": "network", "random_state": 0}  # one kind is soon learned
 
@@ -125,6 +128,29 @@ def test_numbers():
     assert filled["size"].to_numpy()[where] == pytest.approx(told["mean"].to_numpy())
 
 
+def test_trees_fill_in_numbers_too():
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 2, 60)
+    told = {"a": rng.normal(4.0 * group), "b": rng.normal(-4.0 * group), "c": group}
+    X = pd.DataFrame(told)
+    holes = rng.random(60) < 0.2
+    filled = Imputer("tree", random_state=0, n_jobs=1).fit_transform(X.assign(a=X["a"].mask(holes)))
+    error = (filled["a"] - X["a"])[holes]
+    assert np.sqrt(np.mean(error**2)) < 0.7 * X["a"].std()
+    assert filled["a"][~holes].equals(X["a"][~holes])
+
+
+def test_a_pool_keeps_its_shares_when_rows_are_asked():
+    """Weights of a pool are the same for every row, whatever is done with it on the way."""
+    X, _, _ = words(rows=40)
+    ensemble = Imputer("classes", random_state=0, n_jobs=1).fit(X).pool_.ensemble
+    assert ensemble.fixed
+    assert all_in_work_order(ensemble).fixed
+    told = lacunet.assign(X, ensemble, impute=True).to_frame()
+    plain = lacunet.assign(X, replace(ensemble, fixed=False), impute=True).to_frame()
+    assert not told.equals(plain)
+
+
 def test_what_is_not_known_stays():
     X, _, _ = words()
     imputer = Imputer(**QUICK).fit(X)
@@ -168,7 +194,7 @@ def test_weights_are_rows():
     [
         ({"model": "forest"}, "model 'forest' is not known"),
         ({"strategy": "mean"}, "strategy 'mean' is not known"),
-        ({"model": "tree", "kinds": {"a": "categorical"}}, "three columns of categories"),
+        ({"model": "tree", "kinds": {"a": "categorical"}}, "three columns or more"),
     ],
 )
 def test_mistakes(how, message):

@@ -130,10 +130,10 @@ def with_tables(table: Table, network: Network) -> tuple[Model, ...]:
     """Fill in the tables of a graph, once for each size of their prior."""
     priors = [dirichlet(network, f"bdeu:{size}") for size in TABLES]
     problem = build_problem(table, network, priors[0])  # rows are taken apart once for all
-    return tuple(_expected(replace(problem, alpha=prior)) for prior in priors)
+    return tuple(expected(replace(problem, alpha=prior)) for prior in priors)
 
 
-def _expected(problem: Problem) -> Model:
+def expected(problem: Problem) -> Model:
     """Give a graph its expected parameters: exact where no cell is missing, else variational."""
     return vary(at_hyperparameters(problem, problem.prior)).model.predictive
 
