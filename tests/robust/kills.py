@@ -77,7 +77,13 @@ def left(folder: Path) -> dict[str, object]:
 def _timeless(document: object) -> object:
     if isinstance(document, dict):
         return {k: _timeless(v) for k, v in document.items() if k not in ("seconds", "cpu")}
-    return [_timeless(x) for x in document] if isinstance(document, list) else document
+    if isinstance(document, list):  # a mapping is kept as pairs
+        return [_timeless(x) for x in document if not _is_time(x)]
+    return document
+
+
+def _is_time(x: object) -> bool:
+    return isinstance(x, list) and len(x) == 2 and x[0] == "seconds"
 
 
 def fresh(root: Path) -> Path:
