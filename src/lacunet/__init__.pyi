@@ -8,6 +8,7 @@ from lacunet.api import (
     Scores as Scores,
     anomalies as anomalies,
     assign as assign,
+    class_regression as class_regression,
     compare as compare,
     compare_missing as compare_missing,
     cpdag as cpdag,
@@ -46,6 +47,7 @@ from lacunet.describe.bootstrap_test import RatioTest as RatioTest
 from lacunet.describe.em_traces import Traces as Traces
 from lacunet.describe.intervals import Intervals as Intervals
 from lacunet.describe.statistics import FitStatistics as FitStatistics
+from lacunet.describe.regression.coefficients import Coefficients as Coefficients
 from lacunet.errors import (
     DataError as DataError,
     LacunetError as LacunetError,
@@ -100,6 +102,7 @@ from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, H
 from lacunet.search.hidden.found import HiddenFound as HiddenFound
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
 from lacunet.search.pooling.pool import Pool as Pool
+from lacunet.search.regression.class_regression import ClassRegression as ClassRegression
 from lacunet.search.stacking.stack import Stack as Stack
 from lacunet.settings import Settings as Settings
 

@@ -47,6 +47,10 @@ class Kind(Enum):
     NO_EXPECTED_CASES = (
         "boundary: {number} of {total} probabilities have no expected cases ({variable} {states})"
     )
+    SEPARATED = (
+        "separated: '{covariate}' tells some class with certainty, so that nothing holds its "
+        "coefficient; take the MAP, where the prior does, or leave it out"
+    )
     # Of intervals
     HELD_AT_BOUNDARY = (
         "boundary: {number} of {total} probabilities have no cases to hold them off 0 or 1; they "

@@ -20,6 +20,8 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.measurement import Method
 from lacunet.graphs.edges.sampling import EdgeSampling
 from lacunet.graphs.searching import GraphScore, GraphSearch
+from lacunet.inference.regression.design import COEFFICIENT_SD
+from lacunet.inference.regression.rows import MissingCovariates
 from lacunet.learn.fit import DEFAULT_STARTS, Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
@@ -36,7 +38,13 @@ from lacunet.scores import GROUPS, SCORES, Score, choose_scores
 Names: TypeAlias = str | Sequence[str]  # with commas between, or one by one
 
 DIMENSIONS = ("parameters", "rank")
-KINDS = {"estimate": Estimate, "schedule": Schedule, "method": Method, "score": GraphScore}
+KINDS = {
+    "estimate": Estimate,
+    "schedule": Schedule,
+    "method": Method,
+    "score": GraphScore,
+    "missing_covariates": MissingCovariates,
+}
 FORMER = {  # values that there are no more, and what to say of them
     "mass": "schedule 'mass' is what default and thorough do now. Choose thorough to look as far "
     "as it did, or highest for the MAP."
@@ -141,6 +149,15 @@ class Settings:
         "Treat a missing cell as an answer: one more state, '(missing)', of its column.",
         in_python="Then the evidence is about other data: see `compare_missing`.",
     )
+    coefficient_sd: float = _option(
+        COEFFICIENT_SD,
+        "Prior of covariates: standard deviation of the log odds ratio of two classes, for one "
+        "standard deviation of a number or between two states of a category.",
+    )
+    missing_covariates: str = _option(
+        MissingCovariates.REFUSE,
+        "Rows that lack a covariate: refuse (and say how many), or drop them.",
+    )
     quick: bool = _option(
         False, "Go by scores alone and measure nothing: soon done, but surer than it should be."
     )
@@ -222,6 +239,8 @@ class Settings:
         put("numbers", replace(understand_number_prior(prior), covariance=together))
         if self.quick and self.evidence:
             raise OptionError("quick measures nothing, evidence everything: give one of the two.")
+        if not 0.0 < self.coefficient_sd < math.inf:
+            raise OptionError(f"--coefficient-sd {self.coefficient_sd:g}: it must be above 0.")
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"{self.threads} threads: there must be at least 1.")
         learning = Estimate(self.estimate), Schedule(self.schedule), self.starts, self.seed

@@ -47,6 +47,7 @@ from lacunet.api.inputs import (
 from lacunet.api.measuring import log_evidence, log_evidence_bounds
 from lacunet.api.missing import compare_missing, missing_as_state, table_with_model
 from lacunet.api.ratio_test import likelihood_ratio_test
+from lacunet.api.regression import class_regression, read_covariates
 from lacunet.api.results import Assigned, Assignment, Scores
 from lacunet.api.selecting import compare, select, structures
 from lacunet.api.stacking import log_likelihoods, rows_in_order, stack

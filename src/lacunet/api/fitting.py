@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import Unpack, overload
 
 from lacunet.api.inputs import (
     Hidden,
@@ -16,8 +16,10 @@ from lacunet.api.inputs import (
 )
 from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
+from lacunet.api.regression import class_regression
 from lacunet.api.results import Scores
 from lacunet.api.structure import table_and_structure
+from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.leaves import with_values
@@ -27,10 +29,39 @@ from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.prepare import prepare
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
+from lacunet.model.terms import CovariatesLike
 from lacunet.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
 from lacunet.scoring.evaluation import score_at
+from lacunet.search.regression.class_regression import ClassRegression
 from lacunet.settings import DEFAULTS, Settings
+
+
+@overload
+def fit(
+    data: object,
+    states: int | None = None,
+    *,
+    network: NetworkLike | None = None,
+    hidden: Hidden = (),
+    knowledge: KnowledgeLike | None = None,
+    covariates: None = None,
+    settings: Settings = DEFAULTS,
+    listener: Listener = ignore,
+    **options: Unpack[FitOptions],
+) -> Fit: ...
+
+
+@overload
+def fit(
+    data: object,
+    states: int,
+    *,
+    covariates: CovariatesLike,
+    settings: Settings = DEFAULTS,
+    listener: Listener = ignore,
+    **options: Unpack[FitOptions],
+) -> ClassRegression: ...
 
 
 @with_options
@@ -41,16 +72,28 @@ def fit(
     network: NetworkLike | None = None,
     hidden: Hidden = (),
     knowledge: KnowledgeLike | None = None,
+    covariates: CovariatesLike | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
     **options: Unpack[FitOptions],
-) -> Fit:
+) -> Fit | ClassRegression:
     """Fit a latent class model with `states` classes, or a network.
+
+    With covariates, they predict the classes: see `class_regression`, which this then calls.
 
     Parameters
     ----------
-    **data; states; network, hidden; knowledge; options
+    **data; states; network, hidden; knowledge; covariates; options
     """
+    if covariates is not None:
+        if states is None or network is not None or hidden or knowledge is not None:
+            raise OptionError(
+                "covariates predict the classes of a latent class model: give a number of states, "
+                "and neither a network nor hidden variables nor knowledge."
+            )
+        return class_regression(
+            data, states, covariates, settings=settings, listener=listener, **options
+        )
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
     structure = as_knowledge(knowledge).of(structure)

@@ -39,6 +39,9 @@ ARGUMENTS = {
     "hidden": "Variables that no column shows, besides those that are hidden in the model.",
     "states": "Number of classes of a latent class model.",
     "network, hidden": "Instead: a network (or the path of its file), and its hidden variables.",
+    "covariates": "Columns that predict classes, and are no items: a list of names, or a formula "
+    "such as '~ age + C(region)'. Numbers count as numbers; C() makes categories of them, and "
+    "C(region, ref=North) says which state the others are held against.",
     "prior": "Weights of the candidates (default: all the same).",
     "knowledge": "What is known of the tables (and of the edges): a `Knowledge`, or the path of "
     "its JSON file. Fixed tables are not learned, tied ones together, zeros stay zero.",
@@ -174,6 +177,15 @@ class HoleOptions(LearnOptions, total=False):  # of `compare_missing`
 
 class FitOptions(LearnOptions, NumberOptions, total=False):  # of `fit`
     missing_as_state: bool
+
+
+class RegressionOptions(FitOptions, total=False):  # of `class_regression`
+    coefficient_sd: float
+    missing_covariates: str
+    evidence: bool
+    target: float
+    budget: float | str
+    level: float
 
 
 class SelectOptions(FitOptions, total=False):  # of `select` and `compare`

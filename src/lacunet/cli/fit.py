@@ -6,6 +6,11 @@ from typing import Annotated, Any
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
+from lacunet.cli.fit_covariates import (
+    fit_covariates,
+    refuse_with_covariates,
+    refuse_without_covariates,
+)
 from lacunet.cli.outcome import (
     check_network_outputs,
     check_number_outputs,
@@ -30,6 +35,7 @@ TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 @command
 @o.options_after(
     api.fit,
+    covariates=("missing_covariates", "coefficient_sd", "evidence", "target", "budget"),
     intervals=("level", "bootstrap"),
     like=(*o.LEARNING, *o.HOLES, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
 )
@@ -40,6 +46,14 @@ def fit(
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
+    covariates: Annotated[
+        str | None,
+        o.option(
+            "Columns that predict classes and are no items, with commas between; C(NAME) makes "
+            "categories of numbers. Or a formula: '~ age + C(region)'.",
+            metavar="COLUMNS",
+        ),
+    ] = None,
     save: Annotated[
         Path | None,
         o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl; .dot for a picture."),
@@ -63,10 +77,16 @@ def fit(
 ) -> None:
     """Fit a latent class model with a given number of classes, or a network.
 
-    Of a network only the structure is taken; its parameters are learned anew.
+    Of a network only the structure is taken; its parameters are learned anew. With --covariates
+    classes are fitted together with what predicts them (latent class regression).
     """
     settings = asked.settings
     check_one_model(states, network)
+    if covariates is not None:
+        refuse_with_covariates(network, hidden, knowledge, report, like, statistics, settings)
+        fit_covariates(asked, data, states, covariates, save, intervals)
+        return
+    refuse_without_covariates(settings)
     resembled = None if like is None else api.as_model(like)
     check_network_outputs(save, report)
     structure = network_of(network, parse_hidden(hidden))

@@ -195,7 +195,7 @@ def hessian_intervals(
     """
     objective = Objective.build(problem, estimate)
     point = check_maximum(objective, model)
-    held = on_boundary(objective, point)
+    held = on_boundary(point.N, objective.pseudo, problem.layout)
     sure = precision(problem, point.theta, point.N + objective.pseudo, held)
     layout, reach = problem.layout, ndtri((1.0 + level) / 2.0) * sure.scaled
     ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
@@ -203,10 +203,10 @@ def hessian_intervals(
     # No parameter: the probability is known, and 1 where there is one state only.
     certain = (layout.in_tables & (_states(layout) == 1)) | ~layout.learned
     flags = [
-        *_counted(Kind.HELD_AT_BOUNDARY, held),
+        *counted(Kind.HELD_AT_BOUNDARY, held),
         *(() if sure.maximum else (Flag(Kind.SADDLE),)),
-        *_counted(Kind.NOT_IDENTIFIED, sure.unidentified),
-        *_counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
+        *counted(Kind.NOT_IDENTIFIED, sure.unidentified),
+        *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
     ]
     exactly = np.zeros_like(model.theta), model.theta, model.theta
     stderr, low, high = (
@@ -237,7 +237,7 @@ def bootstrap_intervals(
     check_replicates(problem.counts, replicates, FEWEST)
     objective = Objective.build(problem, options.estimate)
     point = check_maximum(objective, model)
-    held = on_boundary(objective, point)
+    held = on_boundary(point.N, objective.pseudo, problem.layout)
     executor = executor.if_worth(problem.components.nanoseconds)
     refit = partial(_refit, problem, model, options, executor.silent())
     refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
@@ -245,7 +245,7 @@ def bootstrap_intervals(
     tail = (1.0 - level) / 2.0
     ends = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
     stderr, low, high = (np.where(held, np.nan, x) for x in (thetas.std(axis=0, ddof=1), *ends))
-    flags = _counted(Kind.HELD_AT_BOUNDARY, held)
+    flags = counted(Kind.HELD_AT_BOUNDARY, held)
     if stopped := sum(not finished for _, finished in refits):
         detail = {"stopped": stopped, "replicates": replicates}
         flags.append(Flag(Kind.REFITS_STOPPED, detail=detail))
@@ -281,10 +281,12 @@ def check_maximum(objective: Objective, model: Model) -> Point:
     return point
 
 
-def on_boundary(objective: Objective, point: Point) -> BoolArray:
-    """Find probabilities that neither the data nor a prior worth half a case hold off 0 or 1."""
-    layout = objective.problem.layout
-    held = (layout.pooled(point.N) < HELD) & (layout.pooled(objective.pseudo) < EMPTY)
+def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
+    """Find probabilities that neither the data nor a prior worth half a case hold off 0 or 1.
+
+    N are expected counts, `pseudo` is what the prior adds to them.
+    """
+    held = (layout.pooled(N) < HELD) & (layout.pooled(pseudo) < EMPTY)
     held &= layout.learned & layout.in_tables
     # What is left over is 1 where all other states are held at 0.
     alive = conjugacy.cases(np.where(held, 0.0, 1.0 * layout.learned), layout)
@@ -297,7 +299,7 @@ def _states(layout: Layout) -> FloatArray:
     return conjugacy.cases(layout.learned.astype(np.float64), layout)
 
 
-def _counted(kind: Kind, which: BoolArray, **detail: float) -> list[Flag]:
+def counted(kind: Kind, which: BoolArray, **detail: float) -> list[Flag]:
     """Flag the probabilities of which something is true, by their number, if there are any."""
     number = int(which.sum())
     return [Flag(kind, detail={"number": number, "total": which.size, **detail})] if number else []

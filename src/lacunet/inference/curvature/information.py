@@ -55,7 +55,7 @@ def precision(
     A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
     complete = np.sqrt(_complete(counts, theta, layout))
     scale = complete[coordinates.free]
-    factor, flat, maximum = _root_of_inverse(A / np.outer(scale, scale))
+    factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
     if not maximum:
         return Precision(unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False)
     changes = _changes(factor / scale[:, None], coordinates.free, theta, layout)
@@ -81,7 +81,7 @@ def _without(coordinates: FreeCoordinates, held: BoolArray) -> FreeCoordinates:
     return FreeCoordinates(coordinates.free[kept], coordinates.reference[kept])
 
 
-def _root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
+def root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
     """Give F with F Fᵀ = A⁻¹ and the directions in which A is zero, (d, ...) each.
 
     A has about a unit diagonal. Where it is singular, F is that of the pseudo-inverse: right for

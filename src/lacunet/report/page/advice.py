@@ -63,6 +63,13 @@ MEANINGS = (
         "They make the same of every variable, so they count as one class: fewer would do.",
     ),
     Meaning(
+        (Kind.SEPARATED,),
+        "A covariate that tells a class with certainty",
+        "The likelihood rises without end as its coefficient grows, so there is no estimate to "
+        "speak of. The prior of the MAP holds it; or leave the covariate out.",
+        serious=True,
+    ),
+    Meaning(
         (Kind.NARROW_CLASS,),
         "A class that is narrower than its numbers are exact",
         "Its cases have the same rounded values, again and again, so that a density says more of "

@@ -1,0 +1,105 @@
+"""Classes that covariates predict."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack, cast
+
+from lacunet.api.inputs import as_table, one_alpha
+from lacunet.api.options import ReadOptions, RegressionOptions, divide, with_options
+from lacunet.api.structure import whole_numbers
+from lacunet.data import Table
+from lacunet.data.kinds import understand_kinds
+from lacunet.data.missing_state import missing_as_state
+from lacunet.data.write import column_names
+from lacunet.errors import OptionError
+from lacunet.executor import on_threads
+from lacunet.inference.problem import build_problem
+from lacunet.inference.regression.rows import (
+    MissingCovariates,
+    with_covariates,
+    without_covariates,
+)
+from lacunet.learn.prepare import prepare
+from lacunet.model.latent_class import classes_of
+from lacunet.model.prior import dirichlet
+from lacunet.model.terms import CovariatesLike, Term, understand_terms
+from lacunet.progress import Listener, ignore
+from lacunet.search.proposals import latent_classes
+from lacunet.search.regression.class_regression import ClassRegression
+from lacunet.search.regression.covariate_worth import Recipe, worth_of_covariates
+from lacunet.settings import DEFAULTS, Settings
+
+
+@with_options
+def class_regression(
+    data: object,
+    states: int,
+    covariates: CovariatesLike,
+    *,
+    settings: Settings = DEFAULTS,
+    listener: Listener = ignore,
+    **options: Unpack[RegressionOptions],
+) -> ClassRegression:
+    """Fit classes together with what predicts them: latent class regression, in one step.
+
+    The log odds of classes are linear in the covariates; items depend on the class alone, and may
+    have holes. `evidence` measures the evidence with and without each covariate; without it the
+    Bayes factors are approximations (CSL).
+
+    Parameters
+    ----------
+    **data; states; covariates; options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> table = lacunet.load_dataset("carcinoma")
+    >>> found = class_regression(table, 2, ["A"], starts=4)
+    >>> found.coefficients.titles
+    ('(intercept)', 'A')
+    """
+    settings, reading = divide(settings, options)
+    (k,) = whole_numbers(states)
+    if k < 2:
+        raise OptionError(f"{k} classes: covariates predict which one, so there must be 2 or more.")
+    terms, table = read_covariates(data, covariates, reading)
+    table = with_covariates(table, terms, MissingCovariates(settings.missing_covariates))
+    items = without_covariates(table, terms)
+    if settings.missing_as_state:
+        items = missing_as_state(items)
+    (proposal,) = latent_classes(items, [k], settings.numbers)
+    alpha = dirichlet(proposal.network, one_alpha(settings))
+    plain = build_problem(items, proposal.network, alpha)
+    root = classes_of(proposal.network).root
+    recipe = Recipe(
+        table,
+        plain,
+        exponent=float(plain.layout.table(alpha, root)[0]),
+        coefficient_sd=settings.coefficient_sd,
+        options=settings.options,
+        goal=settings.goal if settings.evidence else None,
+    )
+    with on_threads(settings.threads, listener) as executor:
+        prepare(executor, proposal.network)
+        whole = recipe.weighed(terms, executor=executor)
+        worth = worth_of_covariates(recipe, whole, executor)
+    return ClassRegression(table, whole, worth, settings.level)
+
+
+def read_covariates(
+    data: object, covariates: CovariatesLike, reading: ReadOptions
+) -> tuple[tuple[Term, ...], Table]:
+    """Read a table with its items and covariates, and what is said of these."""
+    if isinstance(data, Table):
+        return understand_terms(covariates, [c.name for c in data.columns]), as_table(
+            data, reading, numbers=True
+        )
+    terms = understand_terms(covariates, column_names(data))
+    asked: dict[str, Any] = {**reading}
+    if asked.get("columns"):  # which name items
+        listed = [asked["columns"]] if isinstance(asked["columns"], str) else asked["columns"]
+        asked["columns"] = list(dict.fromkeys([*listed, *(term.name for term in terms)]))
+    categories = {term.name: "categorical" for term in terms if term.categories}
+    kinds = understand_kinds(asked.get("kinds"))
+    asked["kinds"] = kinds.also(understand_kinds(categories)) if categories else kinds
+    return terms, as_table(data, cast(ReadOptions, asked), numbers=True)

@@ -1,0 +1,1 @@
+"""What predicts classes: coefficients, odds ratios, and how sure they are."""

@@ -1,0 +1,132 @@
+"""How sure coefficients and items are: the inverse of the observed information of both together."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtri
+
+from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.describe.intervals import LARGEST, Intervals, counted, on_boundary
+from lacunet.describe.regression.coefficients import Coefficients
+from lacunet.flags import Flag, Kind
+from lacunet.inference.curvature.information import NOTHING, TOUCHED, root_of_inverse
+from lacunet.learn.regression.fit import ClassFit
+from lacunet.learn.regression.logit import whole
+from lacunet.model import conjugacy
+from lacunet.model.latent_class import classes_of
+from lacunet.model.network import Model
+
+HOW = "From the observed information of coefficients and items together, at the {} parameters."
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPrecision:
+    """The covariance of coefficients and of φ of items, at a maximum."""
+
+    fit: ClassFit
+    free: IntArray  # positions of items that vary and are not held at the boundary
+    held: BoolArray  # (size,) probabilities at 0 or 1
+    root: FloatArray  # (d, m) F with F Fᵀ the covariance
+    flat: FloatArray  # (d, f) directions that the data do not determine
+    maximum: bool
+
+    @property
+    def _coefficients(self) -> int:
+        return self.fit.given.free
+
+    def coefficients(self, level: float) -> Coefficients:
+        """Give coefficients in the units of the covariates, against the first class."""
+        given, design = self.fit.given, self.fit.given.design
+        K, p = given.states, design.matrix.shape[1]
+        units, n = design.to_units, self._coefficients
+        F = self.root[:n]
+        if self._vague[:n].any():
+            F = np.where(self._vague[:n, None], np.nan, F)
+        changes = np.zeros((K, p, F.shape[1]))
+        changes[1:] = np.einsum("pq,cqm->cpm", units, F.reshape(K - 1, p, -1))
+        classes = classes_of(given.plain.network).variable
+        terms = zip(design.blocks, design.places, strict=True)
+        return Coefficients(
+            classes.name,
+            classes.labels,
+            design.titles,
+            tuple((block.term.name, place) for block, place in terms),
+            whole(self.fit.point.beta, p) @ units.T,
+            np.einsum("apm,bqm->apbq", changes, changes),
+            0,
+            level,
+            HOW.format(self.fit.objective.estimate.words),
+        )
+
+    @cached_property
+    def _vague(self) -> BoolArray:
+        """(d,) coordinates that the data do not determine."""
+        if not self.maximum:
+            return np.ones(len(self.root), dtype=bool)
+        return np.asarray(np.abs(self.flat).max(axis=1, initial=0.0) > TOUCHED)
+
+    def intervals(self, level: float) -> Intervals:
+        """Give class sizes over all rows, and items, with their intervals."""
+        given, model, layout = self.fit.given, marginal_model(self.fit), self.fit.given.plain.layout
+        changes = self._changes()
+        scaled = np.sqrt((changes**2).sum(axis=1))
+        kept = given.to_plain_layout(self.held.astype(np.float64)) > 0
+        scaled[kept] = np.nan
+        if not self.maximum:
+            scaled[:] = np.nan
+        reach = float(ndtri((1.0 + level) / 2.0)) * scaled
+        ends = [conjugacy.off_scale(model.theta, sign * reach, layout) for sign in (-1.0, 1.0)]
+        stderr = conjugacy.scale_slope(model.theta, layout) * scaled
+        vague = layout.in_simplex & (stderr > LARGEST)
+        stderr, low, high = (np.where(vague, np.nan, x) for x in (stderr, *ends))
+        words = self.fit.objective.estimate
+        how = HOW.format(words.words) + " Class sizes are those of the rows at hand."
+        flags = (*self.flags, *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST))
+        return Intervals(model, words, level, how, stderr, low, high, flags)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of them."""
+        found = counted(Kind.HELD_AT_BOUNDARY, self.held)
+        return (*found, *(() if self.maximum else (Flag(Kind.SADDLE),)))
+
+    def _changes(self) -> FloatArray:
+        """(size of plain, m) how class sizes and items vary, on the scale of intervals."""
+        given, theta, n = self.fit.given, self.fit.point.theta, self._coefficients
+        K, p = given.states, given.design.matrix.shape[1]
+        phi = np.zeros((given.layout.size, self.root.shape[1]))
+        phi[self.free] = self.root[n:]
+        each = conjugacy.on_scale(phi, theta, given.layout)
+        table, share = given.class_table(theta), given.cases / given.cases.sum()
+        slopes = np.zeros((K, p, self.root.shape[1]))
+        slopes[1:] = self.root[:n].reshape(K - 1, p, -1)
+        logits = np.einsum("xp,cpm->xcm", given.design.matrix, slopes)
+        moved = table[:, :, None] * (logits - np.einsum("xc,xcm->xm", table, logits)[:, None])
+        sizes = np.einsum("x,xcm->cm", share, moved)
+        mean = share @ table
+        of_sizes = sizes / np.maximum(mean * (1.0 - mean), 1e-300)[:, None]
+        columns = [given.to_plain_layout(x, s) for x, s in zip(each.T, of_sizes.T, strict=True)]
+        return np.array(columns).reshape(len(columns), -1).T
+
+
+def class_precision(fit: ClassFit) -> ClassPrecision:
+    """Invert the observed information at a fit."""
+    objective, point, layout = fit.objective, fit.point, fit.given.layout
+    held = on_boundary(point.N, objective.pseudo, layout) & fit.given.of_items
+    free = objective.free(point.theta)
+    free = free[~held[free]]
+    A = objective.negative_hessian(point, free)
+    scale = np.sqrt(np.maximum(objective.complete(point, free).diagonal(), NOTHING))
+    root, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
+    return ClassPrecision(
+        fit, free, held, root / scale[:, None], flat / scale[:, None], maximum=maximum
+    )
+
+
+def marginal_model(fit: ClassFit) -> Model:
+    """Give the latent class model of the same items, with class sizes over all rows."""
+    given = fit.given
+    posterior = given.plain.alpha + given.to_plain_counts(fit.point.N)
+    theta = given.to_plain(fit.point.theta)
+    return Model(given.plain.network, theta, given.plain.alpha, posterior)

@@ -1,0 +1,1 @@
+"""The evidence of classes that covariates predict: at the mode, and measured."""

@@ -1,0 +1,92 @@
+"""CSL with covariates: Cheeseman–Stutz for items, Laplace for coefficients, and A of both.
+
+All in (β, φ) at its mode. Where no class is hidden, items are exact; what is left is the error of
+Laplace's approximation of a multinomial logit, O(1/N). Every order of the classes is counted: the
+prior of coefficients knows no reference class (`inference.regression`).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import gammaln
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.flags import Flag, Kind
+from lacunet.inference.expectation import dot
+from lacunet.learn.ascent import Outcome
+from lacunet.learn.objective import Estimate
+from lacunet.learn.regression.fit import ClassFit, climb_on
+from lacunet.model import conjugacy
+from lacunet.model.latent_class import classes_of
+from lacunet.scoring.determinant import Factor, factorise
+from lacunet.scoring.score_input import Evidence
+
+NAME = "csl"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMode:
+    """The mode of the density of (β, φ), and how sharp it is there."""
+
+    fit: ClassFit  # with the softmax estimate
+    free: IntArray  # positions of items that vary
+    A: FloatArray  # (d, d) negative Hessian
+    complete: FloatArray  # (d, d) A′, as if classes had been seen
+
+    @cached_property
+    def factor(self) -> Factor | None:
+        """Cholesky's factor of A; None where it is no maximum."""
+        return factorise(np.array(self.A, order="F"))
+
+    @property
+    def log_labellings(self) -> float:
+        """Log K!: orders of the classes, all of them alike."""
+        return float(gammaln(self.fit.given.states + 1.0))
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the mode."""
+        if self.factor is None:
+            return (Flag(Kind.NOT_POSITIVE_DEFINITE, detail={"point": "φ"}),)
+        outcome = self.fit.outcome
+        stopped = (Flag(Kind.NOT_CONVERGED, detail={"outcome": outcome}),)
+        return (*(stopped if outcome is not Outcome.CONVERGED else ()), *self.factor.flags)
+
+
+def mode_of(fit: ClassFit) -> ClassMode:
+    """Climb from a fit to the mode of (β, φ) that is uphill."""
+    found = climb_on(fit.given, fit.point, Estimate.SOFTMAX)
+    objective, point = found.objective, found.point
+    free = objective.free(point.theta)
+    complete = objective.complete(point, free)
+    return ClassMode(found, free, objective.negative_hessian(point, free), complete)
+
+
+def csl_of(mode: ClassMode) -> Evidence:
+    """Approximate log p(items | covariates), over all orders of the classes."""
+    if mode.factor is None:
+        return Evidence(NAME, {}, mode.flags)
+    given, objective, point = mode.fit.given, mode.fit.objective, mode.fit.point
+    layout, items, free = given.layout, given.of_items, given.free
+    leaves = list(classes_of(given.plain.network).leaves)
+    marginals = conjugacy.log_marginal(point.N, given.problem.alpha, layout)[leaves]
+    natural = conjugacy.natural(point.theta, layout)
+    quadratic = float(point.beta @ objective.precision @ point.beta)
+    of_beta, of_all = _log_det(mode.complete[:free, :free]), _log_det(mode.complete)
+    terms = {
+        "log p(items of D′|S)": float(marginals.sum()),
+        "−log p(items of D′|φ)": -dot(np.where(items, point.N, 0.0), natural),
+        "log p(D|β, φ)": point.log_lik,
+        "log p(β)": (_log_det(objective.precision) - free * math.log(2 * math.pi) - quadratic) / 2,
+        "dβ/2 log 2π": free / 2 * math.log(2 * math.pi),
+        "½ log|A′ of items|": (of_all - of_beta) / 2,
+        "−½ log|A|": -mode.factor.log_det / 2,
+        "log K!": mode.log_labellings,
+    }
+    return Evidence(NAME, terms, mode.flags)
+
+
+def _log_det(A: FloatArray) -> float:
+    return float(np.linalg.slogdet(A)[1]) if len(A) else 0.0

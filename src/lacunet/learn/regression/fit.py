@@ -1,0 +1,131 @@
+"""Fit classes and what predicts them, together: from starts to the best maximum."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.executor import SERIAL, Executor
+from lacunet.inference.regression.classes import ClassProblem
+from lacunet.learn.ascent import Outcome
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Estimate
+from lacunet.learn.ranks import SAME_OPTIMUM
+from lacunet.learn.regression.climb import ClassClimb, climb, em
+from lacunet.learn.regression.logit import whole
+from lacunet.learn.regression.objective import ClassObjective, ClassPoint
+from lacunet.learn.schedules import FINALISTS, TASK
+from lacunet.model.conjugacy import random_theta
+from lacunet.model.relabelling import Relabelling
+
+LAPS = 3  # of a race between random starts: 1, 2 and 4 iterations, the better half goes on
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFit:
+    """The best maximum that was found; classes by size, the largest first."""
+
+    objective: ClassObjective
+    point: ClassPoint
+    outcome: Outcome
+    finalists: int  # starts that were run to the end
+    reached: int  # how many of them reached the best maximum
+    doubt: float  # nats that it is above the next
+    gradient: float  # largest component at the end, in cases
+    seconds: float
+
+    @property
+    def given(self) -> ClassProblem:
+        """What was fitted."""
+        return self.objective.given
+
+
+def fit_classes(
+    given: ClassProblem,
+    options: Options,
+    *,
+    executor: Executor = SERIAL,
+    beside: tuple[FloatArray, ...] = (),
+) -> ClassFit:
+    """Search from the maxima without covariates, from random starts, and from items `beside`.
+
+    Each start has coefficients 0 but for class sizes; `beside` are (size of plain,) parameters.
+    """
+    began = time.perf_counter()
+    objective = ClassObjective.build(given, options.estimate)
+    plain = learn(given.plain, options, executor=executor)
+    known = [plain.model.theta, *(p.theta for p in plain.others), *beside]
+    raced = _race(objective, options, executor)
+    starts = [*(_start(objective, theta) for theta in known), *raced]
+    climbs = executor.map(partial(climb, objective), starts)
+    best = max(climbs, key=lambda one: one.point.g)
+    below = [best.point.g - one.point.g for one in climbs]
+    executor.say(TASK, 1.0)
+    return _fit_of(objective, best, below, began)
+
+
+def climb_on(given: ClassProblem, start: ClassPoint, estimate: Estimate) -> ClassFit:
+    """Climb from a point to the maximum of another estimate."""
+    began = time.perf_counter()
+    objective = ClassObjective.build(given, estimate)
+    return _fit_of(objective, climb(objective, objective.at(start.beta, start.theta)), [0.0], began)
+
+
+def _fit_of(
+    objective: ClassObjective, best: ClassClimb, below: Sequence[float], began: float
+) -> ClassFit:
+    """Say what was found; `below` the best by so much are the maxima of all starts."""
+    point = _by_size(objective, best.point)
+    others = [nats for nats in below if nats >= SAME_OPTIMUM]
+    return ClassFit(
+        objective,
+        point,
+        best.outcome,
+        finalists=len(below),
+        reached=len(below) - len(others),
+        doubt=min(others, default=0.0),
+        gradient=objective.steepest(point),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _start(objective: ClassObjective, theta: FloatArray) -> ClassPoint:
+    """Take items and class sizes of a model without covariates."""
+    given = objective.given
+    sizes = np.maximum(given.plain.layout.table(theta, given.root), 1e-6)
+    coefficients = np.zeros((given.states, given.design.matrix.shape[1]))
+    coefficients[:, 0] = np.log(sizes / sizes[0])
+    return objective.at(coefficients[1:].reshape(-1), given.from_plain(theta))
+
+
+def _race(objective: ClassObjective, options: Options, executor: Executor) -> list[ClassPoint]:
+    """Draw starts, and give the best after a few iterations."""
+    survivors = executor.map(partial(_random_start, objective, options.seed), range(options.starts))
+    for lap in range(LAPS):
+        ranked = sorted(
+            executor.map(partial(em, objective, iterations=2**lap), survivors), key=lambda p: -p.g
+        )
+        survivors = ranked[: max(FINALISTS, len(ranked) // 2)]
+    return survivors[:FINALISTS]
+
+
+def _random_start(objective: ClassObjective, seed: int, index: int) -> ClassPoint:
+    given = objective.given
+    layout, alpha = given.plain.layout, given.plain.alpha
+    rng = np.random.default_rng([seed, layout.size, index])
+    return _start(objective, random_theta(layout, rng, alpha))
+
+
+def _by_size(objective: ClassObjective, point: ClassPoint) -> ClassPoint:
+    """Number classes by their expected cases."""
+    given = objective.given
+    order = np.argsort(-given.class_table(point.N).sum(axis=0), kind="stable").tolist()
+    relabelled = Relabelling(given.layout, orders={given.root: order})
+    if order == sorted(order) or not relabelled.keeps(given.problem.alpha):
+        return point
+    coefficients = whole(point.beta, given.design.matrix.shape[1])[order]
+    free = (coefficients - coefficients[0])[1:].reshape(-1)
+    return objective.at(free, relabelled.apply(point.theta))

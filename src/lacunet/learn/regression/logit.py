@@ -1,0 +1,90 @@
+"""Multinomial logit: the coefficients that are best for expected numbers of each class."""
+
+import numpy as np
+from scipy.special import log_softmax
+
+from lacunet.arrays import FloatArray
+
+TOLERANCE = 1e-9  # on a Newton step's promise, in nats
+STEPS = 25  # at most; Newton's method doubles digits
+HALVINGS = 30
+RIDGE = 1e-12  # of the largest curvature: keeps a step finite where nothing else does
+
+
+def logit_gradient(design: FloatArray, N: FloatArray, p: FloatArray) -> FloatArray:
+    """Slope of Σ N log p by free coefficients, (free,): class by class without the first.
+
+    N and p are (patterns, K): cases, and the probability of each class.
+    """
+    residual = N - N.sum(axis=1, keepdims=True) * p
+    return np.asarray(residual[:, 1:].T @ design).reshape(-1)
+
+
+def logit_information(design: FloatArray, cases: FloatArray, p: FloatArray) -> FloatArray:
+    """Negative Hessian of Σ N log p, (free, free): Σ_x n_x (diag p − ppᵀ) ⊗ xxᵀ.
+
+    Parameters
+    ----------
+    design
+        (patterns, columns).
+    cases
+        (patterns,) n_x.
+    p
+        (patterns, K) probability of each class.
+    """
+    q = p[:, 1:]
+    columns, classes = design.shape[1], q.shape[1]
+    A = np.empty((classes, columns, classes, columns))
+    for c in range(classes):
+        for b in range(c + 1):
+            weight = cases * (q[:, c] * ((c == b) - q[:, b]))
+            A[c, :, b, :] = A[b, :, c, :] = design.T @ (weight[:, None] * design)
+    return A.reshape(classes * columns, classes * columns)
+
+
+def whole(free: FloatArray, columns: int) -> FloatArray:
+    """(K, p) coefficients, those of the first class 0."""
+    return np.vstack([np.zeros((1, columns)), free.reshape(-1, columns)])
+
+
+def maximize_logit(
+    design: FloatArray, N: FloatArray, start: FloatArray, precision: FloatArray
+) -> FloatArray:
+    """Maximise Σ N log p − ½ βᵀ Q β over free coefficients, by Newton's method with halved steps.
+
+    Parameters
+    ----------
+    design
+        (patterns, columns).
+    N
+        (patterns, K) expected cases.
+    start
+        (free,) coefficients to start from.
+    precision
+        (free, free) Q of the Gaussian prior; zeros for the maximum of the likelihood.
+    """
+    cases, columns = N.sum(axis=1), design.shape[1]
+    beta = start
+
+    def value(beta: FloatArray) -> tuple[float, FloatArray]:
+        log_p = log_softmax(design @ whole(beta, columns).T, axis=1)
+        return float((N * log_p).sum() - beta @ precision @ beta / 2.0), np.exp(log_p)
+
+    now, p = value(beta)
+    for _ in range(STEPS if len(beta) else 0):
+        slope = logit_gradient(design, N, p) - precision @ beta
+        A = logit_information(design, cases, p) + precision
+        A[np.diag_indices_from(A)] += RIDGE * max(float(A.diagonal().max()), 1e-300)
+        step = np.linalg.solve(A, slope)
+        promise = float(step @ slope)
+        if not promise > TOLERANCE:
+            break
+        for halving in range(HALVINGS):
+            moved = beta + 0.5**halving * step
+            then, its = value(moved)
+            if then >= now:
+                break
+        else:
+            break
+        beta, now, p = moved, then, its
+    return beta

@@ -1,0 +1,170 @@
+"""The result of fitting classes together with what predicts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.data.table import Table
+from lacunet.describe.classification import Classification, classify
+from lacunet.describe.information_criteria import criteria
+from lacunet.describe.intervals import Intervals
+from lacunet.describe.regression.coefficients import Coefficients
+from lacunet.describe.regression.precision import ClassPrecision, class_precision, marginal_model
+from lacunet.flags import Flag, Kind
+from lacunet.inference.regression.design import Design
+from lacunet.learn.ascent import Outcome
+from lacunet.learn.diagnose import diagnose
+from lacunet.learn.regression.fit import ClassFit
+from lacunet.model.display import profile_grid
+from lacunet.model.network import Model
+from lacunet.search.regression.covariate_worth import Weighed, Worth
+from lacunet.tabular import Columns, Grid, Printable, number
+from lacunet.wording import worded
+
+SEPARATED = 15.0  # log odds for one standard deviation from which nothing holds a coefficient
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassRegression(Printable):
+    """Classes, what they answer, and how covariates predict them."""
+
+    table: Table  # rows that were used, with items and covariates
+    weighed: Weighed  # the fit, and its evidence
+    worth: tuple[Worth, ...]  # of each covariate, and of all of them
+    level: float  # of confidence
+
+    @property
+    def fit(self) -> ClassFit:
+        """The maximum that was found."""
+        return self.weighed.fit
+
+    @property
+    def design(self) -> Design:
+        """The covariates as columns of numbers."""
+        return self.fit.given.design
+
+    @cached_property
+    def model(self) -> Model:
+        """The latent class model of the items, with class sizes over all rows."""
+        return marginal_model(self.fit)
+
+    @cached_property
+    def _precision(self) -> ClassPrecision:
+        return class_precision(self.fit)
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """Log odds of classes, against the first (`against` gives others)."""
+        return self._precision.coefficients(self.level)
+
+    @cached_property
+    def intervals(self) -> Intervals:
+        """Class sizes and items with standard errors, which know of the covariates."""
+        return self._precision.intervals(self.level)
+
+    @property
+    def log_lik(self) -> float:
+        """Log p(items | covariates) at the parameters."""
+        return self.fit.point.log_lik
+
+    @property
+    def log_evidence(self) -> float:
+        """Log p(items | covariates), over all parameters and all orders of the classes."""
+        return self.weighed.log_evidence
+
+    @property
+    def dimension(self) -> int:
+        """Free parameters."""
+        return self.fit.given.free + len(self.fit.objective.free(self.fit.point.theta))
+
+    @property
+    def criteria(self) -> dict[str, float]:
+        """AIC, BIC and their kin; lower is better."""
+        return criteria(self.log_lik, self.dimension, self.fit.given.problem.cases)
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """(distinct rows of `table`, K) p(class | items, covariates)."""
+        (found,) = self.fit.given.problem.about_hidden(self.fit.point.theta)
+        return found
+
+    @cached_property
+    def classification(self) -> Classification:
+        """How well rows are told apart by items and covariates together."""
+        (found,) = classify(self.fit.given.problem, self.fit.point.theta)
+        return found
+
+    @cached_property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the fit."""
+        return tuple(self._flags())
+
+    def _flags(self) -> Iterator[Flag]:
+        fit, given = self.fit, self.fit.given
+        if fit.outcome is not Outcome.CONVERGED:
+            yield Flag(Kind.NOT_CONVERGED, detail={"outcome": fit.outcome})
+        if fit.finalists > 1 and fit.reached <= 1:
+            detail: dict[str, str | float] = {
+                "finalists": fit.finalists,
+                "reached": "only 1",
+                "doubt": fit.doubt,
+                "further": "more --starts",
+            }
+            yield Flag(Kind.UNSTABLE, detail=detail)
+        steep = np.abs(fit.point.beta.reshape(given.states - 1, -1)).max(axis=0) > SEPARATED
+        for title in np.array(self.design.titles)[steep].tolist():
+            yield Flag(Kind.SEPARATED, detail={"covariate": title})
+        plain = given.to_plain(fit.point.theta), given.to_plain_counts(fit.point.N)
+        yield from diagnose(given.plain, *plain)
+        yield from self._precision.flags
+        yield from self.weighed.approximated.flags
+
+    def tidy(self) -> Columns:
+        """Give a row for each coefficient."""
+        return self.coefficients.tidy()
+
+    def brief(self) -> str:
+        """Say what was fitted, and how well."""
+        names = ", ".join(block.term.name for block in self.design.blocks) or "no covariates"
+        return f"{self.fit.given.states} classes predicted by {names}"
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        fit, lower = self.fit, self.criteria
+        named = f"AIC {lower['AIC']:.2f}, BIC {lower['BIC']:.2f} (lower is better)"
+        notes = (
+            f"{fit.outcome}; {fit.reached} of {fit.finalists} final starts reached it",
+            f"d = {self.dimension}, {named}, entropy R² {self.classification.entropy_r2:.3f}",
+            f"log evidence {self.log_evidence:.2f}{self._how_sure}",
+            *(f"- {flag}" for flag in self.flags),
+        )
+        title = f"{self.brief()}: log p(items | covariates) = {self.log_lik:.6f}"
+        grids = [Grid(title, (), (), notes=notes), *self.coefficients.grids()]
+        if self.worth:
+            grids.append(self._worth_grid())
+        return [*grids, profile_grid(self.model)]
+
+    @property
+    def _how_sure(self) -> str:
+        measured = self.weighed.measured
+        if measured is None:
+            return worded(" (an approximation, csl; --evidence measures it)")
+        return f"{measured.error} ({measured.verdict})"
+
+    def _worth_grid(self) -> Grid:
+        rows = tuple(
+            (w.name, number(w.log_bayes_factor), "" if w.stderr is None else number(w.stderr))
+            for w in self.worth
+        )
+        sd = self.fit.given.coefficient_sd
+        note = (
+            "Above 0: the data are more probable with it. Prior: log odds ratios of two classes "
+            f"are N(0, {sd:g}²), for one standard deviation of a number or between two states."
+        )
+        header = ("covariate", "log Bayes factor", "s.e.")
+        return Grid("What a covariate adds to the evidence, in nats", header, rows, notes=(note,))

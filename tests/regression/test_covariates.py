@@ -1,0 +1,89 @@
+"""What people say of covariates, and what they are told."""
+
+import lacunet
+import numpy as np
+import pytest
+from class_worlds import people
+from lacunet.model.terms import Term, understand_terms
+
+QUICK = {"starts": 2, "threads": 1}
+NAMES = ["age", "sex", "age, in years"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return people(120, seed=2)[0]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("age,sex", (Term("age"), Term("sex"))),
+        ("~ age + C(sex)", (Term("age"), Term("sex", True))),
+        (["age", "C(sex, ref='f')"], (Term("age"), Term("sex", True, "f"))),
+        ("~ C(sex, reference=m)", (Term("sex", True, "m"),)),
+        ("age, in years", (Term("age, in years"),)),
+        ("~ 1", ()),
+        ([], ()),
+    ],
+)
+def test_ways_to_say_covariates(said, meant):
+    assert understand_terms(said, NAMES) == meant
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("~ age * sex", "'age \\* sex' is more than the name of a column"),
+        ("~ log(age)", "put a column into the table"),
+        ("age,,sex", "is not understood. Give names with commas"),
+        ("age,age", "names 'age' twice"),
+        ("~ agee", "have no column 'agee'. Did you mean 'age'"),
+        ("C(region, ref=E)", "'E' is no state of 'region' that the rows show.* Choose from N, S, W"),
+    ],
+)
+def test_covariates_that_cannot_be(frame, said, told):
+    with pytest.raises(lacunet.OptionError, match=told):
+        lacunet.fit(frame, 2, covariates=said, **QUICK)
+
+
+def test_covariates_that_say_nothing_or_the_same_twice(frame):
+    with pytest.raises(lacunet.DataError, match="'one' has the same value in every row"):
+        lacunet.fit(frame.assign(one=1.5), 2, covariates=["one"], **QUICK)
+    months = frame.assign(months=12 * frame["age"])
+    with pytest.raises(lacunet.DataError, match="'months' is determined by 'age'"):
+        lacunet.fit(months, 2, covariates=["age", "months"], **QUICK)
+    with pytest.raises(lacunet.DataError, match="every column is a covariate"):
+        lacunet.fit(frame[["age", "region"]], 2, covariates=["age", "region"], **QUICK)
+    with pytest.raises(lacunet.OptionError, match="there must be 2 or more"):
+        lacunet.fit(frame, 1, covariates=["age"], **QUICK)
+    with pytest.raises(lacunet.OptionError, match="neither a network nor hidden"):
+        lacunet.fit(frame, 2, covariates=["age"], hidden=["h"])
+
+
+def test_missing_covariates_are_never_dropped_without_a_word(frame):
+    holes = frame.copy()
+    holes.loc[[3, 5, 8], "age"] = np.nan
+    holes.loc[[8, 9], "region"] = None
+    with pytest.raises(lacunet.DataError) as refused:
+        lacunet.fit(holes, 2, covariates=["age", "region"], **QUICK)
+    assert "4 of 120 cases lack a covariate ('age' in 3, 'region' in 2)" in str(refused.value)
+    assert "missing_covariates='drop'" in str(refused.value)
+    found = lacunet.class_regression(
+        holes, 2, ["age", "region"], missing_covariates="drop", **QUICK
+    )
+    assert found.table.rows == 116
+    assert any("4 of 120 cases lack a covariate" in note for note in found.table.notes)
+    whole = lacunet.fit(frame.drop(index=[3, 5, 8, 9]), 2, covariates=["age", "region"], **QUICK)
+    assert found.log_lik == pytest.approx(whole.log_lik, abs=1e-9)
+
+
+def test_what_separates_classes_is_said():
+    """The second covariate is the first answer itself: the likelihood has no maximum."""
+    frame, z = people(150, seed=6)
+    told = frame.assign(tells=(z == 0).astype(float)).drop(columns=["region", "age"])
+    found = lacunet.fit(told, 2, covariates=["tells"], estimate="ml", **QUICK)
+    held = lacunet.fit(told, 2, covariates=["tells"], **QUICK)
+    kinds = {flag.kind.name for flag in found.flags}
+    assert "SEPARATED" in kinds
+    assert "SEPARATED" not in {flag.kind.name for flag in held.flags}
