@@ -97,6 +97,13 @@ SENTENCES = [
         "boundary: 5 of 28 probabilities have no expected cases (class 1, 3)",
     ),
     (
+        Flag(Kind.SEPARATED, detail={"covariate": "region = S"}),
+        (
+            "separated: 'region = S' tells some class with certainty, so that nothing holds its "
+            "coefficient; take the MAP, where the prior does, or leave it out"
+        ),
+    ),
+    (
         Flag(Kind.HELD_AT_BOUNDARY, detail={"number": 10, "total": 30}),
         (
             "boundary: 10 of 30 probabilities have no cases to hold them off 0 or 1; they have no "

@@ -1,9 +1,11 @@
 """What people say of covariates, and what they are told."""
 
-import lacunet
 import numpy as np
 import pytest
 from class_worlds import people
+
+import lacunet
+from lacunet.flags import Kind
 from lacunet.model.terms import Term, understand_terms
 
 QUICK = {"starts": 2, "threads": 1}
@@ -39,7 +41,10 @@ def test_ways_to_say_covariates(said, meant):
         ("age,,sex", "is not understood. Give names with commas"),
         ("age,age", "names 'age' twice"),
         ("~ agee", "have no column 'agee'. Did you mean 'age'"),
-        ("C(region, ref=E)", "'E' is no state of 'region' that the rows show.* Choose from N, S, W"),
+        (
+            "C(region, ref=E)",
+            "'E' is no state of 'region' that the rows show.* Choose from N, S, W",
+        ),
     ],
 )
 def test_covariates_that_cannot_be(frame, said, told):
@@ -84,6 +89,5 @@ def test_what_separates_classes_is_said():
     told = frame.assign(tells=(z == 0).astype(float)).drop(columns=["region", "age"])
     found = lacunet.fit(told, 2, covariates=["tells"], estimate="ml", **QUICK)
     held = lacunet.fit(told, 2, covariates=["tells"], **QUICK)
-    kinds = {flag.kind.name for flag in found.flags}
-    assert "SEPARATED" in kinds
-    assert "SEPARATED" not in {flag.kind.name for flag in held.flags}
+    assert Kind.SEPARATED in {flag.kind for flag in found.flags}
+    assert Kind.SEPARATED not in {flag.kind for flag in held.flags}

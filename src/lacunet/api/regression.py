@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Unpack, cast
 
 from lacunet.api.inputs import as_table, one_alpha
@@ -101,5 +102,6 @@ def read_covariates(
         asked["columns"] = list(dict.fromkeys([*listed, *(term.name for term in terms)]))
     categories = {term.name: "categorical" for term in terms if term.categories}
     kinds = understand_kinds(asked.get("kinds"))
-    asked["kinds"] = kinds.also(understand_kinds(categories)) if categories else kinds
+    kinds = replace(kinds, wanted=frozenset(term.name for term in terms))
+    asked["kinds"] = kinds.also(understand_kinds(categories))
     return terms, as_table(data, cast(ReadOptions, asked), numbers=True)

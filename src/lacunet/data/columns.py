@@ -119,7 +119,8 @@ class Judge:
         own = name not in self.kinds.ends
         check_numbers(name, coding.kind, raw, coding, self.source, own=own)
         check_ends(name, self.kinds.ends.get(name), raw, coding, self.source)
-        if not self.kinds.declares_number(name) and isinstance(coding.states[0], int):
+        known = self.kinds.declares_number(name) or name in self.kinds.wanted
+        if not known and isinstance(coding.states[0], int):
             checks.check_not_identifier(name, raw, coding, weighted=self.weighted)
 
 

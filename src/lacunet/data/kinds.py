@@ -66,6 +66,7 @@ class Kinds:
     every: int = 0  # bins of columns that are numbers by the rule; 0: they stay numbers
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of numbers of a model
     forced: bool = False  # whether `every` is there because only categories can be
+    wanted: frozenset[str] = frozenset()  # columns asked for by name: none is an identifier
 
     @property
     def said(self) -> bool:

@@ -14,7 +14,6 @@ from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import linear_sum_assignment
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
@@ -22,9 +21,9 @@ from lacunet.evidence.clock import Clock
 from lacunet.evidence.estimate import RELIABLE_SPREAD, LogMean, Verdict, log_mean
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.regression.at_mode import ClassMode
+from lacunet.evidence.regression.orders import OwnOrder
 from lacunet.executor import SERIAL, Executor
 from lacunet.learn.regression.objective import ClassPoint
-from lacunet.model.latent_class import classes_of
 
 CHAINS = 50  # in a round
 TEMPERATURES = 25  # of the first round; more where weights vary too much
@@ -48,7 +47,7 @@ class Path:
 
     mode: ClassMode
     L: FloatArray  # (d, d) Cholesky's factor of A: u = Lᵀ x
-    profiles: FloatArray  # (K, numbers) of the classes at the mode
+    order: OwnOrder
 
     def at(self, u: FloatArray) -> Place:
         """Look at a point."""
@@ -72,7 +71,7 @@ class Path:
             total += (t - before) * (place.log_f - _log_gauss(place.u))
             if t < 1.0:
                 place = self._step(place, t, rng)
-        return total if self._own_order(place.point) else -np.inf
+        return total if self.order(place.point.theta) else -np.inf
 
     def _step(self, place: Place, t: float, rng: np.random.Generator) -> Place:
         """One Langevin step that leaves q^(1−t) f^t as it is."""
@@ -91,26 +90,9 @@ class Path:
         )
         return proposed if np.log(rng.random()) < gain else place
 
-    def _own_order(self, point: ClassPoint) -> bool:
-        own = profiles_of(self.mode, point)
-        apart = ((own[:, None, :] - self.profiles[None, :, :]) ** 2).sum(axis=2)
-        _, order = linear_sum_assignment(apart)
-        return bool((order == np.arange(len(order))).all())
-
 
 def _log_gauss(u: FloatArray) -> float:
     return -(float(u @ u) + len(u) * float(np.log(2.0 * np.pi))) / 2.0
-
-
-def profiles_of(mode: ClassMode, point: ClassPoint) -> FloatArray:
-    """What tells classes apart, (K, numbers): parameters of items, on a scale of roots."""
-    given = mode.fit.given
-    tables = [
-        given.layout.table(point.theta, i).reshape(given.states, -1)
-        for i in classes_of(given.plain.network).leaves
-    ]
-    every = np.hstack(tables)
-    return np.asarray(np.sign(every) * np.sqrt(np.abs(every)))
 
 
 def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIAL) -> Measurement:
@@ -123,7 +105,7 @@ def measure(mode: ClassMode, clock: Clock, seed: int, executor: Executor = SERIA
             "the evidence cannot be measured: the search ended at no maximum. Raise --starts, or "
             "take fewer classes."
         )
-    path = Path(mode, np.tril(mode.factor.L), profiles_of(mode, mode.fit.point))
+    path = Path(mode, np.tril(mode.factor.L), OwnOrder.at(mode.fit))
     temperatures, weights, last = TEMPERATURES, np.empty(0), 0.0
     while True:
         began = time.perf_counter()

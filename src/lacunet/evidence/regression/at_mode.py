@@ -2,7 +2,8 @@
 
 All in (β, φ) at its mode. Where no class is hidden, items are exact; what is left is the error of
 Laplace's approximation of a multinomial logit, O(1/N). Every order of the classes is counted: the
-prior of coefficients knows no reference class (`inference.regression`).
+prior of coefficients knows no reference class (`inference.regression`). Where classes are hardly
+told apart, Gaussians of several orders overlap; so only the part with its own order is counted.
 """
 
 import math
@@ -10,9 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.evidence.regression.orders import OwnOrder
 from lacunet.flags import Flag, Kind
 from lacunet.inference.expectation import dot
 from lacunet.learn.ascent import Outcome
@@ -24,6 +27,7 @@ from lacunet.scoring.determinant import Factor, factorise
 from lacunet.scoring.score_input import Evidence
 
 NAME = "csl"
+DRAWS = 400  # from the Gaussian: how much of it has the order of its mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +88,24 @@ def csl_of(mode: ClassMode) -> Evidence:
         "½ log|A′ of items|": (of_all - of_beta) / 2,
         "−½ log|A|": -mode.factor.log_det / 2,
         "log K!": mode.log_labellings,
+        "log of the part with its own order": _log_own(mode),
     }
     return Evidence(NAME, terms, mode.flags)
+
+
+def _log_own(mode: ClassMode) -> float:
+    """Log of the part of the Gaussian in which classes have the order of the mode, by draws."""
+    assert mode.factor is not None
+    fit, d = mode.fit, len(mode.A)
+    order, rng = OwnOrder.at(fit), np.random.default_rng(d)
+    u = rng.standard_normal((DRAWS, d))
+    moves: FloatArray = solve_triangular(np.tril(mode.factor.L), u.T, trans="T", lower=True)
+    own = 0
+    for move in moves.T:
+        along = np.zeros(fit.given.layout.size)
+        along[mode.free] = move[fit.given.free :]
+        own += order(conjugacy.moved(fit.point.theta, along, fit.given.layout))
+    return math.log(max(own, 1) / DRAWS)
 
 
 def _log_det(A: FloatArray) -> float:

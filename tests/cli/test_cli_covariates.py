@@ -1,0 +1,68 @@
+"""Covariates on the command line, with the mistakes that people make."""
+
+import pytest
+
+HOW = ("--states", "2", "--starts", "2", "--threads", "1")
+
+
+@pytest.fixture
+def people(tmp_path):
+    rows = ["a,b,c,age,region"]
+    for i in range(60):
+        z = (i * 7 % 10) / 10 < 0.2 + i / 100
+        answers = [int(z != (i % (5 + j) == 0)) for j in range(3)]
+        rows.append(",".join(map(str, [*answers, 20 + i, "NS"[i % 2]])))
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_fit_with_covariates(invoke, people):
+    ran = invoke("fit", people, *HOW, "--covariates", "age,region", "--save", "m.json", "--json")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert found["coefficients"]["columns"] == ["(intercept)", "age", "region = S"]
+    assert set(found["log_bayes_factors"]) == {"age", "region", "all of them"}
+    assert found["scaled_gradient"] < 1e-6
+    text = invoke("fit", people, *HOW, "--covariates", "~ age + C(region, ref=S)", "--intervals")
+    assert "region = N" in text.out
+    assert "What a covariate adds to the evidence" in text.out
+    assert "Probabilities with standard errors" in text.out
+    # The model of the items is a file like any other.
+    rows = invoke("assign", people, "--model", "m.json", "-o", "out.csv")
+    assert rows.code == 0, rows.err
+
+
+def test_columns_are_items_and_covariates_come_with_them(invoke, people):
+    ran = invoke("fit", people, *HOW, "--columns", "a,b,c", "--covariates", "age", "--json")
+    assert ran.code == 0, ran.err
+    assert [c["name"] for c in ran.json["data"]["columns"]] == ["a", "b", "c", "age"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("--covariates", "agee", "--kinds", "age=gaussian"), "Did you mean 'age'?"),
+        (("--covariates", "age*region"), "more than the name of a column"),
+        (("--covariates", "age", "--report", "x.html"), "--report cannot be given with"),
+        (("--covariates", "age", "--coefficient-sd", "0"), "must be above 0"),
+        (("--evidence",), "--evidence is about covariates"),
+        (("--missing-covariates", "drop"), "Give --covariates too"),
+    ],
+)
+def test_mistakes(invoke, people, given, told):
+    ran = invoke("fit", people, *HOW, *given)
+    assert ran.code == 2
+    assert told in " ".join(ran.err.split())
+
+
+def test_a_missing_covariate(invoke, people):
+    text = people.read_text().replace(",25,", ",,")
+    people.write_text(text)
+    refused = invoke("fit", people, *HOW, "--covariates", "age")
+    assert refused.code == 2
+    assert "1 of 60 cases lack a covariate" in " ".join(refused.err.split())
+    assert "--missing-covariates drop" in " ".join(refused.err.split())
+    dropped = invoke("fit", people, *HOW, "--covariates", "age", "--missing-covariates", "drop")
+    assert dropped.code == 0
+    assert "they are left out" in " ".join(dropped.err.split())
