@@ -20,6 +20,7 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.measurement import Method
 from lacunet.graphs.edges.sampling import EdgeSampling
 from lacunet.graphs.searching import GraphScore, GraphSearch
+from lacunet.inference.devices.device import Place, open_device
 from lacunet.inference.regression.design import COEFFICIENT_SD
 from lacunet.inference.regression.rows import MissingCovariates
 from lacunet.learn.fit import DEFAULT_STARTS, Options
@@ -44,6 +45,7 @@ KINDS = {
     "method": Method,
     "score": GraphScore,
     "missing_covariates": MissingCovariates,
+    "device": Place,
 }
 FORMER = {  # values that there are no more, and what to say of them
     "mass": "schedule 'mass' is what default and thorough do now. Choose thorough to look as far "
@@ -140,6 +142,11 @@ class Settings:
     seed: int = _option(0, "Seed; the same seed gives the same numbers.")
     threads: int | None = _option(
         None, "Threads, or processes (default: one per core); the numbers do not depend on it."
+    )
+    device: str = _option(
+        Place.CPU,
+        "Where E steps are run: cpu, or cuda, an NVIDIA device (latent classes of categories, with "
+        "CuPy).",
     )
     dimension: str = _option(
         DIMENSIONS[0], "What counts as d: parameters, or the rank of the observable Jacobian."
@@ -243,8 +250,9 @@ class Settings:
             raise OptionError(f"--coefficient-sd {self.coefficient_sd:g}: it must be above 0.")
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"{self.threads} threads: there must be at least 1.")
+        open_device(Place(self.device))  # one that is not there is refused before data are read
         learning = Estimate(self.estimate), Schedule(self.schedule), self.starts, self.seed
-        put("options", Options(*learning))
+        put("options", Options(*learning, Place(self.device)))
         put("goal", Goal(self.target, _seconds(self.budget)))
         put("budget", self.goal.budget)
         put("graph_search", self._graph_search())

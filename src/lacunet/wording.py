@@ -18,7 +18,8 @@ DONE_TO_X = {"exclude": "X.drop(columns=[{}])", "missing": "X.replace({}, None)"
 # What may stand behind an option as its value; any other word belongs to the sentence.
 VALUE = r"'[^']*'|-?[0-9][0-9.:e+-]*[0-9]|[0-9]+"
 WORDS = (
-    "map|ml|softmax|ais|smc|walk|auto|exact|default|thorough|highest|survey|frequency|learn|drop"
+    "map|ml|softmax|ais|smc|walk|auto|exact|default|thorough|highest|survey|frequency|learn|drop|"
+    "cpu|cuda"
 )
 LISTED = re.compile(
     r"--(?P<name>exclude|missing)[ =](?!and |or |too |names )(?P<value>'[^']*'|\S*[^\s.,;:)])"

@@ -169,6 +169,7 @@ class LearnOptions(ThreadOptions, total=False):  # of all that look for a maximu
     alpha: Alpha
     starts: int
     schedule: str
+    device: str
 
 
 class HoleOptions(LearnOptions, total=False):  # of `compare_missing`

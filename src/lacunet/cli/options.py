@@ -92,7 +92,7 @@ Criteria: TypeAlias = Annotated[
 ]
 
 REPEAT = "may be repeated, or have commas between."
-LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads")
+LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads", "device")
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
 COLUMNS = ("columns", "exclude", "bin")
 READING = ("missing", "weights", "weights_as", *COLUMNS)

@@ -10,6 +10,7 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.inference.asking.query import Question
+from lacunet.inference.devices.device import Device
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.compact import compact_cells
 from lacunet.inference.plans.plan import Components
@@ -32,6 +33,7 @@ class Problem:
     codes: CodeArray  # (m, observed variables) distinct rows, -1 = missing
     counts: FloatArray  # (m,) their weights
     components: Components  # the same, taken apart
+    device: Device | None = None  # where E steps over them are run; None: here
 
     @property
     def layout(self) -> Layout:
@@ -120,6 +122,12 @@ class Problem:
         hidden = [(h,) for h in self.network.hidden]
         return Question(self.network, self.codes, hidden, compact=True)
 
+    def on(self, device: Device | None) -> "Problem":
+        """Give the same with E steps on a device; None is the processor."""
+        if device is None or self.device is not None:
+            return self
+        return replace(self, components=self.components.on(device), device=device)
+
     @property
     def fingerprint(self) -> str:
         """What it is about, in a few letters: the same, wherever people see its variables."""
@@ -129,7 +137,8 @@ class Problem:
     def filled(self) -> Components:
         """The components with missing children filled in (see `plans.builder`)."""
         cells = self.components.cells
-        return Builder(self.network, self.codes, self.counts, cells=cells, fill=True).build()
+        builder = Builder(self.network, self.codes, self.counts, cells=cells, fill=True)
+        return builder.build().on(self.device)
 
     @cached_property
     def by_value(self) -> "Problem":

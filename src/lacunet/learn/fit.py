@@ -9,6 +9,7 @@ import numpy as np
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
+from lacunet.inference.devices.device import Place, open_device
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.diagnose import diagnose, state_sizes
@@ -32,6 +33,7 @@ class Options:
     schedule: Schedule = Schedule.DEFAULT
     starts: int = DEFAULT_STARTS
     seed: int = 0
+    device: Place = Place.CPU
 
     def __post_init__(self) -> None:
         if self.starts < 1:
@@ -110,7 +112,8 @@ def learn(
     """Find the parameters that are asked for, as a schedule says or from a given model."""
     options = options or Options()
     began = time.perf_counter()
-    objective = Objective.build(problem, options.estimate, executor)
+    placed = problem.on(open_device(options.device))
+    objective = Objective.build(placed, options.estimate, executor)
     search = _search(objective, options, start)
     executor.say(TASK, 1.0)
     # From a given model the states keep the numbers that they have there.

@@ -10,7 +10,7 @@ instead of one block per family. A family that a row does not have adds nothing.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ import numpy as np
 from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
+from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels import drawing, one_pass, taking_in
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import padded
@@ -40,7 +41,9 @@ class PatternPlan(Plan):
     entries: IndexArray  # (E,) the blocks of the patterns
     index: IndexArray  # (m, G) the patterns of each row
     counts: FloatArray  # (m,) how often each row stands in the data
-    rows: Rows | None = None
+    rows: Rows | None
+    families: IntArray  # (F + 1,) where the blocks of each family start
+    groups: IntArray  # (G + 1,) where the patterns of each group start
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -70,6 +73,12 @@ class PatternPlan(Plan):
     def weighted(self, counts: FloatArray) -> "PatternPlan":
         used = np.flatnonzero(counts)
         return replace(self, index=self.index[used], counts=counts[used], rows=None)
+
+    def on(self, device: Device) -> "PatternPlan":
+        from lacunet.inference.plans.device_rows import DevicePlan
+
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        return DevicePlan(**(own | {"device": device}))
 
     def table(self, x: FloatArray, padding: float) -> FloatArray:
         """Sum the blocks of a flat vector for each pattern, (P, W)."""
@@ -192,14 +201,14 @@ def pattern_plan(
     index = np.empty((len(counts), len(groups)), dtype=np.int32)
     starts: list[IntArray] = [np.zeros(1, dtype=np.int64)]
     entries: list[IntArray] = []
-    patterns = 0
+    first = [0]
     for g, group in enumerate(groups):
         values, index[:, g] = find_patterns(slots[group], radix[group])
-        index[:, g] += patterns
+        index[:, g] += first[-1]
         used = values >= 0
         entries.append((block_start[:-1][group] + values)[used])
         starts.append(starts[-1][-1] + np.cumsum(used.sum(axis=1)))
-        patterns += len(values)
+        first.append(first[-1] + len(values))
     return PatternPlan(
         variable,
         cells,
@@ -209,4 +218,6 @@ def pattern_plan(
         index,
         counts,
         where,
+        block_start.astype(np.int64),
+        np.array(first, dtype=np.int64),
     )

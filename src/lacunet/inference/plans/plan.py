@@ -8,7 +8,7 @@ of plan it is; a plan on another device, or one that is spread over machines, is
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -16,8 +16,10 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
+from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.number_covariance import FeatureCovariance
@@ -77,6 +79,14 @@ class Plan(ABC):
     @abstractmethod
     def weighted(self, counts: FloatArray) -> "Plan":
         """Give the same components with other counts, (m,); those that count 0 may be left out."""
+
+    def on(self, device: Device) -> "Plan":  # noqa: ARG002
+        """Give the same components with E steps on a device; an `OptionError` if it has none."""
+        raise OptionError(
+            "--device cuda is for models in which each row leaves one variable open: latent "
+            "classes of categories. This one has numbers, or several open variables that hang "
+            "together. Use --device cpu."
+        )
 
     @cached_property
     def pieces(self) -> list[slice]:
@@ -170,6 +180,12 @@ class Components:
     def members(self) -> frozenset[int]:
         """Variables of which the data tell something without showing them."""
         return frozenset(v for plan in self.plans for v in plan.members)
+
+    def on(self, device: Device | None) -> "Components":
+        """Give the same with E steps on a device; None is the processor."""
+        if device is None:
+            return self
+        return replace(self, plans=tuple(plan.on(device) for plan in self.plans))
 
     def add_expected(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL

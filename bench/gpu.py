@@ -1,0 +1,133 @@
+"""`python -m bench.gpu`, where an NVIDIA device and CuPy are: an EM iteration there and here.
+
+It asks for no other package than NumPy, SciPy, Numba and CuPy. Results stand in the documentation.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bench.cases import Case, FloatArray
+from lacunet.inference.devices import cuda
+from lacunet.inference.devices.shape import GRID
+from lacunet.inference.expectation import expect
+from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Estimate, Objective
+from lacunet.model.latent_class import latent_class
+from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+
+CASES = (
+    Case("million", leaves=50, states=4, classes=10, rows=1_000_000),
+    Case("holes", leaves=50, states=4, classes=10, rows=1_000_000, missing=0.2),
+    Case("binary", leaves=64, states=2, classes=32, rows=1_000_000),
+    Case("few", leaves=20, states=3, classes=5, rows=10_000_000),
+)
+TRIALS = 50
+
+
+def problem_of(case: Case) -> Problem:
+    names = [(f"x{j}", tuple(range(case.states))) for j in range(case.leaves)]
+    network = latent_class(names, case.classes)
+    alpha = uniform_alpha(network.layout, PAPER_ALPHA)
+    codes = np.ascontiguousarray(case.codes.astype(np.int8))
+    return problem_of_codes(codes, np.ones(len(codes)), network, alpha)
+
+
+def median(work: Callable[[], Any], trials: int = TRIALS) -> float:
+    """Seconds on the wall."""
+    times = []
+    for _ in range(trials):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return float(np.median(times))
+
+
+def kernels_alone(rows: Any, x: FloatArray) -> float:
+    """Seconds by the device's clock: the kernels of an E step whose weights are there already."""
+    cp, shape = rows.device.cupy, rows.shapes[0]
+    kernels = cuda.compiled(shape)
+    grid, numbers = min(GRID, rows.rows // shape.rows), x.size
+    there, tables = cp.asarray(x[None]), cp.empty((1, len(rows.packed.parts), shape.padded))
+    partial, log_lik = cp.empty((1, grid, numbers)), cp.empty((1, grid))
+    counts, sizes = cp.empty((1, numbers)), (np.int32(grid), np.int32(numbers))
+
+    def step() -> None:
+        if not shape.table_in_shared:
+            kernels["sum_table"]((64, 1), (256,), (*rows.arguments, there, tables))
+        kernels["expect_rows"](
+            (grid, shape.passes, 1),
+            (shape.rows,),
+            (*rows.arguments, there, there, tables, partial, log_lik),
+            shared_mem=shape.shared,
+        )
+        kernels["add_up"]((-(-numbers // 32), 1), (256,), (partial, counts, *sizes))
+
+    times = []
+    for _ in range(TRIALS + 5):
+        first, last = cp.cuda.Event(), cp.cuda.Event()
+        first.record()
+        step()
+        last.record()
+        last.synchronize()
+        times.append(cp.cuda.get_elapsed_time(first, last) / 1e3)
+    return float(np.median(times[5:]))
+
+
+def measure(case: Case, device: Any) -> None:
+    here = problem_of(case)
+    there = here.on(device)
+    start = here.layout.flat([case.weights, *case.tables])
+    one, other = expect(here, start), expect(there, start)
+    (plan,) = there.components.plans
+    x = np.log(start)[plan.places]
+    em = [Objective.build(problem, Estimate.MAP) for problem in (here, there)]
+    points = [objective.at(start) for objective in em]
+    lines = {
+        "log-likelihood, relative difference": abs(other.log_lik / one.log_lik - 1),
+        "expected counts, largest difference in cases": np.abs(one.N - other.N).max(),
+        "E step on one core, ms": 1e3 * median(lambda: expect(here, start), 3),
+        "kernels of the device alone, ms": 1e3 * kernels_alone(plan.there, x),
+        "EM iteration on one core, from Python, ms": 1e3
+        * median(lambda: em[0].em_step(points[0]), 3),
+        "EM iteration on the device, from Python, ms": 1e3
+        * median(lambda: em[1].em_step(points[1])),
+        "16 E steps at once, from Python, ms each": 1e3
+        * median(
+            lambda: plan.expect(np.tile(np.log(start), (16, 1)), np.zeros((16, len(start)))), 10
+        )
+        / 16,
+        "tangent on the device, from Python, ms": 1e3
+        * median(lambda: plan.tangent(np.log(start))(start)),
+    }
+    print(f"{case.title}, {len(plan.there.packed.bytes)} bytes a row")
+    for name, value in lines.items():
+        print(f"  {name}: {value:.4g}")
+    sys.stdout.flush()
+
+
+def fit(case: Case, device: Any) -> None:
+    """A whole fit from 4 starts, on one core and with the device."""
+    for name, problem in (("core", problem_of(case)), ("device", problem_of(case).on(device))):
+        began = time.perf_counter()
+        found = learn(problem, Options(starts=4))
+        seconds = time.perf_counter() - began
+        print(f"fit of {case.title} from 4 starts, {name}: {seconds:.1f} s, {found.log_lik:.6f}")
+        sys.stdout.flush()
+
+
+def main() -> None:
+    device = cuda.open_cuda()
+    for case in CASES:
+        measure(case, device)
+    fit(Case("fit", leaves=50, states=4, classes=4, rows=100_000), device)
+
+
+if __name__ == "__main__":
+    main()

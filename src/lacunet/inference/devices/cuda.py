@@ -1,0 +1,144 @@
+"""The one door to CuPy: rows on an NVIDIA device, and the kernels that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.errors import OptionError
+from lacunet.inference.devices.device import Device, RowsThere
+from lacunet.inference.devices.packing import PackedRows
+from lacunet.inference.devices.shape import GRID, Shape, shape_for
+from lacunet.optional import require
+
+SPARE = 1 << 28  # bytes of the device that are left to others
+
+
+class Cuda(Device):
+    """The current device of CuPy."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.cupy = cupy
+        self.most_shared = int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+
+    def hold(self, packed: PackedRows) -> RowsThere:
+        """Put rows on it."""
+        return CudaRows(self, packed)
+
+    def __reduce__(self) -> tuple[Callable[[], Device], tuple[()]]:
+        return open_cuda, ()
+
+    def check_room(self, needed: int, what: str) -> None:
+        """Refuse what is larger than what is free, before anything is allocated."""
+        free, whole = self.cupy.cuda.Device().mem_info
+        pool = self.cupy.get_default_memory_pool()
+        free += pool.total_bytes() - pool.used_bytes()
+        if needed + SPARE > free:
+            raise OptionError(
+                f"--device cuda: {what} needs {_gb(needed)} of memory there, and {_gb(free)} of "
+                f"{_gb(whole)} are free. Use --device cpu, or a larger device."
+            )
+
+
+class CudaRows(RowsThere):
+    """Rows in the memory of a device."""
+
+    def __init__(self, device: Cuda, packed: PackedRows) -> None:
+        self.device, self.packed = device, packed
+        self.shapes = [self._shape(tangent) for tangent in (False, True)]
+        G, m = packed.bytes.shape
+        step = int(np.lcm(self.shapes[0].rows, self.shapes[1].rows))
+        self.rows = -(-m // step) * step
+        self.blocks = len(packed.shown)
+        partial = 8 * GRID * (self.blocks * packed.cells + 1)
+        device.check_room((G + 8) * self.rows + 2 * partial, f"a table of {m} distinct rows")
+        cp = device.cupy
+        room = cp.zeros((G, self.rows), dtype=np.uint8)
+        room[:, :m] = cp.asarray(packed.bytes)
+        weights = cp.zeros(self.rows)
+        weights[:m] = cp.asarray(packed.counts)
+        small = [cp.asarray(a) for a in (packed.first, packed.parts, packed.shown)]
+        sizes = np.int64(self.rows), np.int32(len(packed.parts)), np.int32(self.blocks)
+        self.arguments = (room, weights, *small, *sizes)
+
+    def _shape(self, tangent: bool) -> Shape:
+        found = shape_for(self.packed, self.device.most_shared, tangent=tangent)
+        if found is None:
+            raise OptionError(
+                f"--device cuda: {self.packed.cells} classes are too many for the memory that "
+                f"threads of this device share ({self.device.most_shared} bytes). "
+                "Use --device cpu."
+            )
+        return found
+
+    def expect(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Run the E step."""
+        return self._run(x, self.shapes[0])
+
+    def move(self, x: FloatArray, along: FloatArray) -> FloatArray:
+        """Run the same along a direction."""
+        counts, _ = self._run(np.stack([x, along]), self.shapes[1])
+        return np.asarray(counts[0])
+
+    def _run(self, x: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
+        cp = self.device.cupy
+        kernels = compiled(shape)
+        batch = len(x) // (1 + shape.tangent)
+        grid = min(GRID, self.rows // shape.rows)
+        numbers = self.blocks * self.packed.cells
+        needed = 8 * batch * (grid + 1) * (numbers + 1)
+        self.device.check_room(needed, f"an E step of {batch} starts")
+        there = cp.asarray(np.ascontiguousarray(x))
+        outside = 0 if shape.table_in_shared else len(self.packed.parts)
+        tables = cp.empty((len(x), outside, shape.padded))
+        if outside:
+            kernels["sum_table"]((64, len(x)), (256,), (*self.arguments, there, tables))
+        partial, log_lik = cp.empty((batch, grid, numbers)), cp.empty((batch, grid))
+        direction = there[1] if shape.tangent else there
+        kernels["expect_rows"](
+            (grid, shape.passes, batch),
+            (shape.rows,),
+            (*self.arguments, there, direction, tables, partial, log_lik),
+            shared_mem=shape.shared,
+        )
+        counts = cp.empty((batch, numbers))
+        kernels["add_up"](
+            (-(-numbers // 32), batch), (256,), (partial, counts, np.int32(grid), np.int32(numbers))
+        )
+        sums = cp.asnumpy(counts).reshape(batch, self.blocks, self.packed.cells)
+        return sums, cp.asnumpy(log_lik).sum(axis=1)
+
+
+@cache
+def compiled(shape: Shape) -> dict[str, Any]:
+    """Compile the kernels for one shape; CuPy keeps what it compiled on disk."""
+    source = files("lacunet.inference.devices").joinpath("latent_rows.cu").read_text("utf-8")
+    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in shape.defines.items()))
+    module = require("cupy", extra="gpu").RawModule(code=source, options=options)
+    found = {n: module.get_function(n) for n in ("sum_table", "expect_rows", "add_up")}
+    found["expect_rows"].max_dynamic_shared_size_bytes = shape.shared
+    return found
+
+
+def open_cuda() -> Device:
+    """Find the device."""
+    cupy = require("cupy", extra="gpu", what="--device cuda")
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise OptionError(
+            f"--device cuda: there is no device that CUDA can use ({error}). Use --device cpu, or "
+            "see what nvidia-smi says."
+        ) from error
+    if not count:
+        raise OptionError("--device cuda: this machine has no such device. Use --device cpu.")
+    return Cuda(cupy)
+
+
+def _gb(size: float) -> str:
+    return f"{size / 1e9:.2f} GB"
