@@ -6,7 +6,7 @@ of the rows of an estimator `X.drop(columns=['id'])`.
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -26,7 +26,9 @@ LISTED = re.compile(
 )
 PAIRS = re.compile(r"--(?P<name>kinds|bin) (?P<value>(?:'[^']*'|[^\s=]+)=[a-z0-9]+)")
 VALUED = re.compile(rf"--(?P<name>[a-z][a-z-]*)[ =](?P<value>{VALUE}|(?:{WORDS})\b)")
-FLAG = re.compile(r"--(?P<name>impute|missing-as-state|edges|evidence|quick|plug-in|draw)\b")
+FLAG = re.compile(
+    r"--(?P<name>impute|ignore-case|missing-as-state|edges|evidence|quick|plug-in|draw)\b"
+)
 SUBJECT = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?=:| names | has )")
 BARE = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")
 
@@ -39,6 +41,32 @@ def of_estimator() -> Iterator[None]:
         yield
     finally:
         OF_ESTIMATOR.reset(before)
+
+
+def range_words(first: int, last: int) -> str:
+    """Say how numbers of classes from one to another are asked for.
+
+    >>> range_words(1, 16)
+    'states=range(1, 17)'
+    """
+    on_line = ON_COMMAND_LINE.get()
+    return f"--classes {first}:{last}" if on_line else f"states=range({first}, {last + 1})"
+
+
+def missing_words(labels: Sequence[str]) -> str:
+    """Say how values are declared to stand for a hole.
+
+    >>> missing_words(["-99", "refused"])
+    "missing=['-99', 'refused']"
+    """
+    if OF_ESTIMATOR.get():
+        return DONE_TO_X["missing"].format(list(labels))
+    if not ON_COMMAND_LINE.get():
+        return f"missing={list(labels)}"
+    # A negative number would be taken for an option, were it apart.
+    apart = any("," in text for text in labels)
+    each = labels if apart else [",".join(labels)]
+    return " ".join(f"--missing={shlex.quote(text)}" for text in each)
 
 
 def worded(message: str) -> str:

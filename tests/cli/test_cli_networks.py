@@ -106,6 +106,40 @@ def test_every_format_gives_the_same_fit(invoke, files, name):
     assert scored["log_likelihood"] == pytest.approx(second["log_likelihood"], abs=1e-9)
 
 
+def test_columns_that_the_network_does_not_have_may_be_left_out(invoke, files):
+    rows = (files / "data.csv").read_text().splitlines()
+    wide = [f"id,{rows[0]},note", *(f"{i},{row},?" for i, row in enumerate(rows[1:]))]
+    (files / "wide.csv").write_text("\n".join(wide) + "\n")
+    options = ("--starts", 2, "--json")
+    plain = invoke("fit", "data.csv", "--network", "net.bif", *options)
+    left = invoke("fit", "wide.csv", "--network", "net.bif", "--exclude", "id,note", *options)
+    assert left.code == 0, left.err
+    assert "not used" not in left.err  # it was said by whoever left them out
+    assert left.json["log_likelihood"] == plain.json["log_likelihood"]
+    quick = ("--quick", "--scores", "cs", *options)
+    both = invoke("compare", "wide.csv", "net.bif", "net.json", "--exclude", "id", *quick)
+    assert both.code == 0, both.err
+    assert "not used: 'note'." in both.err
+
+
+@pytest.mark.parametrize("command", ["fit", "evidence", "lrt", "select", "compare-missing"])
+def test_networks_and_classes_have_two_names_each(invoke, command):
+    shown = invoke(command, "--help").out
+    for option in ("--network", "--model", "--classes", "--states"):
+        assert option in shown
+    for asked in ("score", "assign", "simulate"):
+        assert "--network" in invoke(asked, "--help").out
+
+
+def test_both_names_do_the_same(invoke, files):
+    options = ("--starts", 2, "--json")
+    one = invoke("fit", "data.csv", "--model", "net.bif", *options).json
+    other = invoke("fit", "data.csv", "--network", "net.bif", *options).json
+    assert one["log_likelihood"] == other["log_likelihood"]
+    two = invoke("fit", "data.csv", "--classes", 2, *options).json
+    assert two["hidden"] == {"class": 2}
+
+
 @pytest.mark.slow
 def test_hidden_variables_by_option(invoke, files):
     options = ("--network", "plain.bif", "--hidden", "H=3", "--hidden", "G", "--json", *QUICK)
@@ -202,7 +236,7 @@ def test_select_the_states_of_one_hidden_variable(lacunet, files):
         "--quick",
     )
     ran = lacunet("select", "data.csv", *options)
-    assert ran.out.startswith("2 states of H: probability ")
+    assert ran.out.startswith("2 states of H (probability ")
     assert "\np(H | a)\n" in ran.out
     assert {p.name for p in (files / "out").iterdir()} == {
         *("selection.json", "selection.txt", "candidates.csv"),
@@ -233,7 +267,7 @@ def test_compare_structures(lacunet, files):
     other = Model(without, without.layout.flat(tables), uniform_alpha(without.layout, 1.0))
     package.write_network(other, files / "without.bif")
     ran = lacunet("compare", "data.csv", "without.bif", "net.bif", *QUICK)
-    assert ran.out.startswith("net.bif: probability >0.999")
+    assert ran.out.startswith("net.bif (probability >0.999 that it is right, among 2 networks")
     assert "\nnetwork " in ran.out
     ran = lacunet("compare", "data.csv", "without.bif", "net.bif", "--json", "--save", "o", *QUICK)
     assert ran.json["states"] == "net.bif"
@@ -343,7 +377,7 @@ def test_states_that_the_network_does_not_have(refused, files):
 # Options.
 
 WRONG = [
-    (("fit",), "give --states for a latent class model, or --network; one of the two."),
+    (("fit",), "give --classes for a latent class model, or --network; one of the two."),
     (("fit", "--network", "net.bif", "--states", 2), "or --network; one of the two."),
     (("fit", "--states", 2, "--hidden", "H"), "--hidden names variables of a network. Give the"),
     (("select", "--hidden", "H"), "--hidden names variables of a network. Give the network: --n"),
@@ -359,8 +393,14 @@ WRONG = [
     ),
     (
         ("fit", "--network", "net.bif", "--columns", "a"),
-        "--columns and --exclude have no meaning with a network",
+        "--columns: column 'w' is left out, but the network has it. Keep it, or declare it hidden",
     ),
+    (
+        ("fit", "--network", "net.bif", "--exclude", "x"),
+        "--exclude: column 'x' is left out, but the network has it.",
+    ),
+    (("fit", "--network", "net.bif", "--exclude", "X"), "there is no column 'X' in data.csv. Did"),
+    (("compare", "net.bif", "--bin", "x=2"), "the network has states already."),
     (
         ("fit", "--network", "net.bif", "--hidden", "H=100000000"),
         "the table of 'H' would have 200,000,000 numbers, one for each combination of states of ",

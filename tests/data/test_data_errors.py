@@ -140,8 +140,8 @@ def test_damaged_files(write, tmp_path, ending):
 
 
 def test_unknown_ending(write):
-    message = refused(write("a\n", "data.xlsx"))
-    assert "the ending '.xlsx' is not known. Files may end in .csv, .tsv, .txt, .parquet" in message
+    message = refused(write("a\n", "data.rtf"))
+    assert "the ending '.rtf' is not known. Files may end in .csv, .tsv, .txt, .parquet" in message
 
 
 def test_columns_that_say_nothing():
@@ -214,7 +214,11 @@ def test_unknown_names():
         frame, OptionError, exclude=frame.columns
     )
     assert "no column of polars DataFrame is left" in refused(frame, OptionError, columns=[])
-    assert "Leave out" in refused(frame, OptionError, states={"age": [1, 2]}, columns=["age"])
+    assert refused(frame, OptionError, states={"age": [1, 2]}, exclude=["age"]) == (
+        "exclude: column 'age' is left out, but the network has it. Keep it, or declare it hidden: "
+        "hidden='age'."
+    )
+    assert read_table(frame, states={"age": [1, 2]}, exclude=["smoke"]).weight == 3
     assert "there is no column 'agee' in polars DataFrame. Did you mean 'age'?" in refused(
         frame, states={"agee": [1, 2]}
     )

@@ -99,7 +99,7 @@ def test_a_table_says_what_its_weights_are(frame):
     assert f"worth {effective:.4g}" in str(table)
     raw = lacunet.read_table(frame, weights="w", columns=["a", "b", "c"], weights_as="frequency")
     assert raw.weight == pytest.approx(frame["w"].sum())
-    assert raw.notes == ()
+    assert "not whole numbers. If nobody asked so many, give weights_as='survey'" in raw.notes[0]
 
 
 def test_other_words_are_refused(frame):
@@ -124,3 +124,18 @@ def test_estimators_read_sample_weights_the_same_way(frame):
         lacunet.LatentClassModel(2, **how).fit(X, sample_weight=c * frame["w"]) for c in (1.0, 64.0)
     )
     np.testing.assert_array_equal(one.predict_proba(X), many.predict_proba(X))
+
+
+def test_counts_that_may_be_none_are_doubted(frame):
+    """Weights times 10 are ten times as many cases: standard errors shrink, and that is said."""
+    columns = ["a", "b", "c"]
+    plain = lacunet.read_table(frame, weights="n", columns=columns)
+    assert not plain.notes
+    tens = lacunet.read_table(frame.assign(n=10 * frame["n"]), weights="n", columns=columns)
+    assert tens.weight == 10 * plain.weight
+    (note,) = tens.notes
+    assert f"60 rows are {10 * frame['n'].sum():,} cases" in note
+    assert "every weight is a multiple of 10" in note
+    assert "give weights_as='survey'" in note
+    parts = lacunet.read_table(frame, weights="w", columns=columns, weights_as="frequency")
+    assert "they are not whole numbers" in parts.notes[0]

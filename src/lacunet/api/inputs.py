@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import chain, count
@@ -130,7 +130,8 @@ def table_for(
     table = read_table(data, **asked, states=observed_states(network))
     places = {v.name: v.place for v in network.variables}
     columns = tuple(replace(c, place=places[c.name]) for c in table.columns)
-    notes = (*table.notes, *_unused(network, names, reading.get("weights")))
+    left_out = {reading.get("weights"), *reading.get("exclude", ())}
+    notes = (*table.notes, *_unused(network, names, left_out))
     return replace(table, columns=columns, notes=notes).in_work_order
 
 
@@ -214,8 +215,8 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _unused(network: Network, names: Sequence[str], weights: str | None) -> list[str]:
-    """Say which columns are not used, and why."""
+def _unused(network: Network, names: Sequence[str], left_out: Collection[str | None]) -> list[str]:
+    """Say which columns are not used, and why; what a person left out needs no word."""
     hidden = {network.variables[i].name for i in network.hidden}
     known = {v.name for v in network.variables}
     notes = [
@@ -224,13 +225,13 @@ def _unused(network: Network, names: Sequence[str], weights: str | None) -> list
         for name in names
         if name in hidden
     ]
-    other = [name for name in names if name not in known and name != weights]
+    other = [name for name in names if name not in known and name not in left_out]
     if other:
         notes.append(f"not in the model, so not used: {listed(other)}.")
     notes += [
         f"column '{name}' may say how often a row occurs: then give --weights {shlex.quote(name)}."
         for name in other
-        if weights is None and name.lower() in COUNTS
+        if None in left_out and name.lower() in COUNTS
     ]
     return notes
 
@@ -242,7 +243,10 @@ def observed_columns(network: Network) -> list[Column]:
 
 def columns_of(variables: Sequence[Variable]) -> list[Column]:
     """Give variables as columns."""
-    return [Column(v.name, v.states, kind_of(v), bins=v.bins, place=v.place) for v in variables]
+    return [
+        Column(v.name, v.states, kind_of(v), bins=v.bins, place=v.place, title=v.title)
+        for v in variables
+    ]
 
 
 def observed_states(network: Network) -> dict[str, Sequence[Any]]:

@@ -81,6 +81,7 @@ class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all th
     columns: Sequence[str] | None
     exclude: Sequence[str]
     bin: BinLike
+    ignore_case: bool
 
 
 class KindOptions(ReadOptions, total=False):  # of `read_table`, with columns of numbers
@@ -152,6 +153,7 @@ class HiddenOptions(TreeOptions, total=False):  # of `find_hidden`
 
 class RatioOptions(ThreadOptions, KindOptions, total=False):  # of `likelihood_ratio_test`
     starts: int
+    schedule: str
 
 
 class BoundOptions(ThreadOptions, total=False):  # of `log_evidence_bounds`

@@ -36,11 +36,21 @@ def argument(metavar: str, meaning: str) -> Any:
 
 
 Data: TypeAlias = Annotated[
-    Path, argument("DATA", "Table with a header: .csv, .tsv, .parquet, .arrow or .feather.")
+    Path,
+    argument(
+        "DATA",
+        "Table with a header: .csv, .tsv, .parquet, .arrow, .feather; .sav, .dta or .xlsx.",
+    ),
 ]
-States: TypeAlias = Annotated[int | None, option("Number of classes of a latent class model.")]
+# The same by two names each: whoever says the other one is understood.
+CLASSES = ("--classes", "--states")
+NETWORK = ("--network", "--model")
+States: TypeAlias = Annotated[
+    int | None, option("Number of classes of a latent class model.", *CLASSES)
+]
 NetworkFile: TypeAlias = Annotated[
-    Path | None, option("Structure: .bif, .xmlbif, .xdsl or .json (default: a latent class model).")
+    Path | None,
+    option("Structure: .bif, .xmlbif, .xdsl or .json (default: a latent class model).", *NETWORK),
 ]
 KnowledgeFile: TypeAlias = Annotated[
     Path | None,
@@ -65,7 +75,10 @@ AlsoHidden: TypeAlias = Annotated[
     ),
 ]
 ModelFile: TypeAlias = Annotated[
-    Path, option("Model file: .json, or a network with its tables (.bif, .xmlbif, .xdsl).")
+    Path,
+    option(
+        "Model file: .json, or a network with its tables (.bif, .xmlbif, .xdsl).", *NETWORK[::-1]
+    ),
 ]
 TableFile: TypeAlias = Annotated[Path, option("Table to write.", "--output", "-o")]
 Resume: TypeAlias = Annotated[
@@ -94,7 +107,7 @@ Criteria: TypeAlias = Annotated[
 REPEAT = "may be repeated, or have commas between."
 LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads", "device")
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
-COLUMNS = ("columns", "exclude", "bin")
+COLUMNS = ("columns", "exclude", "bin", "ignore_case")
 READING = ("missing", "weights", "weights_as", *COLUMNS)
 NUMBERS = ("kinds", "number_prior", "covariance")
 HOLES = ("missing", "missing_as_state", "weights", "weights_as")
@@ -172,6 +185,12 @@ def _reading(
             metavar="BINS",
         ),
     ] = None,
+    ignore_case: Annotated[
+        bool,
+        switch(
+            "--ignore-case", "Take texts that differ in upper and lower case alone for one state."
+        ),
+    ] = False,
 ) -> ReadOptions:
     """Give the options of `read_table`; commas stand between names, unless they are in a name."""
     names = column_names(data) if columns or exclude else []
@@ -182,6 +201,7 @@ def _reading(
         columns=None if columns is None else split(columns, names),
         exclude=split(exclude, names),
         bin=None if bin is None else ",".join(bin),
+        ignore_case=ignore_case,
     )
     return reading if kinds is None else KindOptions(**reading, kinds=kinds)
 

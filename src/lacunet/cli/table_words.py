@@ -10,29 +10,28 @@ from lacunet.cli.options import Asked
 from lacunet.data import Table
 from lacunet.data.audit import COUNTS, holes, kinds_grid, sizes
 from lacunet.data.missing_state import has_missing_state
+from lacunet.data.no_answers import WARNING
 from lacunet.errors import OptionError
 from lacunet.model.network import Network
 from lacunet.search.proposals import check_states
 from lacunet.settings import Settings
 
 
-def network_of(
-    file: Path | None, hidden: dict[str, int | None], flag: str = "--network"
-) -> Network | None:
+def network_of(file: Path | None, hidden: dict[str, int | None]) -> Network | None:
     """Read a network and declare variables hidden; None for a latent class model."""
     if file is not None:
         return api.as_network(file, hidden)
     if hidden:
-        raise OptionError(f"--hidden names variables of a network. Give the network: {flag}.")
+        raise OptionError("--hidden names variables of a network. Give the network: --network.")
     return None
 
 
-def check_one_model(states: int | None, file: Path | None, flag: str = "--network") -> None:
+def check_one_model(states: int | None, file: Path | None) -> None:
     """Refuse a number of classes and a network, neither of them, and no class at all."""
     if (states is None) == (file is None):
-        raise OptionError(f"give --states for a latent class model, or {flag}; one of the two.")
+        raise OptionError("give --classes for a latent class model, or --network; one of the two.")
     if states is not None and states < 1:
-        raise OptionError(f"--states {states}: there must be at least 1 hidden state.")
+        raise OptionError(f"--classes {states}: there must be at least 1.")
 
 
 def read(data: Path, network: Network | None, asked: Asked, states: int | None = None) -> Table:
@@ -44,11 +43,6 @@ def read(data: Path, network: Network | None, asked: Asked, states: int | None =
     if network is None:
         table = api.as_table(data, reading, numbers=True)
     else:
-        if reading["columns"] or reading["exclude"]:
-            raise OptionError(
-                "--columns and --exclude have no meaning with a network: it says which columns are "
-                "used. Leave them out."
-            )
         table = api.table_for(data, network, reading, numbers=True)
     audit(table)
     if asked.settings.missing_as_state:
@@ -98,7 +92,7 @@ def audit(table: Table) -> None:
     if any(column.why for column in table.columns):
         say(kinds_grid(table).text())
     for note in table.notes:
-        say(f"note: {note}")
+        say(note if note.startswith(WARNING) else f"note: {note}")
     for column in table.columns:
         if table.weights is None and column.name.lower() in COUNTS:
             say(

@@ -27,6 +27,9 @@ def audit_grid(table: "Table") -> Grid:
         for column, share in ((table.columns[j], table.missing[j]) for j in table.shown)
     ]
     title, header = f"{table.source}: {sizes(table)}", ("column", "states", "", "missing")
+    if any(c.title for c in columns):
+        about = [(*row, shorten(c.title, WIDTH)) for row, c in zip(rows, columns, strict=True)]
+        return Grid(title, (*header, "about"), tuple(about), frozenset({0, 2, 4}), table.notes)
     if not any(c.why for c in table.columns):
         return Grid(title, header, tuple(rows), frozenset({0, 2}), table.notes)
     kinds = tuple((*row, c.kind.value, c.why) for row, c in zip(rows, columns, strict=True))

@@ -109,6 +109,19 @@ def check_has(names: Iterable[str], source: Source) -> None:
             raise DataError(f"{_not_there(name, source)} Add it, or rename the one that holds it.")
 
 
+def check_not_left_out(
+    needed: Iterable[str], columns: Sequence[str] | None, exclude: Sequence[str]
+) -> None:
+    """Refuse to leave out a column that is needed; any other may be."""
+    for name in needed:
+        if name in exclude or (columns is not None and name not in columns):
+            option = "--exclude" if name in exclude else "--columns"
+            raise OptionError(
+                f"{option}: column {name!r} is left out, but the network has it. Keep it, or "
+                f"declare it hidden: --hidden '{name}'."
+            )
+
+
 def _not_there(name: str, source: Source) -> str:
     hint = did_you_mean(str(name), source.columns)
     listed = f"Its columns are {shown(source.columns)}."

@@ -20,6 +20,7 @@ from lacunet.data.discover import (
     is_missing,
     match,
     mean_of,
+    one_spelling,
     weighed,
 )
 from lacunet.data.kinds import BY_RULE, Decision, Kinds
@@ -38,6 +39,7 @@ class Judge:
     kinds: Kinds = BY_RULE  # what is said of columns
     missing: frozenset[str] = frozenset()  # texts that stand for a hole because a person says so
     weighted: bool = False  # whether a row may stand for many
+    ignore_case: bool = False  # whether texts that differ in case alone are one state
     asked: bool = False  # whether rows are asked about, so that nothing need be learned from them
 
     @property
@@ -48,7 +50,8 @@ class Judge:
     def inferred(self, name: str, raw: RawValues, cases: FloatArray) -> Coding:
         """Find what a column is that declares nothing; `cases` (values,) weigh the values."""
         numbers = isinstance(raw.values, Numbers)
-        coding = code_numbers(raw) if numbers else infer(raw.values, self.holes)
+        told = one_spelling(raw) if self.ignore_case and not numbers else raw.values
+        coding = code_numbers(raw) if numbers else infer(told, self.holes)
         decided = self.kinds.decide(name, coding.states, mean_of(coding, cases))
         coding = replace(coding, kind=decided.kind, why=decided.why)
         if decided.cut is not None:
@@ -91,7 +94,7 @@ class Judge:
     def notes(self, name: str, raw: RawValues, coding: Coding) -> Iterator[str]:
         """Say what a person may not expect of what was found in a column."""
         forced = self.kinds.forced and name not in self.kinds.bins
-        return notes_on(name, raw.values, coding, forced=forced)
+        return notes_on(name, raw, coding, forced=forced)
 
     def _in_bins(
         self, name: str, raw: RawValues, cases: FloatArray, coding: Coding, decided: Decision

@@ -92,6 +92,23 @@ def infer(values: Sequence[State], missing: frozenset[str]) -> Coding:
     return Coding(states, _array(-1 if state is None else code[state] for state in meant))
 
 
+def one_spelling(raw: RawValues) -> list[State]:
+    """Give texts that differ in case alone the spelling that occurs most often among them.
+
+    >>> one_spelling(RawValues(["Good", "good ", "bad"], [1, 2, 3], np.array([5, 2, 3])))
+    ['Good', 'Good', 'bad']
+    """
+    often: dict[str, tuple[int, str]] = {}
+    for value, count in zip(raw.values, raw.counts.tolist(), strict=True):
+        if isinstance(value, str):
+            known = often.get(value.strip().casefold(), (-1, ""))
+            often[value.strip().casefold()] = max(known, (count, value.strip()))
+    return [
+        often[value.strip().casefold()][1] if isinstance(value, str) else value
+        for value in raw.values
+    ]
+
+
 def match(
     values: Sequence[State],
     states: Sequence[State],

@@ -1,22 +1,23 @@
 """What a person may not expect of the states that were found in a column, in a sentence each."""
 
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from lacunet.data.discover import MARKERS, Coding, shown
-from lacunet.state import Numbers, State
+from lacunet.data.discover import MARKERS, Coding, RawValues, shown
+from lacunet.data.no_answers import WARNING, notes_on_codes
+from lacunet.state import Numbers, State, label
 
 
-def notes_on(
-    name: str, values: Sequence[State], coding: Coding, *, forced: bool = False
-) -> Iterator[str]:
+def notes_on(name: str, raw: RawValues, coding: Coding, *, forced: bool = False) -> Iterator[str]:
     """Tell what was found in a column whose raw values are these.
 
     `forced`: whether bins are there because only categories can be.
     """
+    values = raw.values
+    yield from notes_on_codes(name, raw, coding)
     used = np.zeros(len(coding.states), dtype=bool)
     used[coding.codes[coding.codes >= 0]] = True
     if not used.all():
@@ -37,8 +38,8 @@ def notes_on(
     texts = [state for state in coding.states if isinstance(state, str)]
     for alike in _alike(texts, str.casefold):
         yield (
-            f"column {name!r}: {shown(alike)} differ in upper and lower case alone, and are "
-            "different states."
+            f"{WARNING}column {name!r}: {_counted(alike, raw)} differ in upper and lower case "
+            "alone, and are different states. If they are the same answer, give --ignore-case."
         )
     marks = [state for state in coding.states if isinstance(state, str) and state in MARKERS]
     if marks:
@@ -46,6 +47,14 @@ def notes_on(
             f"column {name!r}: {shown(marks)} is a state like any other, since a cell without a "
             "value says so by itself here. If it stands for a hole, declare it missing."
         )
+
+
+def _counted(states: Sequence[State], raw: RawValues) -> str:
+    """List states with the number of their rows."""
+    rows = Counter[str]()
+    for value, count in zip(raw.values, raw.counts.tolist(), strict=True):
+        rows[label(value).strip()] += count
+    return ", ".join(f"{state!r} ({rows[label(state)]:,})" for state in states)
 
 
 def _alike(values: Sequence[State], meant: Callable[[str], str]) -> list[list[State]]:

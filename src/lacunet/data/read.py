@@ -27,7 +27,7 @@ from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
 from lacunet.data.number_columns import NotNumbersError, NumberEncoder
 from lacunet.data.rows import Rows
 from lacunet.data.source import Source, open_source
-from lacunet.data.survey import WeightsAs, as_cases, understand_weights
+from lacunet.data.survey import WeightsAs, as_cases, doubt_counts, understand_weights
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State
@@ -55,6 +55,7 @@ def read_table(
     states: Mapping[str, Sequence[State]] | None = None,
     kinds: KindsLike = None,
     bin: BinLike = None,  # noqa: A002  # what people call it
+    ignore_case: bool = False,
 ) -> Table:
     """Read a table, count its distinct rows, and code its values.
 
@@ -63,7 +64,8 @@ def read_table(
     Parameters
     ----------
     source
-        Path of a file (.csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc), a dataframe
+        Path of a file (.csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .sav and .dta of
+        SPSS and Stata, with labels and missing codes; .xlsx, the first sheet), a dataframe
         (pandas, Polars, PyArrow, Dask, DuckDB), a dict of columns, a list of rows, or a 2-d array.
     missing
         Values that stand for a hole. They are compared by their text, so "99" is also the integer
@@ -90,6 +92,9 @@ def read_table(
         Columns of numbers to put into bins: a mapping of names to a number of bins (of about as
         many rows each) or to a list of edges; one number is for all columns of numbers. As text:
         NAME=NUMBER, NAME=EDGE:EDGE:EDGE, with commas between. The edges are kept with the model.
+    ignore_case
+        Whether texts that differ in upper and lower case alone are one state, by the spelling that
+        occurs most often.
 
     Examples
     --------
@@ -102,7 +107,8 @@ def read_table(
     wanted = None if columns is None else _listed(columns)
     names = _chosen(opened, weights, wanted, _listed(exclude), states)
     said = _said(understand_kinds(kinds), understand_bins(bin), opened, names, states)
-    judge = Judge(opened, said, markers(_listed(missing)), weighted=weights is not None)
+    holes = markers(_listed(missing))
+    judge = Judge(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
     return until_read(Reading(judge, names, states, weights), lambda one: _table(one, how))
 
 
@@ -142,7 +148,10 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
     codings = reading.codings(codes, weight * copies)
     codes, weight, copies = merge(recoded(codes, codings), weight, copies)
     cases, survey = as_cases(weight, copies, how)
-    told = reading.source.name, reading.weights, reading.notes(codings), survey
+    notes = reading.notes(codings)
+    if reading.weights is not None and survey is None and (doubt := doubt_counts(weight, copies)):
+        notes.append(doubt)
+    told = reading.source.name, reading.weights, notes, survey
     return Table.from_merged(reading.described(codings), codes, cases, copies, *told)
 
 
@@ -280,13 +289,17 @@ class Reading:
 
     def described(self, codings: Sequence[Coding]) -> tuple[Column, ...]:
         """Give the columns that were found."""
-        return described(self.names, codings, self.judge.kinds)
+        found = described(self.names, codings, self.judge.kinds)
+        titles = self.source.titles
+        return tuple(replace(c, title=titles.get(c.name, "")) for c in found)
 
     def notes(self, codings: Sequence[Coding]) -> list[str]:
         """Say what a person may not expect of the states that were found."""
+        remarks = self.source.remarks
+        said = [note for name in ("", *self.names) for note in remarks.get(name, ())]
         if self.states is not None:
-            return []
-        return [
+            return said
+        return said + [
             note
             for e, coding in zip(self.encoders, codings, strict=True)
             for note in self.judge.notes(e.name, e.raw, coding)
@@ -322,9 +335,9 @@ def _chosen(
         checks.check_names([weights], "--weights", source)
     checks.check_names(exclude, "--exclude", source)
     if states is not None:
-        if columns is not None or exclude:
-            raise OptionError("states name the columns already. Leave out --columns and --exclude.")
+        checks.check_names(columns or (), "--columns", source)
         checks.check_has(states, source)
+        checks.check_not_left_out(states, columns, exclude)
         for name, declared in states.items():
             if not declared:
                 raise OptionError(f"column {name!r}: the list of its states is empty. List them.")

@@ -24,6 +24,9 @@ CELLS = 1 << 18  # cells per batch: as text, some megabytes
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
+LABELLED = (".sav", ".zsav", ".por", ".dta")
+SPREADSHEETS = (".xlsx", ".xls", ".xlsb", ".ods")
+KNOWN = (*TEXT, *PARQUET, *ARROW, *LABELLED, *SPREADSHEETS)
 # What Polars says of a damaged file; it panics in some, which is no Exception.
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
@@ -49,6 +52,14 @@ class Source(Protocol):
     def categories(self) -> Mapping[str, tuple[State, ...]]:
         """Declared categories of categorical columns, in their declared order."""
 
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """What columns are about, in words, where the source says it."""
+
+    @property
+    def remarks(self) -> Mapping[str, tuple[str, ...]]:
+        """What to know of how columns are read, by name; of all of them under ""."""
+
     def batches(self, wanted: Sequence[str], /) -> Iterator[pl.DataFrame]:
         """Give the wanted columns, some rows at a time, in the order of the source."""
 
@@ -65,6 +76,8 @@ class FrameSource:
     batches: Batches
     categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
     markers: frozenset[str] = frozenset()  # None, NaN and null are holes, and nothing else is
+    titles: Mapping[str, str] = field(default_factory=dict)
+    remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def where(self, row: int) -> str:
         """Say where a row is; the first row is 1."""
@@ -164,21 +177,34 @@ def _open_path(path: Path) -> Source:
     except OSError as error:  # a name that is too long
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
     ending = path.suffix.lower()
-    if ending not in TEXT + PARQUET + ARROW:
+    if ending not in KNOWN:
         raise DataError(
             f"{path}: the ending {ending or 'of the name'!r} is not known. Files may end in "
-            f"{', '.join(TEXT + PARQUET + ARROW)}. Save the data as one of these."
+            f"{', '.join(KNOWN)}. Save the data as one of these."
         )
     try:
         if path.stat().st_size == 0:
             raise DataError(f"{path} is empty. The first line must name the columns.")
         if ending in TEXT:
             return open_text(path)
+        if ending in LABELLED + SPREADSHEETS:
+            return _open_foreign(path, ending)
         if ending in PARQUET:
             return _open_tasted(path, "scan_parquet", sliced=True)
         return _open_tasted(path, "scan_ipc", sliced=False)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _open_foreign(path: Path, ending: str) -> Source:
+    """Open the file of another program; only those who have one pay for its reader."""
+    if ending in LABELLED:
+        from lacunet.data.labelled import open_labelled
+
+        return open_labelled(path)
+    from lacunet.data.spreadsheet import open_spreadsheet
+
+    return open_spreadsheet(path)
 
 
 def _open_tasted(path: Path, scan: str, *, sliced: bool) -> Source:

@@ -55,6 +55,34 @@ class SurveyWeights:
         )
 
 
+def doubt_counts(weight: FloatArray, copies: IntArray) -> str | None:
+    """Say how many cases weights are that are taken as counts, where they may be none.
+
+    Counts that are all multiples of one number, or that are not whole, were made by scaling: then
+    standard errors, intervals and evidence are those of a number of cases that nobody asked.
+
+    >>> doubt_counts(np.array([20.0, 10.0]), np.array([1, 1]))
+    'weights are taken as counts of copies: 2 rows are 30 cases, and standard errors and evidence
+    are those of so many. But every weight is a multiple of 10. ...
+    >>> doubt_counts(np.array([2.0, 1.0]), np.array([1, 1]))
+    """
+    weighty = weight > 0
+    given, rows = weight[weighty], int(copies[weighty].sum())
+    if (given == np.round(given)).all() and given.max() < 2.0**53:
+        common = int(np.gcd.reduce(given.astype(np.int64)))
+        why = f"every weight is a multiple of {common:,}" if common > 1 and rows > 1 else ""
+    else:
+        why = "they are not whole numbers"
+    if not why:
+        return None
+    cases = math.fsum(given * copies[weighty])
+    return (
+        f"weights are taken as counts of copies: {rows:,} rows are {cases:,.6g} cases, and "
+        f"standard errors and evidence are those of so many. But {why}. If nobody asked so many, "
+        "give --weights-as survey."
+    )
+
+
 def as_cases(
     weight: FloatArray, copies: IntArray, how: WeightsAs
 ) -> tuple[FloatArray, SurveyWeights | None]:

@@ -38,6 +38,7 @@ class Column:
     why: str = ""  # it has this kind, where that was decided
     bins: Bins | None = None  # of numbers that the states stand for, if they are bins
     place: int = field(default=NOWHERE, compare=False)  # where people see it among the others
+    title: str = field(default="", compare=False)  # what it is about, where the source says it
 
     def __post_init__(self) -> None:
         if isinstance(self.states, Numbers):  # all different

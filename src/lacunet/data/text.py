@@ -16,6 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import polars as pl
 
+from lacunet.data.decimal_comma import comma_columns, with_points
 from lacunet.data.discover import MARKERS
 from lacunet.errors import DataError
 from lacunet.state import State
@@ -51,12 +52,19 @@ class TextFile:
     lines_are_rows: bool = True  # until a quoted cell with a line break is met
     categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict, init=False)
     markers: frozenset[str] = field(default=MARKERS, init=False)
+    titles: Mapping[str, str] = field(default_factory=dict, init=False)
+    commas: frozenset[str] = field(default=frozenset(), init=False)  # columns with decimal commas
     _blank: int | None = field(default=None, init=False)  # row of a blank line, maybe a last one
 
     @property
     def name(self) -> str:
         """What messages call it."""
         return str(self.path)
+
+    @property
+    def remarks(self) -> Mapping[str, tuple[str, ...]]:
+        """Say which columns have decimal commas."""
+        return {n: (f"column {n!r}: numbers with a decimal comma.",) for n in self.commas}
 
     def where(self, row: int) -> str:
         """Say where a row is: "row 17 (line 18)"."""
@@ -95,7 +103,7 @@ class TextFile:
                     frame = lazy.select(wanted).collect() if rows else pl.DataFrame()
                 if rows:
                     row += rows
-                    yield frame
+                    yield with_points(frame, self.commas)
 
     def check_bytes(self, piece: bytes, at: int, row: int) -> None:
         """Refuse bytes that are not UTF-8 text; they begin at byte `at`, after `row` rows."""
@@ -242,7 +250,10 @@ def open_text(path: Path) -> TextFile:
                 "Shorten it; if the first line holds data, add a header above it."
             ) from None
         names = _checked([name.strip() for name in record], str(path))
-        return TextFile(path, separator, names, file.tell(), lines)
+        found = TextFile(path, separator, names, file.tell(), lines)
+    if separator != ",":
+        found.commas = comma_columns(next(found.batches(names), pl.DataFrame()))
+    return found
 
 
 def _header(file: BinaryIO, name: str) -> tuple[str, int]:

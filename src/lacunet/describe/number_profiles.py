@@ -84,7 +84,7 @@ def number_profile(model: Model, h: int, i: int, sizes: FloatArray) -> NumberPro
     log_p = natural @ family.statistics(seen).T + family.log_base(seen)
     density = weights @ np.exp(log_p)
     return NumberProfile(
-        v.name,
+        v.heading,
         told.titles,
         told.mean,
         told.spread,

@@ -86,4 +86,4 @@ def _answers(model: Model, h: int, i: int) -> Answers:
     overall = joint.sum(axis=0)
     information = float(rel_entr(joint, np.outer(sizes, overall)).sum())
     variable = network.variables[i]
-    return Answers(variable.name, variable.labels, given, overall, max(information, 0.0))
+    return Answers(variable.heading, variable.labels, given, overall, max(information, 0.0))

@@ -78,7 +78,8 @@ def _numbers(v: Variable, codes: CodeArray) -> FloatArray:
 def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
     column, told = table.columns[j], table.codes[:, j] >= 0
     cases = np.bincount(table.codes[told, j], table.counts[told], len(column.states))
-    return LEAVES[column.kind](column, cases.astype(np.float64), prior)
+    leaf = LEAVES[column.kind](column, cases.astype(np.float64), prior)
+    return replace(leaf, title=column.title)
 
 
 def _category(column: Column, _cases: FloatArray, _prior: NumberPrior) -> Variable:

@@ -53,7 +53,9 @@ def profile_grid(model: Model) -> Grid:
     header = ("", *(f"{root.name} {label(s)}" for s in root.states))
     numbers = not all(network.variables[i].family.tabular for i in classes.leaves)
     title = "Class profiles: p(answer | class)" + ", numbers by class" * numbers
-    return Grid(title, header, tuple(rows))
+    shown = (network.variables[i] for i in network.shown)
+    notes = tuple(f"{v.name}: {v.title}" for v in shown if v.title)
+    return Grid(title, header, tuple(rows), notes=notes)
 
 
 def _profile(v: Variable, table: FloatArray) -> Iterator[tuple[str, ...]]:

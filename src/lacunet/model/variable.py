@@ -33,6 +33,12 @@ class Variable:
     prior: tuple[float, ...] = ()  # hyperparameters of a configuration; (): exponents that are told
     bins: Bins | None = None  # of numbers that its states stand for, if they are bins
     place: int = field(default=NOWHERE, compare=False)  # where people see it among the others
+    title: str = field(default="", compare=False)  # what it is about, in words, if that is known
+
+    @property
+    def heading(self) -> str:
+        """What pictures and pages call it."""
+        return self.title or self.name
 
     @property
     def values(self) -> Sequence[State]:

@@ -3,7 +3,7 @@
 ::
 
     {"format": "lacunet-model/1",
-     "variables": [{"name", "states": [...], "hidden": true|false,
+     "variables": [{"name", "states": [...], "hidden": true|false, "title": what it is about,
                     "bins": {"edges": [...], "typical": [...]}}, ...],
      "families": [{"child", "parents": [...], "table": nested by parents, then child state,
                    "alpha": same shape or one number, "posterior": same shape,
@@ -20,7 +20,7 @@ reads back exactly. `lacunet-model/2` also has variables that are numbers (`json
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -65,9 +65,10 @@ def document_of(model: Model) -> dict[str, Any]:
 
 
 def _entry(v: Variable) -> dict[str, Any]:
+    about = {"title": v.title} if v.title else {}
     if not v.family.tabular:
-        return json_numbers.write(v)
-    told = {"name": v.name, "states": list(v.states), "hidden": v.hidden}
+        return {**json_numbers.write(v), **about}
+    told = {"name": v.name, "states": list(v.states), "hidden": v.hidden, **about}
     return told if v.bins is None else {**told, "bins": asdict(v.bins)}
 
 
@@ -157,8 +158,11 @@ def get_list(entry: Any, key: str, where: str) -> list[Any]:
 
 def _variable(entry: Any) -> Variable:
     name = get(entry, "name", "a variable")
+    title = entry.get("title", "")
+    if not isinstance(title, str):
+        raise ModelError(f"variable '{name}': \"title\" is {title!r}. It must be a text.")
     if "family" in entry:
-        return json_numbers.read(entry, str(name))
+        return replace(json_numbers.read(entry, str(name)), title=title)
     states = get_list(entry, "states", f"variable '{name}'")
     if not isinstance(name, str):
         raise ModelError(f"a variable has the name {name!r}. Names are texts.")
@@ -167,7 +171,7 @@ def _variable(entry: Any) -> Variable:
     hidden = entry.get("hidden", False)
     if not isinstance(hidden, bool):
         raise ModelError(f"variable '{name}': \"hidden\" is {hidden!r}. It must be true or false.")
-    return Variable(name, tuple(states), hidden=hidden, bins=_bins(entry, name))
+    return Variable(name, tuple(states), hidden=hidden, bins=_bins(entry, name), title=title)
 
 
 def _bins(entry: Any, name: str) -> Bins | None:
