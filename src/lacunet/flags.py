@@ -68,6 +68,10 @@ class Kind(Enum):
         "hardly identified: {number} of {total} probabilities would have a standard error above "
         "{largest:g}, more than any probability can vary; they have none"
     )
+    ANYWHERE = (
+        "says nothing: the intervals of {number} of {total} probabilities would reach from below "
+        "{least:g} to above {most:g}; they have none"
+    )
     REFITS_STOPPED = "not converged: {stopped} of {replicates} refits stopped at the step limit"
     FEW_REPLICATES = (
         "few replicates: {replicates} do not reach out to the {tail:g} % tails; the ends are the "

@@ -23,8 +23,8 @@ def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carc
     ran = lacunet("select", carcinoma, "--weights", "count", "--states", "1:4", "--quick")
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0].startswith("3 hidden classes: probability 0.87")
-    assert " by CSL, occupancy, approximated, not calibrated; 4: 0.1" in lines[0]
+    assert lines[0].startswith("3 classes (probability 0.87")
+    assert ", among 1 to 4; 4: 0.119), approximated, not calibrated." in lines[0]
     assert "Candidates" in lines
     assert "Scores: log marginal likelihoods in nats" in lines
     assert any(line.startswith("size ") for line in lines)
@@ -32,7 +32,7 @@ def test_select_prints_the_result_on_stdout_and_the_rest_on_stderr(lacunet, carc
     assert "20 rows, 20 distinct, total weight 118 (column 'count'); 7 columns" in ran.err
     assert "preparing" in ran.err
     assert "100%" in ran.err
-    assert "hidden classes" not in ran.err
+    assert "is right" not in ran.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -88,7 +88,7 @@ def test_select_saves_everything(lacunet, carcinoma, tmp_path):
     assert [p.name for p in folder.parent.iterdir()] == ["folder"]
     printed = ran.json
     assert json.loads((folder / "selection.json").read_text("utf-8")) == printed
-    assert (folder / "selection.txt").read_text("utf-8").startswith("3 hidden classes")
+    assert (folder / "selection.txt").read_text("utf-8").startswith("3 classes (")
     with (folder / "candidates.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
     for line, c in zip(lines, printed["candidates"], strict=True):
@@ -113,7 +113,7 @@ def test_a_saved_folder_keeps_what_else_is_in_it(invoke, carcinoma, tmp_path):
     options = ("--weights", "count", "--states", "1,2", "--starts", "4", "--scores", "bic")
     assert invoke("select", carcinoma, *options, "--save", folder).code == 0
     assert (folder / "notes.md").read_text() == "mine"
-    assert "hidden class" in (folder / "selection.txt").read_text("utf-8")
+    assert "is right" in (folder / "selection.txt").read_text("utf-8")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
@@ -243,7 +243,7 @@ def test_random_simulate_select_round_trip(lacunet, tmp_path):
     cells = [cell for line in lines[1:] for cell in line.split(",")]
     assert cells.count("") / len(cells) == pytest.approx(0.1, abs=0.02)
     ran = lacunet("select", "rows.csv", "--states", "1:3", "--starts", 16)
-    assert ran.out.startswith("2 hidden classes: probability ")
+    assert ran.out.startswith("2 classes (probability ")
     assert "800 rows" in ran.err
     assert "% of the cells missing" in ran.err
 

@@ -101,10 +101,10 @@ def test_formats(invoke, carcinoma, form):
     elif form == "csv":
         lines = list(csv.reader(io.StringIO(ran.out)))
         at = lines.index(["Fit statistics (lower is better)"])
-        assert lines[at + 1][:4] == ["states", "d", "log L", "AIC"]
+        assert lines[at + 1][:4] == ["classes", "d", "log L", "AIC"]
         assert float(lines[at + 3][2]) == pytest.approx(-317.307, abs=1e-3)
     else:
-        start = {"markdown": "**2 hidden", "latex": "2 hidden", "text": "2 hidden"}[form]
+        start = {"markdown": "**2 classes", "latex": "2 classes", "text": "2 classes"}[form]
         assert ran.out.startswith(start)
         assert ("\\begin{tabular}" in ran.out) == (form == "latex")
         assert ("| ---: |" in ran.out) == (form == "markdown")
@@ -119,6 +119,35 @@ def test_lrt(invoke, carcinoma):
     assert ran.json["states"] == [1, 2]
     assert len(ran.json["replicates"]) == 9
     assert "bootstrap 9 of 9" in ran.err
+
+
+def test_what_an_unstable_search_advises_can_be_done(invoke, carcinoma):
+    """The flag of a fit says --schedule thorough: every command that shows it must have it."""
+    for command in ("fit", "select", "compare", "compare-missing", "lrt"):
+        assert "--schedule" in invoke(command, "--help").out
+    few = ("--replicates", "1", "--starts", "2", "--schedule", "thorough", "--json")
+    ran = invoke("lrt", carcinoma, *WEIGHTED, "--classes", "1", *few)
+    assert ran.code == 0, ran.err
+    assert ran.json["p_value"] in (0.5, 1.0)
+
+
+def test_evidence_says_which_prior_it_has(invoke, tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n0,1\n1,0\n0,1\n")
+    usual = invoke("evidence", "rows.csv", "--classes", "1", "--json")
+    assert (
+        "alpha is 1, as in most published evidence; fit, select and compare have 1.01" in usual.err
+    )
+    given = invoke("evidence", "rows.csv", "--classes", "1", "--alpha", "1.01", "--json")
+    assert "published" not in given.err
+    assert usual.json["alpha"], given.json["alpha"] == (1.0, 1.01)
+
+
+def test_assign_shows_one_table_of_all_columns_with_holes(invoke, holes):
+    assert invoke("fit", holes, "--classes", "2", "--starts", "4", "--save", "m.json").code == 0
+    ran = invoke("assign", holes, "--model", "m.json", "--impute", "-o", "out.csv")
+    assert ran.out.count("rows assigned") == 1  # of the class
+    assert "Filled in\ncolumn  cells  most often  mean probability\nb          20  " in ran.out
+    assert "\nc          10  " in ran.out
 
 
 @pytest.mark.slow
@@ -170,7 +199,7 @@ def test_holes_as_states_on_the_command_line(invoke, holes, tmp_path):
 
 
 MISTAKES = [
-    (("lrt", "--states", "0"), "--states 0: there must be at least 1 hidden state."),
+    (("lrt", "--states", "0"), "--classes 0: there must be at least 1."),
     (("lrt", "--states", "2", "--replicates", "0"), "0 bootstrap replicates: there must be at"),
     (("lrt", "--states", "2", "--stop-after", "0"), "stop after 0 exceedances: there must be"),
     (("lrt", "--states", "2", "--hidden", "H"), "--hidden names variables of a network. Give"),
@@ -181,7 +210,10 @@ MISTAKES = [
     (("fit", "--states", "2", "--format", "tex"), "'text', 'csv', 'markdown', 'latex', 'json'"),
     (("compare-missing", "--states", "2"), "no cell is missing, so there is nothing to compare."),
     (("compare-missing", "--states", "1"), "'class' has 1 state: then both readings are the"),
-    (("compare-missing",), "give --states for a latent class model, or --network; one of the two."),
+    (
+        ("compare-missing",),
+        "give --classes for a latent class model, or --network; one of the two.",
+    ),
     (("compare-missing", "--states", "2", "--scores", "nope"), "'nope' is not a score."),
 ]
 

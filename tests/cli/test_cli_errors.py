@@ -26,11 +26,11 @@ WEIGHTS = [
 ]
 
 OPTIONS = [
-    (("--states", "0"), "--states '0': there must be at least 1 hidden state."),
-    (("--states", "-2"), "--states '-2': there must be at least 1 hidden state."),
-    (("--states", "5:2"), "--states '5:2' runs backwards, so it is empty. Did you mean 2:5?"),
-    (("--states", "abc"), "--states 'abc' is not understood. Give 4, 1:8, 2:10:2 or 2,4,8."),
-    (("--states", "1:8:0"), "--states '1:8:0' is not understood. Give FIRST:LAST or FIRST:LAST:"),
+    (("--states", "0"), "--classes '0': there must be at least 1."),
+    (("--states", "-2"), "--classes '-2': there must be at least 1."),
+    (("--states", "5:2"), "--classes '5:2' runs backwards, so it is empty. Did you mean 2:5?"),
+    (("--states", "abc"), "--classes 'abc' is not understood. Give 4, 1:8, 2:10:2 or 2,4,8."),
+    (("--states", "1:8:0"), "--classes '1:8:0' is not understood. Give FIRST:LAST or FIRST:LAST:"),
     (("--alpha", "0"), "alpha 0 is not allowed: Dirichlet exponents must be above 0. The usual"),
     (("--alpha", "-1"), "alpha -1 is not allowed"),
     (("--alpha", "nan"), "alpha nan is not allowed"),
@@ -121,9 +121,7 @@ def test_the_same_options_of_fit(refused, carcinoma, options, text):
 
 
 def test_no_states_for_fit(refused, carcinoma):
-    assert "--states 0: there must be at least 1 hidden state." in refused(
-        "fit", carcinoma, "--states", 0
-    )
+    assert "--classes 0: there must be at least 1." in refused("fit", carcinoma, "--states", 0)
 
 
 def test_small_alpha_is_fine_for_the_maximum_likelihood(invoke, carcinoma):
@@ -324,7 +322,7 @@ def test_the_most_common_mistakes_in_a_process(lacunet, carcinoma, tmp_path):
         ),
         (
             ("fit", carcinoma),
-            "error: give --states for a latent class model, or --network; one of the two.",
+            "error: give --classes for a latent class model, or --network; one of the two.",
         ),
         (("selct", carcinoma), "No such command 'selct'"),
     ):

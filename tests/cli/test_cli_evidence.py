@@ -56,11 +56,11 @@ def test_both_sides_on_simulated_data(invoke, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "give --states for a latent class model, or --model"),
+        ([], "give --classes for a latent class model, or --network"),
         (["--states", 2, "--model", "x.json"], "one of the two"),
         (["--states", 0], "at least 1"),
         (["--states", 2, "--sandwich"], "needs the model"),
-        (["--states", 2, "--hidden", "H"], "--model"),
+        (["--states", 2, "--hidden", "H"], "--network"),
         (["--states", 2, "--target", 0], "must be above 0"),
         (["--states", 2, "--budget", "soon"], "60s, 5m or 1h"),
         (["--states", 2, "--alpha", 0], "above 0"),

@@ -26,7 +26,7 @@ def people(tmp_path):
 def test_a_model_is_chosen_kept_and_scored(invoke, people):
     chosen = invoke("select", people, "--states", "1:3", "--quick", *KINDS, *FAST)
     assert chosen.code == 0
-    assert chosen.out.startswith("2 hidden classes")
+    assert chosen.out.startswith("2 classes (")
     assert "The same question with another scale of the prior" in chosen.out
     assert "height: mean" in chosen.out
     assert "height  gaussian     as declared" in chosen.err

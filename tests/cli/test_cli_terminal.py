@@ -63,9 +63,9 @@ def test_tables_fit_the_terminal(tmp_path, columns):
     assert max(map(width, lines)) <= columns
     assert "…" not in "".join(lines)
     text = " ".join(" ".join(lines).split())
-    assert text.startswith("3 hidden classes: probability 0.988 by CSL, occupancy, approximated")
-    headers = [line.split() for line in lines if line.startswith("states ")]
-    assert " ".join(headers[0]) == "states d log p(D|θ) p(k) log BF starts seconds"
+    assert text.startswith("3 classes (probability 0.988 that 3 is right, among 1 to 6; 4: 0.01")
+    headers = [line.split() for line in lines if line.startswith("classes ")]
+    assert " ".join(headers[0]) == "classes d log p(D|θ) p(k) log BF starts seconds"
     scores = ["Laplace", "CSL", "VB", "CS", "MLED", "Draper", "BIC/MDL", "CSL", "occ."]
     assert [x for h in headers[1:] for x in h[1:]] == scores
     assert len(headers) == (3 if columns == 80 else 2)

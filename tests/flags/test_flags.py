@@ -132,6 +132,13 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(Kind.ANYWHERE, detail={"number": 1, "total": 12, "least": 0.001, "most": 0.999}),
+        (
+            "says nothing: the intervals of 1 of 12 probabilities would reach from below 0.001 to "
+            "above 0.999; they have none"
+        ),
+    ),
+    (
         Flag(Kind.REFITS_STOPPED, detail={"stopped": 2, "replicates": 50}),
         "not converged: 2 of 50 refits stopped at the step limit",
     ),

@@ -21,7 +21,7 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
-from lacunet.model.network import Model
+from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from problems import build, make, make_case, problem_for
 
@@ -126,6 +126,25 @@ def test_what_the_data_do_not_determine_has_none():
         assert np.isnan(found.table(name).stderr).all()
     z = found.table("z")
     np.testing.assert_allclose(z.stderr, np.sqrt(z.estimate * (1 - z.estimate) / 500), rtol=1e-9)
+
+
+def test_an_interval_that_says_nothing_is_not_given():
+    """One case, and a prior worth 0.6 of each state: at a high level, anything may be so."""
+    network = Network.build([Variable("x1", (0, 1))], [()])
+    problem = build_problem(
+        Table.from_codes([[0]], [Column("x1", (0, 1))]), network, dirichlet(network, 1.6)
+    )
+    fit = learn(problem, Options(starts=1))
+    theta = fit.model.theta[1]
+    # One case and a prior of 0.6 cases each: logit ± 1.96/√(2.2 θ (1 − θ)).
+    reach = 1.96 / np.sqrt(2.2 * theta * (1 - theta))
+    low, high = expit(logit(theta) - reach), expit(logit(theta) + reach)
+    wide = hessian_intervals(problem, fit.model, Estimate.MAP)
+    np.testing.assert_allclose([wide.low[1], wide.high[1]], [low, high], rtol=1e-3)
+    none = hessian_intervals(problem, fit.model, Estimate.MAP, 0.9999999)
+    assert Kind.ANYWHERE in [flag.kind for flag in none.flags]
+    assert np.isnan([none.stderr, none.low, none.high]).all()
+    assert "<0.001" not in str(none)
 
 
 def test_a_weak_prior_does_not_make_a_standard_error():

@@ -59,7 +59,7 @@ def test_statistics_are_those_of_the_fits():
     assert found.statistic == pytest.approx(2 * (fits[1].log_lik - fits[0].log_lik))
     assert (found.replicates >= 0).all()
     assert found.p_value == (1 + np.sum(found.replicates >= found.statistic)) / 6
-    assert "No evidence against 2 states" in str(found)
+    assert "No evidence against 2 classes" in str(found)
 
 
 @pytest.mark.slow

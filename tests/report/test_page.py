@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from lacunet.flags import Flag, Kind, Sizes
 from lacunet.report.page import render as writing
 from lacunet.report.page.advice import MEANINGS, meaning
 from lacunet.report.page.chart import near, whole
-from lacunet.search.grids import answer
+from lacunet.report.page.evidence_view import agreement
+from lacunet.search.grids import TITLES, answer
 
 VOID = {"meta", "input", "br", "hr", "img", "link"}
 NAMES = (
@@ -162,7 +164,7 @@ def test_the_policy_lets_only_our_script_run(pages):
 def test_failures_show_as_failed(read):
     text = read["failed"].text
     assert text.count("failed") >= 4  # both scores, in both tables
-    assert f"3 states, Laplace : {FAILURE}" in text or f"3 states, Laplace: {FAILURE}" in text
+    assert f"3 classes, Laplace : {FAILURE}" in text or f"3 classes, Laplace: {FAILURE}" in text
     assert "✕ 2" in text
     nothing = read["nothing"].text
     assert "nothing can be chosen" in nothing
@@ -244,6 +246,18 @@ def test_weights_are_cases(read, selections):
     table = selections["carcinoma"].table
     assert isinstance(table, Table)
     assert f"{table.weight:g} cases in {table.rows} rows" in read["carcinoma"].text
+
+
+def test_the_vote_of_every_score_is_told():
+    """Whoever goes by BIC looks for it in the sentence, however many choices there are."""
+    chosen = {"csl-occupied": 9, "csl": 15, "cs": 15, "laplace": 15, "laplace-phi": 15, "vb": 15}
+    chosen |= {"bic": 3, "draper": 4, "mled": 5, "icl": 6, "sbic": None}
+    candidates = [SimpleNamespace(label=k, title=f"{k} states") for k in (3, 4, 5, 6, 9, 15)]
+    words = agreement(SimpleNamespace(chosen=chosen, label=9, candidates=candidates))
+    assert words.startswith("1 of 10 scores choose 9 states; 15 states by ")
+    for name, choice in chosen.items():
+        assert name == "csl-occupied" or choice is None or TITLES[name] in words
+    assert "3 states by BIC" in words
 
 
 def test_a_kind_has_one_meaning():

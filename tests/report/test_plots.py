@@ -48,7 +48,7 @@ def test_evidence(selections):
     rings = [line for line in ax.lines if len(line.get_xdata()) == 1]
     assert len(rings) == len(selection.scores)
     text = svg(ax)
-    for label in ("hidden states", "log evidence (nats)", "Laplace", "Variational Bayes"):
+    for label in ("classes", "log evidence (nats)", "Laplace", "Variational Bayes"):
         assert label in text
     assert "<image" not in text  # vectors throughout
 

@@ -25,7 +25,7 @@ def test_select_writes_a_report(monkeypatch, tmp_path):
     done = run(monkeypatch, tmp_path, *given)
     assert done.exit_code == 0
     assert "written: a report.html" in done.stderr
-    assert "2 hidden classes" in done.stdout
+    assert "2 classes (" in done.stdout
     page = (tmp_path / "a report.html").read_text("utf-8")
     assert shlex.join(["lacunet", *map(str, given)]).replace("'", "&#39;") in page
     assert [p.name for p in tmp_path.iterdir()] == ["a report.html"]

@@ -64,8 +64,9 @@ def test_one_place_says_how_probable(measured):
     first = str(measured).splitlines()[0]
     shown = chance(certainty.probabilities[k], certainty.stderr[k])
     assert "±" in shown
-    assert first.startswith(f"{k} hidden class")
-    assert f": probability {shown}, measured; " in first
+    assert first.startswith(f"{k} class")
+    assert f"(probability {shown} that {k} is right, among 1 to 3; " in first
+    assert first.endswith("), measured.")
     document = selection_document(measured)
     assert document["certainty"]["probabilities"] == certainty.probabilities
     assert document["certainty"]["stderr"] == certainty.stderr
@@ -94,10 +95,10 @@ def test_quick_says_so(small):
     assert found.certainty.how is How.QUICK
     assert found.certainty.notes[0] == Flag(Kind.NOT_CALIBRATED)
     assert found.headline == "csl-occupied"
-    first, second = str(found).splitlines()[:2]
-    assert "by CSL, occupancy, approximated, not calibrated" in first
+    first, *others = str(found).split("\n\n")[0].splitlines()
+    assert first.endswith("), approximated, not calibrated.")
     assert "±" not in first
-    assert second.startswith("This certainty is not calibrated")
+    assert "This certainty is not calibrated" in "".join(others)
     with pytest.raises(OptionError, match="one of the two"):
         lacunet.Settings(quick=True, evidence=True)
 
@@ -173,7 +174,7 @@ def test_complete_data_are_not_sampled():
         exact = truth(found)
         assert factor.log == pytest.approx(exact["edge"] - exact["none"])
         assert factor.stderr == 0.0
-        assert ", exact; " in str(found).splitlines()[0]
+        assert str(found).splitlines()[0].endswith("), exact.")
 
 
 def test_other_networks_are_measured_one_by_one(small):
@@ -195,10 +196,10 @@ def test_a_bound_is_no_measurement(small, monkeypatch):
     found = lacunet.select(small, [1, 2], evidence=True, **FEW)
     assert not found.certainty.reliable
     assert [note.kind for note in found.certainty.notes] == [Kind.BOUNDS_ONLY]
-    first, second = str(found).splitlines()[:2]
-    assert "measured, but not reliably" in first
+    first = str(found).splitlines()[0]
+    assert first.endswith("), measured, but not reliably.")
     assert "±" not in first
-    assert "1, 2 states is a lower bound only" in second
+    assert "1, 2 classes is a lower bound only" in str(found).split("\n\n")[0]
 
 
 def test_unstable_searches_are_named(small, monkeypatch):
@@ -211,12 +212,12 @@ def test_unstable_searches_are_named(small, monkeypatch):
     found = replace(found, candidates=(two, three))
     noted = measuring.quick(found).certainty.notes
     assert noted[-1].kind is Kind.UNSTABLE_SEARCHES
-    assert noted[-1].detail["candidates"] == "3 states"
+    assert noted[-1].detail["candidates"] == "3 classes"
 
 
 def test_one_candidate_needs_no_measuring(small):
     found = lacunet.select(small, 2, **FEW)
-    assert str(found).startswith("2 hidden classes: the only candidate.")
+    assert str(found).startswith("2 classes (the only candidate).")
     assert found.candidates[0].measured is None
 
 

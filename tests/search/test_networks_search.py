@@ -80,7 +80,7 @@ def test_the_size_of_one_hidden_variable(one):
     sizes = [c.fit.model.network.hidden_sizes for c in one.candidates]
     assert sizes == [{"H": k, "G": 2} for k in (1, 2, 3)]  # the other as given
     text = str(one)
-    assert text.startswith("2 states of H: probability ")
+    assert text.startswith("2 states of H (probability ")
     assert "\np(H | a)\na  H = 1  H = 2\n" in text
     assert "\np(G)\n" in text
 
@@ -115,7 +115,7 @@ def test_a_grid_of_two(truth, table, tmp_path):
     labels = ["H=1, G=1", "H=1, G=2", "H=2, G=1", "H=2, G=2"]
     assert [c.label for c in found.candidates] == labels
     assert found.states == "H=2, G=2"
-    assert str(found).startswith("H=2, G=2: probability ")
+    assert str(found).startswith("H=2, G=2 (probability ")
     document = selection_document(found)
     assert document["states"] == "H=2, G=2"
     assert document["candidates"][1]["states"] == {"H": 1, "G": 2}
@@ -142,7 +142,7 @@ def test_a_latent_class_model_is_one_case_of_it():
         assert {n: e.value for n, e in a.scores.items()} == {
             n: e.value for n, e in b.scores.items()
         }
-    assert str(there).startswith("3 hidden classes: probability ")
+    assert str(there).startswith("3 classes (probability ")
 
 
 def test_compare_finds_the_true_structure(truth, table):
@@ -171,7 +171,7 @@ def test_compare_finds_the_true_structure(truth, table):
     assert {found.chosen[name] for name in ("cs", "bic", "draper", "laplace")} == {"true"}
     assert sum(found.posterior("cs").values()) == pytest.approx(1)
     text = str(found)
-    assert text.startswith("true: probability ")
+    assert text.startswith("true (probability ")
     assert "k!" not in text  # all have the same labellings, so these say nothing
     assert "p(S): posterior by CSL, occupancy." in text
 

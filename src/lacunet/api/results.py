@@ -81,6 +81,11 @@ class Assigned:
     values: tuple[State, ...]  # what the labels stand for
     hidden: bool = True  # whether no row shows it
 
+    @property
+    def assigned(self) -> BoolArray:
+        """(rows,) Rows that do not show it, and in which it can be something."""
+        return self.missing & (self.best >= 0)
+
     def columns(self) -> Columns:
         """Give what to write beside the rows: its state, and the probability of each."""
         values = (*self.values, None)  # an impossible row, -1, gets the last: an empty cell
@@ -201,7 +206,9 @@ class Assignment(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        grids = [self._grid(v) for v in self.variables]
+        grids = [self._grid(v) for v in self.variables if v.hidden]
+        if filled := [v for v in self.variables if not v.hidden]:
+            grids.append(_grid_of_columns(filled))
         if self.numbers:
             grids.append(self._grid_of_numbers())
         if self.unusual is not None:
@@ -220,8 +227,7 @@ class Assignment(Printable):
         return Grid("Numbers", ("number", "rows", "from", "to"), tuple(rows))
 
     def _grid(self, v: Assigned) -> Grid:
-        open_rows = v.missing & (v.best >= 0)
-        sure = v.probabilities.max(axis=1)
+        open_rows, sure = v.assigned, v.probabilities.max(axis=1)
         rows = []
         for k, name in enumerate(v.states):
             mine = open_rows & (v.best == k)
@@ -229,6 +235,19 @@ class Assignment(Printable):
             rows.append((name, f"{int(mine.sum()):,}", probability(mean, exact=False)))
         title = f"{v.name}: {int(open_rows.sum()):,} of {len(v.best):,} rows assigned"
         return Grid(title, (v.name, "rows", "mean probability"), tuple(rows))
+
+
+def _grid_of_columns(filled: Sequence[Assigned]) -> Grid:
+    """Columns with holes, a row each: there may be many."""
+    rows = []
+    for v in filled:
+        counts = np.bincount(v.best[v.assigned], minlength=len(v.states))
+        mean = v.probabilities.max(axis=1)[v.assigned].mean() if v.assigned.any() else np.nan
+        often = int(counts.argmax())
+        most = f"{v.states[often]} ({counts[often]:,})" if counts.any() else "–"
+        rows.append((v.name, f"{int(counts.sum()):,}", most, probability(mean, exact=False)))
+    header = ("column", "cells", "most often", "mean probability")
+    return Grid("Filled in", header, tuple(rows), frozenset({0, 2}))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ EDGE = (0.6, 1.5)  # width of an edge of a network, with probability 0 and 1
 FAINTEST = 0.25  # opacity of an edge with probability 0
 MOST_TICKS = 7
 STEPS = (1, 2, 5, 10)  # round numbers, times a power of ten
-AXIS, STATES = "log evidence (nats)", "hidden states"
+AXIS = "log evidence (nats)"
 
 # Corners of the marks around (0, 0), y down, so that curves differ in more than their colour.
 MARKS: dict[str, Corners] = {

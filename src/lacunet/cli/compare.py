@@ -14,7 +14,7 @@ from lacunet.cli.table_words import read
 @command
 @o.options_after(
     api.compare,
-    hidden=("scores", *o.LEARNING, "dimension", *o.HOLES, *o.NUMBERS),
+    hidden=("scores", *o.LEARNING, "dimension", *o.HOLES, *o.COLUMNS, *o.NUMBERS),
     report=o.MEASURING,
     reference=o.PRINTING,
 )

@@ -4,14 +4,16 @@ from pathlib import Path
 from typing import Annotated
 
 from lacunet import api
+from lacunet.api.measuring import UNIFORM
 from lacunet.cli import options as o
-from lacunet.cli.console import command
+from lacunet.cli.console import command, say
 from lacunet.cli.outcome import show_and_save
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, network_of, read
 from lacunet.errors import OptionError
 from lacunet.files import check_file
 from lacunet.report.documents import measurement_document, sandwich_document, table_document
+from lacunet.settings import DEFAULTS, Settings
 
 
 @command
@@ -25,11 +27,12 @@ def evidence(
     asked: o.Asked,
     data: o.Data,
     states: o.States = None,
-    model: Annotated[
+    network: Annotated[
         Path | None,
         o.option(
             "Instead: a network, .json, .bif, .xmlbif or .xdsl. Only its structure counts "
-            "(but see --sandwich)."
+            "(but see --sandwich).",
+            *o.NETWORK,
         ),
     ] = None,
     hidden: o.HiddenOption = None,
@@ -39,7 +42,7 @@ def evidence(
         o.switch(
             "--sandwich",
             "Bounds from both sides: for data that were simulated from exactly the "
-            "parameters of --model, which were drawn from the prior (`lacunet random`).",
+            "parameters of --network, which were drawn from the prior (`lacunet random`).",
         ),
     ] = False,
     resume: o.Resume = None,
@@ -51,16 +54,17 @@ def evidence(
     exact; reliable (standard error at most 0.5 nats, resting on 10 independent estimates or more,
     none with more than a fifth of the whole); or lower bound only.
     """
-    check_one_model(states, model, "--model")
+    check_one_model(states, network)
     if sandwich:
-        _check_sandwich(model, knowledge, resume)
+        _check_sandwich(network, knowledge, resume)
     if save is not None:
         check_file(save)
     sizes = parse_hidden(hidden)
-    given = api.as_model(model, sizes) if model is not None and sandwich else None
-    structure = given.network if given else network_of(model, sizes, "--model")
+    given = api.as_model(network, sizes) if network is not None and sandwich else None
+    structure = given.network if given else network_of(network, sizes)
     table = read(data, structure, asked, states)
     settings = asked.settings
+    _say_prior(settings)
     document = {
         "data": table_document(table),
         "states": states,
@@ -79,13 +83,23 @@ def evidence(
     show_and_save(found, {**document, **measurement_document(found)}, asked, save)
 
 
-def _check_sandwich(model: Path | None, knowledge: Path | None, resume: Path | None) -> None:
+def _say_prior(settings: Settings) -> None:
+    """Say which prior it is, where the other commands have another one."""
+    own, others = UNIFORM.alpha, DEFAULTS.alpha
+    if settings.alpha == own:
+        say(
+            f"note: alpha is {own:g}, as in most published evidence; fit, select and compare have "
+            f"{others:g}. To go with them, give --alpha {others:g}."
+        )
+
+
+def _check_sandwich(network: Path | None, knowledge: Path | None, resume: Path | None) -> None:
     """Refuse what has no meaning with bounds from both sides."""
-    if model is None:
+    if network is None:
         raise OptionError(
-            "--sandwich needs the model that the data were simulated from: give --model."
+            "--sandwich needs the model that the data were simulated from: give --network."
         )
     if knowledge is not None:
-        raise OptionError("--sandwich takes what is known from the file of --model, not here.")
+        raise OptionError("--sandwich takes what is known from the file of --network, not here.")
     if resume is not None:
         raise OptionError("--resume keeps what the evidence was sampled with, not --sandwich.")

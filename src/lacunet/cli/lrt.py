@@ -18,13 +18,17 @@ from lacunet.report.documents import table_document
 @command
 @o.options_after(
     api.likelihood_ratio_test,
-    stop_after=("starts", "seed", "threads", *o.READING, "kinds", *o.PRINTING),
+    stop_after=("starts", "schedule", "seed", "threads", *o.READING, "kinds", *o.PRINTING),
 )
 def lrt(
     asked: o.Asked,
     data: o.Data,
     states: Annotated[
-        int, o.option("Number of hidden states to test; the alternative is one more.")
+        int,
+        o.option(
+            "Number of classes, or hidden states, to test; the alternative is one more.",
+            *o.CLASSES,
+        ),
     ],
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
@@ -42,7 +46,7 @@ def lrt(
     numbers have no ML fit, so they are refused; counts and ordered answers are not.
     """
     if states < 1:
-        raise OptionError(f"--states {states}: there must be at least 1 hidden state.")
+        raise OptionError(f"--classes {states}: there must be at least 1.")
     sizes = parse_hidden(hidden)
     structure = network_of(network, sizes)
     table = read(data, structure, asked, states + 1)

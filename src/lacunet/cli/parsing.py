@@ -32,19 +32,19 @@ def parse_states(text: str) -> list[int]:
             numbers = [int(x) for x in part.split(":")]
         except ValueError:
             raise OptionError(
-                f"--states '{text}' is not understood. Give 4, 1:8, 2:10:2 or 2,4,8."
+                f"--classes '{text}' is not understood. Give 4, 1:8, 2:10:2 or 2,4,8."
             ) from None
         first, last = numbers[0], numbers[1] if len(numbers) > 1 else numbers[0]
         step = numbers[2] if len(numbers) == 3 else 1
         if len(numbers) > 3 or step < 1:
             raise OptionError(
-                f"--states '{text}' is not understood. Give FIRST:LAST or FIRST:LAST:STEP."
+                f"--classes '{text}' is not understood. Give FIRST:LAST or FIRST:LAST:STEP."
             )
         if first < 1 or last < 1:
-            raise OptionError(f"--states '{text}': there must be at least 1 hidden state.")
+            raise OptionError(f"--classes '{text}': there must be at least 1.")
         if last < first:
             raise OptionError(
-                f"--states '{text}' runs backwards, so it is empty. Did you mean {last}:{first}?"
+                f"--classes '{text}' runs backwards, so it is empty. Did you mean {last}:{first}?"
             )
         found.extend(range(first, last + 1, step))
     return list(dict.fromkeys(found))

@@ -26,15 +26,17 @@ from lacunet.search.average import Label
 def select(
     asked: o.Asked,
     data: o.Data,
-    states: Annotated[str, typer.Option(help="Numbers of hidden states: 4, 1:8 or 2,4,8.")] = "1:8",
+    states: Annotated[
+        str, typer.Option(*o.CLASSES, help="Numbers of classes, or hidden states: 4, 1:8 or 2,4,8.")
+    ] = "1:8",
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
     prior: Annotated[
         str | None,
         o.option(
-            "Prior weights of the numbers of states, with commas between, in the order of "
-            "--states (default: all the same)."
+            "Prior weights of the numbers of classes, with commas between, in the order of "
+            "--classes (default: all the same)."
         ),
     ] = None,
     resume: o.Resume = None,

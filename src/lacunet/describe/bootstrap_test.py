@@ -19,6 +19,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Fit, Options, learn
+from lacunet.model.latent_class import counted, unit
 from lacunet.model.surgery import with_shown
 from lacunet.tabular import Columns, Grid, Printable, number
 
@@ -66,7 +67,7 @@ class RatioTest(Printable):
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the two fits."""
         flags = [
-            replace(flag, fits=Sizes((k,), "states" if k > 1 else "state"))
+            replace(flag, fits=Sizes((k,), self._unit(several=k > 1)))
             for k, fit in zip(self.states, (self.small, self.large), strict=True)
             for flag in fit.flags
         ]
@@ -89,7 +90,7 @@ class RatioTest(Printable):
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         k, more = self.states
-        small = f"{k} state{'s' * (k > 1)}"
+        small = counted(k, self.small.model.network)
         answer = f"p = {number(self.p_value, 4)}. {self._words(small, more)}"
         rows = tuple(
             (str(states), str(fit.model.network.dimension), number(fit.log_lik, 4))
@@ -106,11 +107,16 @@ class RatioTest(Printable):
             f"quantiles of theirs: {quantiles}",
             *(f"- {flag}" for flag in self.flags),
         )
-        title, header = "Bootstrap likelihood-ratio test (ML fits)", ("states", "d", "log L")
+        what = self._unit()
+        title, header = "Bootstrap likelihood-ratio test (ML fits)", (what, "d", "log L")
+        of = "" if what == "classes" else f" of {self.variable}"
         return [
-            Grid(f"{k} against {more} states of {self.variable}: {answer}"),
+            Grid(f"{k} against {more} {what}{of}: {answer}"),
             Grid(title, header, rows, frozenset(), notes),
         ]
+
+    def _unit(self, *, several: bool = True) -> str:
+        return unit(self.small.model.network, several=several)
 
     def _words(self, states: str, more: int) -> str:
         if self.p_value <= 0.05:

@@ -30,6 +30,7 @@ from lacunet.model.layout import Layout
 from lacunet.model.network import Model, Variable
 from lacunet.model.summary import PARAMETER, parameter_rows
 from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
+from lacunet.tabular.numbers import SHOWN
 
 LEVEL = 0.95
 NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
@@ -39,6 +40,7 @@ HELD = 0.1
 LARGEST = 0.5  # standard deviation of anything between 0 and 1; more than that says nothing
 STEP = 1e-4  # of a standard error: how far a derivative looks
 FEWEST = 2  # replicates that have a standard deviation
+LEAST, MOST = SHOWN, 1.0 - SHOWN  # an interval from below the one to above the other says nothing
 
 
 class Interval(NamedTuple):
@@ -200,6 +202,7 @@ def hessian_intervals(
     layout, reach = problem.layout, ndtri((1.0 + level) / 2.0) * sure.scaled
     ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
     vague = layout.in_simplex & (sure.theta > LARGEST)
+    anywhere = _anywhere(layout, *ends) & ~vague
     # No parameter: the probability is known, and 1 where there is one state only.
     certain = (layout.in_tables & (_states(layout) == 1)) | ~layout.learned
     flags = [
@@ -207,10 +210,11 @@ def hessian_intervals(
         *(() if sure.maximum else (Flag(Kind.SADDLE),)),
         *counted(Kind.NOT_IDENTIFIED, sure.unidentified),
         *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
+        *counted(Kind.ANYWHERE, anywhere, least=LEAST, most=MOST),
     ]
     exactly = np.zeros_like(model.theta), model.theta, model.theta
     stderr, low, high = (
-        np.where(certain, exact, np.where(vague, np.nan, x))
+        np.where(certain, exact, np.where(vague | anywhere, np.nan, x))
         for exact, x in zip(exactly, (sure.theta, *ends), strict=True)
     )
     at = objective.estimate.words
@@ -244,8 +248,13 @@ def bootstrap_intervals(
     thetas = np.array([theta for theta, _ in refits])
     tail = (1.0 - level) / 2.0
     ends = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
-    stderr, low, high = (np.where(held, np.nan, x) for x in (thetas.std(axis=0, ddof=1), *ends))
-    flags = counted(Kind.HELD_AT_BOUNDARY, held)
+    anywhere = _anywhere(problem.layout, *ends) & ~held
+    none = held | anywhere
+    stderr, low, high = (np.where(none, np.nan, x) for x in (thetas.std(axis=0, ddof=1), *ends))
+    flags = [
+        *counted(Kind.HELD_AT_BOUNDARY, held),
+        *counted(Kind.ANYWHERE, anywhere, least=LEAST, most=MOST),
+    ]
     if stopped := sum(not finished for _, finished in refits):
         detail = {"stopped": stopped, "replicates": replicates}
         flags.append(Flag(Kind.REFITS_STOPPED, detail=detail))
@@ -292,6 +301,11 @@ def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
     alive = conjugacy.cases(np.where(held, 0.0, 1.0 * layout.learned), layout)
     found = (held | (alive == 1)) & layout.learned & (_states(layout) > 1)
     return np.asarray(found & layout.in_tables)
+
+
+def _anywhere(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:
+    """Find probabilities whose interval is all that a probability can be."""
+    return np.asarray(layout.in_simplex & (low < LEAST) & (high > MOST))
 
 
 def _states(layout: Layout) -> FloatArray:

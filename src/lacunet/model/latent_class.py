@@ -78,6 +78,23 @@ def classes_of(network: Network) -> LatentClasses:
     return found
 
 
+def counted(number: int, network: Network) -> str:
+    """Say how many states a hidden variable has: classes, where it is that of a latent class model.
+
+    >>> network = latent_class([("smokes", ("no", "yes"))], 3)
+    >>> counted(3, network), counted(1, network)
+    ('3 classes', '1 class')
+    """
+    return f"{number} {unit(network, several=number != 1)}"
+
+
+def unit(network: Network, *, several: bool = True) -> str:
+    """What states of the hidden variable are called: classes, of a latent class model."""
+    if is_latent_class(network):
+        return "classes" if several else "class"
+    return "states" if several else "state"
+
+
 def is_latent_class(network: Network) -> bool:
     """Whether the network is one hidden root with observed leaves."""
     return find_classes(network) is not None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lacunet.charts.series import PLAIN, Series, by_number, errors_of, posteriors, score_series
-from lacunet.charts.style import AXIS, CAP, ERROR_LINE, LINE, PRINT, RING, STATES
+from lacunet.charts.style import AXIS, CAP, ERROR_LINE, LINE, PRINT, RING
 from lacunet.data.audit import shorten
 from lacunet.errors import OptionError
 from lacunet.plots.door import POINTS, SMALL, SMALLER, axes, curve, level_lines
@@ -136,7 +136,7 @@ def _name_candidates(selection: Selection, ax: Axes) -> None:
     numbers = by_number(selection)
     ax.set_xticks(range(len(labels)), labels, rotation=0 if numbers else 30)
     if numbers:
-        ax.set_xlabel(STATES, fontsize=SMALL)
+        ax.set_xlabel(selection.unit, fontsize=SMALL)
     else:
         for text in ax.get_xticklabels():
             text.set(horizontalalignment="right", rotation_mode="anchor")

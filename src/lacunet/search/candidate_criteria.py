@@ -8,7 +8,7 @@ from lacunet.describe.information_criteria import FORMULAS, LOWER, criteria
 from lacunet.learn.objective import Estimate
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.grids import first_column, starred
+from lacunet.search.grids import first_column, starred, tidy_name
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
 
 
@@ -38,7 +38,7 @@ class Criteria(Printable):
 
     def tidy(self) -> Columns:
         """Give a row for each candidate."""
-        names = (first_column(self.selection)[0], "dimension", "log_likelihood", *FORMULAS)
+        names = (tidy_name(self.selection), "dimension", "log_likelihood", *FORMULAS)
         rows = (
             (
                 c.candidate.label,

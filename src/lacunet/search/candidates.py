@@ -18,6 +18,7 @@ from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Fit, Options
+from lacunet.model.latent_class import counted, unit
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
@@ -44,7 +45,7 @@ class Proposal:
     def title(self) -> str:
         """The label in words."""
         k = self.label
-        return k if isinstance(k, str) else f"{k} state{'s' * (k > 1)}"
+        return k if isinstance(k, str) else counted(k, self.network)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,6 +125,12 @@ class Selection(Printable):
         common = [s for s in (TRUTH, *SCORES) if all(s.name in c.scores for c in self.candidates)]
         decides = self.found is not None and self.found.by == TRUTH.name and TRUTH not in common
         return (*([TRUTH] if decides else []), *common)
+
+    @property
+    def unit(self) -> str:
+        """What there may be several of: classes or states, or networks."""
+        first = self.candidates[0].proposal
+        return "networks" if isinstance(first.label, str) else unit(first.network)
 
     def score(self, name: str) -> Score:
         """Give a score by its name."""

@@ -150,10 +150,10 @@ class Certainty(Framed):
         return labels.index(label)
 
 
-def about(kind: Kind, labels: Sequence[Label]) -> list[Flag]:
-    """Make a flag about some candidates, if there are any."""
+def about(kind: Kind, labels: Sequence[Label], unit: str) -> list[Flag]:
+    """Make a flag about some candidates, if there are any; `unit` is what they are numbers of."""
     named = ", ".join(map(str, labels))
-    number = f"{named} states" if all(isinstance(k, int) for k in labels) else named
+    number = f"{named} {unit}" if all(isinstance(k, int) for k in labels) else named
     return [Flag(kind, detail={"candidates": number})] if labels else []
 
 

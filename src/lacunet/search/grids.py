@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from lacunet.flags import Kind
 from lacunet.model.display import model_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.scores import SCORES
 from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.certainty import Certainty, Factor, How
+from lacunet.search.other_choice import why_not_bic
 from lacunet.search.sensitivity import sensitivity_grid
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Grid, Shown, chance, number, probability
+from lacunet.wording import range_words
 
 if TYPE_CHECKING:
     from lacunet.search.candidates import Selection
@@ -30,29 +33,65 @@ def answer(selection: Selection) -> str:
     certainty = selection.certainty
     if certainty.choice is None:
         return "No score has a value for any candidate: nothing can be chosen."
-    chances = [_chance_words(selection), *_rivals(certainty)]
-    return f"{_what(selection)}: {'; '.join(chances)}{_labelled_words(selection)}."
+    if len(selection.candidates) == 1:
+        return f"{_what(selection)} (the only candidate)."
+    doubted = any(flag.kind is Kind.UNSTABLE_SEARCHES for flag in certainty.notes)
+    if doubted and not selection.best.fit.stable:
+        # Its evidence is that of a fit that may not be the best one: any number would be too sure.
+        return f"{_what(selection)} (how probable that is cannot be told: the search is unstable)."
+    chances = "; ".join(
+        [_chance_words(selection), *_rivals(certainty), *_labelled_words(selection)]
+    )
+    return f"{_what(selection)} ({chances}), {_how_words(certainty)}."
 
 
 def limits(selection: Selection) -> list[str]:
     """Say in sentences what limits the certainty of the answer."""
     survey = selection.table.survey
     weighed = [] if survey is None else [f"rows have {survey}"]
-    sentences = [*map(str, selection.certainty.notes), *weighed]
+    sentences = [*_at_the_end(selection), *map(str, selection.certainty.notes), *weighed]
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
 
 
+def _at_the_end(selection: Selection) -> list[str]:
+    """Warn of an answer at an end of what was tried: there may be better ones beyond."""
+    k, numbers = selection.label, [c.label for c in selection.candidates]
+    known = [n for n in numbers if isinstance(n, int)]
+    if not isinstance(k, int) or len(known) < 2:
+        return []
+    few, many = min(known), max(known)
+    if k == many:
+        wider = range_words(few, 2 * many)
+        return [f"warning: {k} is the largest number that was tried. Try more: {wider}"]
+    if k == few and k > 1:
+        wider = range_words(1, many)
+        return [f"warning: {k} is the smallest number that was tried. Try fewer: {wider}"]
+    return []
+
+
 def _chance_words(selection: Selection) -> str:
-    """How probable the answer is, and how that is known."""
-    certainty = selection.certainty
-    k = certainty.choice
-    if k is None or len(selection.candidates) == 1:
-        return "the only candidate"
+    """How probable the answer is, and among what."""
+    certainty, k = selection.certainty, selection.best.label
     chances = chance(certainty.probabilities[k], certainty.stderr[k])
-    if certainty.how not in (How.EXACT, How.MEASURED):
-        return f"probability {chances} by {TITLES[certainty.by]}, {certainty.how}"
-    doubt = "" if certainty.reliable else ", but not reliably"
-    return f"probability {chances}, {certainty.how}{doubt}"
+    what = k if isinstance(k, int) else "it"
+    return f"probability {chances} that {what} is right, among {_tried(selection)}"
+
+
+def _tried(selection: Selection) -> str:
+    """Say what was tried: 1 to 8, or 2, 4 and 8, or 3 networks."""
+    labels = [c.label for c in selection.candidates]
+    numbers = [k for k in labels if isinstance(k, int)]
+    if len(numbers) < len(labels):
+        return f"{len(labels)} {selection.unit}"
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"{numbers[0]} to {numbers[-1]}"
+    return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def _how_words(certainty: Certainty) -> str:
+    """How the probabilities are known."""
+    doubt = certainty.how is How.MEASURED and not certainty.reliable
+    return f"{certainty.how}{', but not reliably' * doubt}"
 
 
 def _rivals(certainty: Certainty) -> list[str]:
@@ -63,22 +102,19 @@ def _rivals(certainty: Certainty) -> list[str]:
     return [*words, "others less"] if len(others) > RIVALS else words
 
 
-def _labelled_words(selection: Selection) -> str:
+def _labelled_words(selection: Selection) -> list[str]:
     """What all labellings together would say, where the score counts one."""
     if not _labelled(selection):
-        return ""
+        return []
     chances = selection.posterior(labellings=Labellings.ALL)
     best = max(chances, key=lambda k: chances[k])
-    much = probability(chances[best], exact=len(chances) == 1)
-    if best == selection.label:
-        return f" ({much} with log k! for equal labellings)"
-    return f"; with log k! for equal labellings, {best} ({much})"
+    return [f"counting all equal labellings, {best}: {probability(chances[best], exact=False)}"]
 
 
 def _what(selection: Selection) -> str:
     k = selection.label
-    if isinstance(k, int) and is_latent_class(selection.best.fit.model.network):
-        return f"{k} hidden class{'es' if k > 1 else ''}"
+    if isinstance(k, int) and is_latent_class(selection.best.proposal.network):
+        return selection.best.title
     if isinstance(k, int):
         (name,) = selection.best.proposal.sizes
         return f"{selection.best.title} of {name}"
@@ -139,7 +175,7 @@ def candidate_columns(selection: Selection) -> Columns:
     candidates, labels = selection.candidates, [c.label for c in selection.candidates]
     factors = [] if best is None else [certainty.bayes_factor(k, best).log for k in labels]
     return {
-        first_column(selection)[0]: labels,
+        tidy_name(selection): labels,
         "dimension": [c.dimension for c in candidates],
         "log_likelihood": [c.fit.log_lik for c in candidates],
         "probability": [certainty.probabilities[k] for k in labels],
@@ -174,7 +210,12 @@ def score_grid(selection: Selection) -> Grid:
 def first_column(selection: Selection) -> tuple[str, frozenset[int]]:
     """Head of the first column, and whether that is of words."""
     numbers = isinstance(selection.candidates[0].label, int)
-    return ("states", frozenset()) if numbers else ("network", frozenset({0}))
+    return (selection.unit, frozenset()) if numbers else ("network", frozenset({0}))
+
+
+def tidy_name(selection: Selection) -> str:
+    """Name of that column in a dataframe: the same, whatever the states are called."""
+    return "states" if isinstance(selection.candidates[0].label, int) else "network"
 
 
 def _sampled(selection: Selection) -> list[str]:
@@ -216,6 +257,8 @@ def selection_grids(selection: Selection) -> list[Grid]:
     """Everything, in the order in which a person wants it."""
     first = Grid(answer(selection), notes=tuple(limits(selection)))
     grids = [first, candidate_grid(selection), score_grid(selection)]
+    if (why := why_not_bic(selection)) is not None:
+        grids.append(Grid(why.title, notes=why.sentences))
     if (calibrated := calibration_grid(selection)) is not None:
         grids.append(calibrated)
     if selection.sensitivity:

@@ -65,6 +65,6 @@ def by_measurements(selection: Selection) -> Selection:
         How.EXACT if exact else How.MEASURED,
         None if bounds else np.diag(np.square(errors)),
         frozenset(measured) | known_exactly(selection),
-        tuple(about(Kind.BOUNDS_ONLY, bounds)),
+        tuple(about(Kind.BOUNDS_ONLY, bounds, selection.unit)),
     )
     return replace(selection, found=found)

@@ -151,6 +151,7 @@ class Chart:
     frame: Frame
     width: float
     description: str  # for people who cannot see it
+    unit: str  # what labels are numbers of
 
     @property
     def roomy(self) -> bool:

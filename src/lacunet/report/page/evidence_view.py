@@ -21,7 +21,6 @@ WIDE, NARROW = 760.0, 340.0
 FAILED = "failed"
 EVERY = "†"  # marks scores that count every labelling already
 DRAWN = 4000  # marks that charts may have: a page must stay small
-NAMED = 3  # other candidates that the sentence about agreement names
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,12 @@ def views(selection: Selection, curves: tuple[Series, ...]) -> list[View]:
     tips = tuple(_tip(c, curves, i) for i, c in enumerate(selection.candidates))
     words = _description(selection, curves)
     draw = draw_lines if by_number(selection) else draw_rows
+    unit = selection.unit
     return [
-        View(title, *(draw(Chart(labels, tips, curves, frame, w, words)) for w in (WIDE, NARROW)))
+        View(
+            title,
+            *(draw(Chart(labels, tips, curves, frame, w, words, unit)) for w in (WIDE, NARROW)),
+        )
         for title, frame in drawn.items()
     ]
 
@@ -200,15 +203,12 @@ def agreement(selection: Selection) -> str:
     agree = votes[selection.label]
     if agree == len(chosen):
         return f"All {len(chosen)} scores choose {title[selection.label]}."
-    others = [
-        f"{title[k]} by {listed([TITLES[n] for n, mine in chosen.items() if mine == k], 4)}"
-        for k, _ in votes.most_common()
-        if k != selection.label
-    ]
-    return (
-        f"{agree} of {len(chosen)} scores choose {title[selection.label]}; "
-        f"{'; '.join(others[:NAMED])}."
-    )
+    others = []
+    for k, number in votes.most_common():
+        if k != selection.label:  # every vote is told: a reader looks for the score that is missing
+            mine = [TITLES[n] for n, choice in chosen.items() if choice == k]
+            others.append(f"{title[k]} by {listed(mine, number)}")
+    return f"{agree} of {len(chosen)} scores choose {title[selection.label]}; {'; '.join(others)}."
 
 
 def runner_up(selection: Selection) -> tuple[Candidate, Factor] | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lacunet.charts.series import Series
-from lacunet.charts.style import AXIS, STATES, tick_labels, ticks
+from lacunet.charts.style import AXIS, tick_labels, ticks
 from lacunet.report.page.chart import Axis, Chart, dash, marks
 from lacunet.report.page.svg import label, tag
 
@@ -69,7 +69,7 @@ def _axes(chart: Chart, place: _Place, levels: Sequence[float]) -> list[str]:
             for c, words in enumerate(chart.labels)
             if c % every == 0
         ),
-        label(STATES, (left + right) / 2, place.bottom + 38, class_="axis"),
+        label(chart.unit, (left + right) / 2, place.bottom + 38, class_="axis"),
         label(AXIS, 0.0, 12.0, "start", class_="axis"),
     ]
 

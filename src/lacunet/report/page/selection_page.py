@@ -24,6 +24,7 @@ from lacunet.report.page.words import kind, nats
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.candidates import Selection
 from lacunet.search.grids import TITLES, answer, limits
+from lacunet.search.other_choice import why_not_bic
 
 
 def write_report(
@@ -54,14 +55,13 @@ def _content(selection: Selection) -> dict[str, Any]:
         "answer": answer(selection),
         "leads": list(filter(None, [*limits(selection), evidence_view.agreement(selection)])),
         "start": "evidence",
-        "question": "How many hidden states?"
-        if all(c.proposal.sizes for c in selection.candidates)
-        else "Which network?",
+        "question": _question(selection),
+        "why": why_not_bic(selection),
         "source": selection.table.source,
         "views": evidence_view.views(selection, curves),
         "legend": [(s.title, key(s.look)) for s in curves],
         "chart_notes": evidence_view.chart_notes(selection, curves),
-        "first": "states" if by_number(selection) else "network",
+        "first": selection.unit if by_number(selection) else "network",
         "score_heads": [TITLES[n] for n in names],
         "numbers": evidence_view.number_lines(selection),
         "labels": [str(c.label) for c in selection.candidates],
@@ -99,6 +99,12 @@ def _content(selection: Selection) -> dict[str, Any]:
         content |= _of_best(selection)
     content["tiles"] = summary_view.tiles(selection, content["separations"])
     return content
+
+
+def _question(selection: Selection) -> str:
+    if not all(c.proposal.sizes for c in selection.candidates):
+        return "Which network?"
+    return f"How many {selection.unit if by_number(selection) else 'hidden states'}?"
 
 
 def _of_best(selection: Selection) -> dict[str, Any]:

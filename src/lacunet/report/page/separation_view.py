@@ -32,16 +32,18 @@ class Separation:
 def separations(criteria: Criteria, selection: Selection) -> list[Separation]:
     """How well the chosen candidate tells rows apart."""
     best = next(c for c in criteria.candidates if c.candidate is selection.best)
-    return [_separation(c) for c in best.classification]
+    latent_class = is_latent_class(selection.best.proposal.network)
+    return [_separation(c, latent_class) for c in best.classification]
 
 
-def _separation(c: Classification) -> Separation:
+def _separation(c: Classification, latent_class: bool) -> Separation:
     if len(c.states) == 1:
         return Separation(c.name, "One class: there is nothing to tell apart.", "", "", (), ())
     r2 = c.entropy_r2
+    what = "The classes" if latent_class else f"The states of {c.name}"
     quality = "well" if r2 >= GOOD else "fairly well" if r2 >= FAIR else "poorly"
     words = (
-        f"The states of {c.name} are separated {quality}: giving every row its most probable one, "
+        f"{what} are separated {quality}: giving every row its most probable one, "
         f"{percent(c.error)} of the rows are expected to get a wrong one."
     )
     rows = (
