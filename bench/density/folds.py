@@ -13,6 +13,7 @@ from lacunet.arrays import CodeArray, IntArray
 from lacunet.data import Column, Table
 from lacunet.data.kinds import ColumnKind
 from lacunet.state import Numbers
+from lacunet.work_order import by_name
 
 FOLD = "fold"
 
@@ -47,7 +48,9 @@ def read_folds(folder: Path, one: DataSet) -> Folds:
     cells = np.array(rows)
     fold = cells[:, where].astype(np.int64)
     columns, codes = [], []
-    for j in (j for j in range(len(header)) if j != where):
+    for j in by_name(header):  # as the models that are learned have them
+        if j == where:
+            continue
         if one.is_number(header[j]):
             values, own = np.unique(cells[:, j].astype(np.float64), return_inverse=True)
             columns.append(Column(header[j], Numbers(values), ColumnKind.GAUSSIAN))

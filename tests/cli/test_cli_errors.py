@@ -58,7 +58,7 @@ OPTIONS = [
     (("--columns", "A,Z"), "--columns: there is no column 'Z' in"),
     (("--exclude", "counts"), "--exclude: there is no column 'counts' in"),
     (("--columns", "A,count"), "column 'count' cannot be both the weight and a variable."),
-    (("--bogus",), "No such option: --bogus"),
+    (("--bogus",), "No such option"),
 ]
 
 

@@ -88,7 +88,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_selection_goes_on_from_wherever_it_was_stopped(tmp_path, way):
-    """Fits, what they learn from neighbours, scores, walks and measurements are kept as they come."""
+    """Fits, what neighbours learn, scores, walks and measurements are kept as they come."""
     file, options = tmp_path / "way.jsonl", {"starts": 4, "threads": 1, **WAYS[way]}
     data = table(60) if "kinds" in options else table(60).drop("n")
 

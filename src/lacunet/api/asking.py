@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
 
 from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
-from lacunet.api.inputs import ModelLike, NetworkLike, as_network, asked_model, rows_for
+from lacunet.api.inputs import as_network, asked_model, rows_for
 from lacunet.api.known import NOTHING, Known, understand, with_numbers_of
 from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, with_options
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.asking.numbers import expected_numbers, in_units
 from lacunet.inference.asking.query import posterior
+from lacunet.model.holders import ModelLike, NetworkLike
 from lacunet.model.network import Model, Network
 from lacunet.model.separation import d_separated as graph_separates
 from lacunet.model.surgery import intervened, without_causes
@@ -241,10 +242,18 @@ def _expected(model: Model, codes: CodeArray, number: int, *, one: bool) -> Floa
 
 def _indices(network: Network, names: str | Sequence[str]) -> list[int]:
     """Find variables by name: one or more different ones."""
-    found = [network.index(name) for name in ([names] if isinstance(names, str) else names)]
+    told = _listed(names)
+    if not all(isinstance(name, str) for name in told):
+        raise OptionError(f"variables are asked for by their names, not by {names!r}.")
+    found = [network.index(name) for name in told]
     if not found or len(set(found)) < len(found):
         raise OptionError("name one or more different variables to ask for.")
     return found
+
+
+def _listed(names: Any) -> list[Any]:
+    several = isinstance(names, Iterable) and not isinstance(names, str)
+    return list(names) if several else [names]
 
 
 def _check_possible(known: Known, log_probability: float) -> None:

@@ -9,8 +9,6 @@ from typing import Unpack
 import numpy as np
 
 from lacunet.api.inputs import (
-    Speaker,
-    SpeakerLike,
     asked_speaker,
     check_ordered,
     notes_on_columns,
@@ -27,6 +25,7 @@ from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.asking.numbers import Expected, expected_numbers, in_units
 from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
+from lacunet.model.holders import Speaker, SpeakerLike
 from lacunet.model.network import Network, Variable
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.state import alike

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Unpack, overload
+from typing import TypeAlias, Unpack, overload
 
-from lacunet.api.inputs import ModelLike, as_model
+from lacunet.api.inputs import as_model
 from lacunet.api.missing import table_with_model
 from lacunet.api.options import IntervalOptions, ModelOptions, ReadOptions, divide, with_options
 from lacunet.describe.em_traces import Traces
@@ -19,17 +19,20 @@ from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit
 from lacunet.learn.prepare import prepare
+from lacunet.model.holders import ModelLike, check_kind
 from lacunet.model.network import Model
 from lacunet.progress import Listener, ignore
 from lacunet.search.candidate_criteria import Criteria, selection_criteria
 from lacunet.search.candidates import Selection
 from lacunet.settings import DEFAULTS, Settings
 
+FitLike: TypeAlias = Fit | Selection | ModelLike
+
 
 @with_options
 def intervals(
     data: object,
-    fit: Fit | ModelLike,
+    fit: FitLike,
     *,
     estimate: str | None = None,
     settings: Settings = DEFAULTS,
@@ -55,10 +58,11 @@ def intervals(
     >>> found.table("class").low.round(2).tolist()
     [0.41, 0.41]
     """
+    fit = _fit_in(fit)
     known = fit.estimate if isinstance(fit, Fit) else settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
     settings, reading = divide(settings, options)
-    model, problem = _problem(data, _model(fit), settings, reading)
+    model, problem = _problem(data, as_model(fit), settings, reading)
     level = settings.level
     with on_threads(settings.threads, listener) as executor:
         prepare(executor, model.network)
@@ -73,7 +77,7 @@ def intervals(
 @with_options
 def fit_statistics(
     data: object,
-    fit: Fit | ModelLike,
+    fit: FitLike,
     *,
     settings: Settings = DEFAULTS,
     **options: Unpack[ModelOptions],
@@ -88,14 +92,15 @@ def fit_statistics(
         The data that it was fitted to: a table, or anything that `read_table` reads.
     **fit; options
     """
-    model, problem = _problem(data, _model(fit), *divide(settings, options))
+    fit = _fit_in(fit)
+    model, problem = _problem(data, as_model(fit), *divide(settings, options))
     return statistics_of(problem, model, fit.estimate if isinstance(fit, Fit) else None)
 
 
 @with_options
 def em_traces(
     data: object,
-    fit: Fit,
+    fit: FitLike,
     *,
     starts: int | None = None,
     settings: Settings = DEFAULTS,
@@ -122,26 +127,28 @@ def em_traces(
     >>> bool(abs(em_traces(table, fit).best.end - fit.log_posterior) < 1e-8)
     True
     """
-    _, problem = _problem(data, fit.model, *divide(settings, options))
-    search = fit.options if starts is None else replace(fit.options, starts=starts)
-    prepare(Serial(listener), fit.model.network)
+    found = check_kind(_fit_in(fit), Fit, "fit", "what fit() returned")
+    _, problem = _problem(data, found.model, *divide(settings, options))
+    search = found.options if starts is None else replace(found.options, starts=starts)
+    prepare(Serial(listener), found.model.network)
     return traces_of(problem, search, listener=listener)
 
 
 def information_criteria(selection: Selection) -> Criteria:
     """Give AIC and its kin, and the entropy, of every candidate; lower is better."""
-    return selection_criteria(selection)
+    told = "what select() or compare() returned"
+    return selection_criteria(check_kind(selection, Selection, "selection", told))
 
 
 @overload
-def match_classes(fit: Fit, like: Fit | ModelLike) -> Fit: ...
+def match_classes(fit: Fit, like: FitLike) -> Fit: ...
 
 
 @overload
-def match_classes(fit: Model, like: Fit | ModelLike) -> Model: ...
+def match_classes(fit: Model, like: FitLike) -> Model: ...
 
 
-def match_classes(fit: Fit | Model, like: Fit | ModelLike) -> Fit | Model:
+def match_classes(fit: FitLike, like: FitLike) -> Fit | Model:
     """Number the hidden states of a fit or model like those that they resemble in another one.
 
     Examples
@@ -152,12 +159,16 @@ def match_classes(fit: Fit | Model, like: Fit | ModelLike) -> Fit | Model:
     >>> bool((match_classes(shuffled, model).theta == model.theta).all())
     True
     """
-    other = _model(like)
-    return matched_fit(fit, other) if isinstance(fit, Fit) else matched(fit, other)
+    own, other = _fit_in(fit), as_model(like)
+    return matched_fit(own, other) if isinstance(own, Fit) else matched(as_model(own), other)
 
 
-def _model(fit: Fit | ModelLike) -> Model:
-    return fit.model if isinstance(fit, Fit) else as_model(fit)
+def _fit_in(given: FitLike) -> Fit | ModelLike:
+    """Give the fit of whatever holds one, for it knows how it was found; else what was given."""
+    if isinstance(given, Selection):
+        return given.best.fit
+    held = getattr(given, "fit_", None)
+    return held if isinstance(held, Fit) else given
 
 
 def _problem(

@@ -6,13 +6,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from lacunet.api.inputs import Speaker, SpeakerLike, asked_speaker, columns_of
+from lacunet.api.inputs import asked_speaker, columns_of
 from lacunet.api.options import DrawOptions, SimulateOptions, divide, with_options
 from lacunet.arrays import CodeArray
 from lacunet.data import Column
 from lacunet.errors import OptionError
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.ensemble import sample_rows
+from lacunet.model.holders import Speaker, SpeakerLike
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet

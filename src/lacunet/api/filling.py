@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lacunet.api.inputs import Speaker
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.filled import Filling, filled_array, filled_frame
 from lacunet.data.rows import Rows
@@ -13,6 +12,7 @@ from lacunet.data.values import as_values
 from lacunet.inference.asking.drawing import draw_columns
 from lacunet.inference.asking.filling import fillings
 from lacunet.inference.leaves import all_with_values
+from lacunet.model.holders import Speaker
 
 Told: TypeAlias = Mapping[int, Filling]  # by the place of the column
 

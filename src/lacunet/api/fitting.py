@@ -6,14 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack, overload
 
-from lacunet.api.inputs import (
-    Hidden,
-    KnowledgeLike,
-    ModelLike,
-    NetworkLike,
-    as_knowledge,
-    as_model,
-)
+from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model
 from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
 from lacunet.api.regression import class_regression
@@ -27,6 +20,7 @@ from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Fit, learn
 from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.prepare import prepare
+from lacunet.model.holders import ModelLike, NetworkLike
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from lacunet.model.terms import CovariatesLike

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Unpack
 
-from lacunet.api.inputs import (
-    KnowledgeLike,
-    NetworkLike,
-    as_knowledge,
-    as_network,
-    as_table,
-    one_alpha,
-)
+from lacunet.api.inputs import KnowledgeLike, as_knowledge, as_network, as_table, one_alpha
 from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
+from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.files import StrPath
 from lacunet.graphs import distances, learning
@@ -27,6 +21,7 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.model import equivalence
 from lacunet.model.equivalence import EquivalenceClass, equivalence_class
+from lacunet.model.holders import NetworkLike
 from lacunet.progress import Listener, ignore
 from lacunet.settings import Settings
 
@@ -140,6 +135,8 @@ def structural_hamming_distance(one: NetworkLike, other: NetworkLike) -> int:
 
 def graph_distances(networks: Mapping[str, NetworkLike], reference: NetworkLike) -> GraphDistances:
     """Hold networks, by name, against a reference over the same variables: SHD and F1."""
+    if not isinstance(networks, Mapping):
+        raise OptionError("networks must be named: give a mapping of names to networks.")
     graphs = {name: as_network(network) for name, network in networks.items()}
     return distances.graph_distances(graphs, as_network(reference))
 

@@ -23,15 +23,20 @@ from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.inference.leaves import all_with_values, kind_of, kinds_of
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import read_model_or_stack, read_network
+from lacunet.model.holders import (
+    ModelLike,
+    NetworkLike,
+    Speaker,
+    SpeakerLike,
+    model_or_path,
+    network_or_path,
+    speaker_or_path,
+)
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.reordered import all_in_work_order, in_work_order, model_in_work_order
 from lacunet.model.surgery import hide, with_hidden
 from lacunet.settings import Settings
 
-ModelLike: TypeAlias = Model | str | os.PathLike[str]
-Speaker: TypeAlias = Model | Ensemble  # whoever can be asked about rows
-SpeakerLike: TypeAlias = Speaker | str | os.PathLike[str]
-NetworkLike: TypeAlias = Network | Model | str | os.PathLike[str]
 KnowledgeLike: TypeAlias = Knowledge | str | os.PathLike[str]
 Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 NOTHING = ReadOptions()
@@ -40,7 +45,8 @@ E = TypeVar("E", bound=StrEnum)
 
 def as_model(model: ModelLike, hidden: Hidden = ()) -> Model:
     """Give a model as it is, or read its file; declare variables hidden."""
-    given = model if isinstance(model, Model) else read_network(model)
+    held = model_or_path(model)
+    given = held if isinstance(held, Model) else read_network(held)
     states = {v.name: len(v.states) for v in given.network.variables}
     for name, size in as_sizes(hidden).items():
         if size is not None and states.get(name) not in (None, size):
@@ -59,7 +65,8 @@ def asked_model(model: ModelLike, settings: Settings, hidden: Hidden = ()) -> Mo
 
 def asked_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = ()) -> Speaker:
     """Do the same for a model, or give a stack as it is: its members have posterior means."""
-    given = model if isinstance(model, Model | Ensemble) else read_model_or_stack(model)
+    held = speaker_or_path(model)
+    given = held if isinstance(held, Model | Ensemble) else read_model_or_stack(held)
     if isinstance(given, Model):
         return asked_model(given, settings, hidden)
     if hidden:
@@ -72,7 +79,8 @@ def asked_speaker(model: SpeakerLike, settings: Settings, hidden: Hidden = ()) -
 
 def as_network(network: NetworkLike, hidden: Hidden = ()) -> Network:
     """Give a structure, or read its file, and declare variables hidden."""
-    given = network if isinstance(network, Network) else as_model(network).network
+    held = network_or_path(network)
+    given = held if isinstance(held, Network) else as_model(held).network
     return in_work_order(with_hidden(given, as_sizes(hidden)))
 
 

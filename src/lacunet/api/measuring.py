@@ -6,15 +6,7 @@ from contextlib import closing
 from typing import Unpack
 
 from lacunet import __version__
-from lacunet.api.inputs import (
-    Hidden,
-    KnowledgeLike,
-    ModelLike,
-    NetworkLike,
-    as_knowledge,
-    as_model,
-    table_for,
-)
+from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model, table_for
 from lacunet.api.options import BoundOptions, EvidenceOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
 from lacunet.evidence.measure import measure
@@ -25,6 +17,7 @@ from lacunet.executor import on_threads
 from lacunet.files import StrPath
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.kept import Kept
+from lacunet.model.holders import ModelLike, NetworkLike
 from lacunet.model.prior import dirichlet
 from lacunet.progress import Listener, ignore
 from lacunet.settings import Settings

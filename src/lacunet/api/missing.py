@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from lacunet.api.inputs import Hidden, NetworkLike, as_table, as_written, table_for
+from lacunet.api.inputs import Hidden, as_table, as_written, table_for
 from lacunet.api.options import HoleOptions, ReadOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
 from lacunet.data import Table
@@ -12,6 +12,7 @@ from lacunet.data.missing_state import has_missing_state, with_missing_states
 from lacunet.data.missing_state import missing_as_state as as_state
 from lacunet.executor import on_threads
 from lacunet.learn.prepare import prepare
+from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Network
 from lacunet.model.surgery import with_observed_states
 from lacunet.progress import Listener, ignore

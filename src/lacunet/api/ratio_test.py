@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
-from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_for, to_vary
+from lacunet.api.inputs import Hidden, as_network, as_table, table_for, to_vary
 from lacunet.api.options import RatioOptions, divide, with_options
 from lacunet.api.structure import whole_numbers
 from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
@@ -14,6 +14,7 @@ from lacunet.executor import on_threads
 from lacunet.inference.leaves import with_numbers
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
+from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
 from lacunet.progress import Listener, ignore
@@ -62,7 +63,10 @@ def likelihood_ratio_test(
     >>> lacunet.likelihood_ratio_test(table, 1, replicates=19, starts=4).p_value
     0.05
     """
-    (k,) = whole_numbers(states)
+    numbers = whole_numbers(states)
+    if len(numbers) != 1:
+        raise OptionError("one number of hidden states is tested against one more. Give one.")
+    (k,) = numbers
     if k < 1:
         raise OptionError(f"{k} hidden states: there must be at least 1.")
     settings, reading = divide(replace(settings, estimate="ml"), options)

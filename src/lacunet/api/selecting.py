@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,7 +13,6 @@ from lacunet import __version__
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
-    NetworkLike,
     as_knowledge,
     as_network,
     as_sizes,
@@ -32,7 +32,8 @@ from lacunet.files import StrPath
 from lacunet.inference.leaves import with_numbers
 from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
-from lacunet.model.network import Model, Network
+from lacunet.model.holders import NetworkLike
+from lacunet.model.network import Network
 from lacunet.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.search.average import Label
@@ -136,13 +137,15 @@ def structures(
     networks: Sequence[NetworkLike] | Mapping[str, NetworkLike], hidden: Hidden
 ) -> list[Proposal]:
     """Name the structures, and check that they are about the same observed variables."""
+    if isinstance(networks, str) or not isinstance(networks, Mapping | Sequence):
+        raise OptionError("compare takes several networks. Give a list, or a mapping of names.")
     if not networks:
         raise OptionError("no network to compare. Give two or more.")
     if isinstance(networks, Mapping):
         named: list[tuple[str, NetworkLike]] = list(networks.items())
     else:
         named = [
-            (f"network {i}" if isinstance(n, Network | Model) else Path(n).name, n)
+            (Path(n).name if isinstance(n, str | os.PathLike) else f"network {i}", n)
             for i, n in enumerate(networks, start=1)
         ]
     names = [name for name, _ in named]

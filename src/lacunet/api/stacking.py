@@ -6,14 +6,7 @@ from contextlib import closing
 from typing import Any, Unpack
 
 from lacunet import __version__
-from lacunet.api.inputs import (
-    SpeakerLike,
-    as_written,
-    asked_speaker,
-    check_ordered,
-    one_of,
-    rows_for,
-)
+from lacunet.api.inputs import as_written, asked_speaker, check_ordered, one_of, rows_for
 from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
@@ -22,6 +15,7 @@ from lacunet.files import StrPath
 from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
+from lacunet.model.holders import SpeakerLike
 from lacunet.model.latent_class import latent_class
 from lacunet.processes import on_processes
 from lacunet.progress import Listener, ignore

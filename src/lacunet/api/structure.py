@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from operator import index
 
-from lacunet.api.inputs import Hidden, NetworkLike, as_network, as_table, table_for
+from lacunet.api.inputs import Hidden, as_network, as_table, table_for
 from lacunet.api.options import ReadOptions
 from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.inference.leaves import with_numbers
+from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Model, Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.search.proposals import latent_classes

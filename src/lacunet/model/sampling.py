@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import index
 
 import numpy as np
 
@@ -108,5 +109,9 @@ def coded(variables: Sequence[Variable], cells: FloatArray) -> Drawn:
 
 def check_rows(rows: int) -> None:
     """Refuse to draw nothing."""
-    if rows < 1:
-        raise OptionError(f"{rows} rows: there must be at least 1.")
+    try:
+        enough = index(rows) >= 1
+    except TypeError:
+        enough = False
+    if not enough:
+        raise OptionError(f"{rows!r} rows: give a whole number, at least 1.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lacunet.api.inputs import NetworkLike, as_network
+from lacunet.api.inputs import as_network
 from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
 from lacunet.charts.network.drawing import Curve
 from lacunet.charts.network.layout import ROOM
@@ -12,6 +12,7 @@ from lacunet.charts.network.names import LEADING
 from lacunet.charts.style import EDGE, PRINT, TEXT, edge_style
 from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
+from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Network
 from lacunet.plots.door import POINTS, THIN, axes, load
 

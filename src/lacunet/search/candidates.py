@@ -19,7 +19,7 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Fit, Options
 from lacunet.model.latent_class import counted, unit
-from lacunet.model.network import Network
+from lacunet.model.network import Model, Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
 from lacunet.scoring.evaluation import Asked, score_fits
@@ -63,6 +63,11 @@ class Candidate(Framed):
     def problem(self) -> Problem:
         """The network joined with the data."""
         return self.fit.problem
+
+    @property
+    def model(self) -> Model:
+        """The network with the parameters that were found."""
+        return self.fit.model
 
     @property
     def label(self) -> Label:
@@ -203,6 +208,11 @@ class Selection(Printable):
     def best(self) -> Candidate:
         """The candidate that the answer names."""
         return next(c for c in self.candidates if c.label == self.label)
+
+    @property
+    def model(self) -> Model:
+        """The model of that candidate."""
+        return self.best.model
 
     def brief(self) -> str:
         """Say the answer."""

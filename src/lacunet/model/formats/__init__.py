@@ -18,6 +18,7 @@ from lacunet.errors import DataError, ModelError
 from lacunet.files import StrPath, check_file, write_text
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import bif, dot, json_model, json_stack, xdsl, xmlbif
+from lacunet.model.holders import HeldEnsemble, HeldModel, ensemble_in, model_in
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
 from lacunet.model.reordered import model_as_shown
@@ -61,12 +62,12 @@ def warn(words: str) -> None:
     warnings.warn(words, UserWarning, stacklevel=3)
 
 
-def write_network(model: Model, path: StrPath, say: Callable[[str], None] = warn) -> None:
+def write_network(model: HeldModel, path: StrPath, say: Callable[[str], None] = warn) -> None:
     """Write a network with its parameters, atomically.
 
     `say` is told what the format cannot hold: by default that is a warning.
     """
-    chosen, model = _allowed(path)[0], model_as_shown(model)
+    chosen, model = _allowed(path)[0], model_as_shown(model_in(model))
     numbers = [v.name for v in model.network.variables if not v.family.tabular]
     check_holds_numbers(path, numbers)
     if chosen.read is not None and not chosen.prior and not model.network.plain:
@@ -101,9 +102,9 @@ def read_model_or_stack(path: StrPath) -> Model | Ensemble:
         raise ModelError(f"{os.fspath(path)}: {error}") from error.__cause__
 
 
-def write_stack(ensemble: Ensemble, path: StrPath) -> None:
+def write_stack(ensemble: HeldEnsemble, path: StrPath) -> None:
     """Write a stack, atomically."""
-    write_text(path, json_stack.write(ensemble))
+    write_text(path, json_stack.write(ensemble_in(ensemble)))
 
 
 def check_stack_file(path: StrPath) -> None:
@@ -117,9 +118,9 @@ def check_stack_file(path: StrPath) -> None:
         )
 
 
-def write_model(model: Model, path: StrPath) -> None:
+def write_model(model: HeldModel, path: StrPath) -> None:
     """Write a model file, atomically."""
-    write_text(path, JSON_MODEL.write(model_as_shown(model)))
+    write_text(path, JSON_MODEL.write(model_as_shown(model_in(model))))
 
 
 def check_network_file(path: StrPath) -> None:

@@ -11,15 +11,16 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, tables
+from lacunet.model.holders import HeldModel, model_in
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.model.reordered import model_as_shown
 from lacunet.optional import require
 
 
-def to_pgmpy(model: Model) -> Any:
+def to_pgmpy(model: HeldModel) -> Any:
     """Give the model as a pgmpy DiscreteBayesianNetwork."""
-    model = model_as_shown(model)
+    model = model_as_shown(model_in(model))
     network = model.network
     other = require("pgmpy.models", error=ModelError).DiscreteBayesianNetwork()
     other.add_nodes_from([v.name for v in network.variables])

@@ -11,15 +11,16 @@ import numpy as np
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, tables
 from lacunet.model.formats.typed import properties, to_properties, variable
+from lacunet.model.holders import HeldModel, model_in
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.model.reordered import model_as_shown
 from lacunet.optional import require
 
 
-def to_pyagrum(model: Model) -> Any:
+def to_pyagrum(model: HeldModel) -> Any:
     """Give the model as a pyagrum.BayesNet."""
-    model = model_as_shown(model)
+    model = model_as_shown(model_in(model))
     gum = require("pyagrum", error=ModelError)
     other = gum.BayesNet("lacunet")
     for v in model.network.variables:
