@@ -50,4 +50,5 @@ from lacunet.api.ratio_test import likelihood_ratio_test
 from lacunet.api.regression import class_regression, read_covariates
 from lacunet.api.results import Assigned, Assignment, Scores
 from lacunet.api.selecting import compare, select, structures
+from lacunet.api.sketched import as_sketch, edges_given, structured
 from lacunet.api.stacking import log_likelihoods, rows_in_order, stack

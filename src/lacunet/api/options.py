@@ -38,7 +38,8 @@ ARGUMENTS = {
     "model": "A model, or the path of its file.",
     "hidden": "Variables that no column shows, besides those that are hidden in the model.",
     "states": "Number of classes of a latent class model.",
-    "network, hidden": "Instead: a network (or the path of its file), and its hidden variables.",
+    "network, hidden": "Instead: a network (or the path of its file, or a graph as a text, "
+    "'class[3] -> A B C; A -> B'), and its hidden variables.",
     "covariates": "Columns that predict classes, and are no items: a list of names, or a formula "
     "such as '~ age + C(region)'. Numbers count as numbers; C() makes categories of them, and "
     "C(region, ref=North) says which state the others are held against.",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
-from lacunet.api.inputs import Hidden, as_network, as_table, table_for, to_vary
+from lacunet.api.inputs import Hidden, as_table, to_vary
 from lacunet.api.options import RatioOptions, divide, with_options
+from lacunet.api.sketched import structured
 from lacunet.api.structure import whole_numbers
 from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
-from lacunet.inference.leaves import with_numbers
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
@@ -74,10 +74,9 @@ def likelihood_ratio_test(
         table = as_table(data, reading, numbers=True)
         small, large = (p.network for p in latent_classes(table, [k, k + 1]))
     else:
-        structure = as_network(network, hidden)
-        name = the_one(structure, hidden)
-        table = table_for(data, structure, reading, numbers=True)
-        structure = with_numbers(structure, table, settings.numbers)
+        found = structured(data, network, hidden, reading, settings.numbers)
+        table, structure = found.table, found.network
+        name = the_one(structure, found.hidden)
         small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
     _check_bounded(small)
     variable = next(i for i in small.hidden if small.variables[i] != large.variables[i])

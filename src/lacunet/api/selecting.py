@@ -19,21 +19,22 @@ from lacunet.api.inputs import (
     as_table,
     listed,
     observed_columns,
-    table_for,
     to_vary,
 )
 from lacunet.api.missing import with_answers
-from lacunet.api.options import SelectOptions, divide, with_options
+from lacunet.api.options import ReadOptions, SelectOptions, divide, with_options
+from lacunet.api.sketched import as_sketch, structured
 from lacunet.api.structure import whole_numbers
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
 from lacunet.executor import Executor, on_threads
 from lacunet.files import StrPath
-from lacunet.inference.leaves import with_numbers
 from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Network
+from lacunet.model.number_prior import NumberPrior
+from lacunet.model.sketch import Sketch, is_sketch
 from lacunet.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.search.average import Label
@@ -84,10 +85,9 @@ def select(
         table = as_table(data, reading, numbers=True)
         proposals = latent_classes(table, numbers, settings.numbers)
     else:
-        structure = as_network(network, hidden)
-        table = table_for(data, structure, reading, numbers=True)
-        structure = with_numbers(structure, table, settings.numbers)
-        varied = dict.fromkeys(to_vary(structure, hidden), numbers)
+        found = structured(data, network, hidden, reading, settings.numbers)
+        table, structure = found.table, found.network
+        varied = dict.fromkeys(to_vary(structure, found.hidden), numbers)
         proposals = sizes_of_hidden(structure, varied, table)
     return _evaluate(table, _told(proposals, knowledge), prior, resume, settings, listener)
 
@@ -119,11 +119,7 @@ def compare(
     **prior; knowledge; resume; options
     """
     settings, reading = divide(settings, options)
-    proposals = structures(networks, hidden)
-    table = table_for(data, proposals[0].network, reading, numbers=True)
-    proposals = [
-        replace(p, network=with_numbers(p.network, table, settings.numbers)) for p in proposals
-    ]
+    table, proposals = structures(data, networks, hidden, reading, settings.numbers)
     return _evaluate(table, _told(proposals, knowledge), prior, resume, settings, listener)
 
 
@@ -134,34 +130,31 @@ def _told(proposals: Sequence[Proposal], knowledge: KnowledgeLike | None) -> lis
 
 
 def structures(
-    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike], hidden: Hidden
-) -> list[Proposal]:
-    """Name the structures, and check that they are about the same observed variables."""
+    data: object,
+    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
+    hidden: Hidden,
+    reading: ReadOptions,
+    numbers: NumberPrior,
+) -> tuple[Table, list[Proposal]]:
+    """Name the structures, read the table for them, and check that they are about the same data."""
     if isinstance(networks, str) or not isinstance(networks, Mapping | Sequence):
         raise OptionError("compare takes several networks. Give a list, or a mapping of names.")
     if not networks:
         raise OptionError("no network to compare. Give two or more.")
-    if isinstance(networks, Mapping):
-        named: list[tuple[str, NetworkLike]] = list(networks.items())
-    else:
-        named = [
-            (Path(n).name if isinstance(n, str | os.PathLike) else f"network {i}", n)
-            for i, n in enumerate(networks, start=1)
-        ]
-    names = [name for name, _ in named]
-    if len(set(names)) < len(names):  # files of one name in several folders
-        named = [(f"{i}: {name}", n) for i, (name, n) in enumerate(named, start=1)]
-    plain = [(name, as_network(given)) for name, given in named]
+    named = _named(networks)
     sizes = as_sizes(hidden)
-    known = {v.name for _, network in plain for v in network.variables}
+    plain = [(name, as_sketch(given) or as_network(given)) for name, given in named]
+    known = {name for _, given in plain for name in _variables(given)}
     for name in sizes:
         if name not in known:
             raise ModelError(f"'{name}' is not a variable of any of the networks.")
+    # One with tables says which states there are; a graph alone takes those of the data.
+    told = next((given for _, given in plain if isinstance(given, Network)), plain[0][1])
+    table = structured(data, told, _own(sizes, told), reading, numbers).table
     found = []
-    for name, network in plain:
-        own = {v.name for v in network.variables}
-        structure = as_network(network, {h: k for h, k in sizes.items() if h in own})
-        found.append(Proposal(name, structure, {}))
+    for name, given in plain:
+        own = structured(table, given, _own(sizes, given), None, numbers)
+        found.append(Proposal(name, own.settled(None), {}))
     first = {c.name: c.labels for c in observed_columns(found[0].network)}
     for other in found[1:]:
         columns = {c.name: c.labels for c in observed_columns(other.network)}
@@ -172,7 +165,36 @@ def structures(
                 f"{listed(differ)}. Evidence can be compared only for the same data: declare what "
                 "no column shows with --hidden, or make the states the same."
             )
-    return found
+    return table, found
+
+
+def _named(
+    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
+) -> list[tuple[str, NetworkLike]]:
+    """Give structures their names: those of their files, or the graph itself."""
+    if isinstance(networks, Mapping):
+        return list(networks.items())
+    named = [
+        (_name(os.fspath(n)) if isinstance(n, str | os.PathLike) else f"network {i}", n)
+        for i, n in enumerate(networks, start=1)
+    ]
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):  # files of one name in several folders
+        return [(f"{i}: {name}", n) for i, (name, n) in enumerate(named, start=1)]
+    return named
+
+
+def _name(text: str) -> str:
+    return " ".join(text.split()) if is_sketch(text) else Path(text).name
+
+
+def _variables(given: Network | Sketch) -> list[str]:
+    return list(given.names) if isinstance(given, Sketch) else [v.name for v in given.variables]
+
+
+def _own(sizes: Mapping[str, int | None], given: Network | Sketch) -> dict[str, int | None]:
+    """What is said of the hidden variables that a structure has."""
+    return {name: k for name, k in sizes.items() if name in _variables(given)}
 
 
 def _evaluate(

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from operator import index
 
-from lacunet.api.inputs import Hidden, as_network, as_table, table_for
+from lacunet.api.inputs import Hidden, as_table
 from lacunet.api.options import ReadOptions
+from lacunet.api.sketched import structured
 from lacunet.data import Table
 from lacunet.errors import OptionError
-from lacunet.inference.leaves import with_numbers
 from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Model, Network
 from lacunet.model.number_prior import NumberPrior
@@ -27,11 +27,8 @@ def table_and_structure(
     Without a prior of numbers, columns of numbers are refused.
     """
     if network is not None:
-        if states is not None:
-            raise OptionError("a number of states and a network. With a network, give NAME=STATES.")
-        structure = as_network(network, hidden)
-        table = table_for(data, structure, reading, numbers=numbers is not None)
-        return table, with_numbers(structure, table, numbers or NumberPrior())
+        found = structured(data, network, hidden, reading, numbers)
+        return found.table, found.settled(states)
     if states is None:
         raise OptionError("neither a number of states nor a network. Give one of them.")
     table = as_table(data, reading, numbers=numbers is not None)

@@ -8,7 +8,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command
 from lacunet.cli.outcome import check_outputs, finish
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import read
+from lacunet.cli.table_words import tell
 
 
 @command
@@ -22,7 +22,8 @@ def compare(
     asked: o.Asked,
     data: o.Data,
     networks: Annotated[
-        list[Path], o.argument("NETWORK...", "Structures: .bif, .xmlbif, .xdsl or .json.")
+        list[Path],
+        o.argument("NETWORK...", "Structures: .bif, .xmlbif, .xdsl, .json, or graphs as texts."),
     ],
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
@@ -40,8 +41,9 @@ def compare(
 ) -> None:
     """Rank whole structures by each score, with posterior probabilities; all are learned anew."""
     check_outputs(save, report)
-    structures = api.structures(networks, parse_hidden(hidden))
-    table = read(data, structures[0].network, asked)
+    sizes, numbers = parse_hidden(hidden), asked.settings.numbers
+    table, structures = api.structures(data, networks, sizes, asked.reading, numbers)
+    tell(table, asked)
     by_name = {str(p.label): p.network for p in structures}
     distances = None if reference is None else api.graph_distances(by_name, reference)
     with asked.work() as how:

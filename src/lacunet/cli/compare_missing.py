@@ -6,7 +6,7 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import check_one_model, network_of, read
+from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.report.descriptions import missing_document
 
 
@@ -32,10 +32,10 @@ def compare_missing(
     (as an answer, which is what --missing-as-state takes it for).
     """
     check_one_model(states, network)
-    structure = network_of(network, parse_hidden(hidden))
-    table = read(data, structure, asked, states)
+    table, given = read_structure(data, network, parse_hidden(hidden), asked, states)
+    classes, structure = settle(given, states)
     settings = asked.settings
     with asked.work() as how:
-        found = api.compare_missing(table, states, network=structure, both_ways=both_ways, **how)
+        found = api.compare_missing(table, classes, network=structure, both_ways=both_ways, **how)
     document = {**missing_document(found), "seed": settings.seed, "alpha": settings.alpha}
     show(found, document, asked.form)

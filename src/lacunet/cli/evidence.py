@@ -9,7 +9,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say
 from lacunet.cli.outcome import show_and_save
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import check_one_model, network_of, read
+from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.errors import OptionError
 from lacunet.files import check_file
 from lacunet.report.documents import measurement_document, sandwich_document, table_document
@@ -61,8 +61,9 @@ def evidence(
         check_file(save)
     sizes = parse_hidden(hidden)
     given = api.as_model(network, sizes) if network is not None and sandwich else None
-    structure = given.network if given else network_of(network, sizes)
-    table = read(data, structure, asked, states)
+    known = network if given is None else given.network
+    table, found_for = read_structure(data, known, {} if given else sizes, asked, states)
+    classes, structure = settle(found_for, states)
     settings = asked.settings
     _say_prior(settings)
     document = {
@@ -78,7 +79,7 @@ def evidence(
         return
     with asked.work() as how:
         found = api.log_evidence(
-            table, states, network=structure, knowledge=knowledge, resume=resume, **how
+            table, classes, network=structure, knowledge=knowledge, resume=resume, **how
         )
     show_and_save(found, {**document, **measurement_document(found)}, asked, save)
 

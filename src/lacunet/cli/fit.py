@@ -18,7 +18,7 @@ from lacunet.cli.outcome import (
     save_network,
 )
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import check_one_model, network_of, read
+from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
 from lacunet.describe.intervals import FEWEST
@@ -89,13 +89,13 @@ def fit(
     refuse_without_covariates(settings)
     resembled = None if like is None else api.as_model(like)
     check_network_outputs(save, report)
-    structure = network_of(network, parse_hidden(hidden))
-    table = read(data, structure, asked, states)
+    table, given = read_structure(data, network, parse_hidden(hidden), asked, states)
+    classes, structure = settle(given, states)
     check_number_outputs(table, save)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_replicates(table.counts, settings.bootstrap, FEWEST)
     with asked.work() as how:
-        found = api.fit(table, states, network=structure, knowledge=knowledge, **how)
+        found = api.fit(table, classes, network=structure, knowledge=knowledge, **how)
     if resembled is not None:
         found = api.match_classes(found, resembled)
     save_network(found.model, save)  # what comes next may take long

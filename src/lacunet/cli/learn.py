@@ -24,9 +24,8 @@ from lacunet.cli.outcome import check_network_outputs, check_number_outputs, sho
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
-from lacunet.graphs.knowledge import Knowledge, edges_of
+from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import parse_edges, parse_tiers, read_knowledge
-from lacunet.model.formats import read_network
 from lacunet.report.documents import edges_document, learned_document
 from lacunet.report.page.answers import learned_answer
 from lacunet.search.hidden.looking import MOST
@@ -44,7 +43,8 @@ Tiers: TypeAlias = Annotated[
     o.option("No edge goes from a later tier to an earlier one.", metavar="'A,B;C,...'"),
 ]
 Start: TypeAlias = Annotated[
-    Path | None, o.option("Network file: the graph to start from (default: the empty one).")
+    Path | None,
+    o.option("Network file, or a graph as a text: where to start from (default: the empty one)."),
 ]
 Edges: TypeAlias = Annotated[
     bool,
@@ -123,7 +123,7 @@ def learn(
         check_shape(shape, known, edges, resume)
         learn_shape(own_prior(context, asked), data, shape, save, report)
         return
-    table = read(data, None, asked)
+    table = read(data, asked)
     check_number_outputs(table, save)
     if edges:
         api.check_edges(table, resamples)
@@ -152,6 +152,6 @@ def _known(
         parse_edges("--require", split(require)),
         parse_edges("--forbid", split(forbid)),
         parse_tiers(tiers) if tiers else (),
-        edges_of(read_network(start).network) if start else (),
+        api.edges_given(start) if start else (),
         max_parents,
     )

@@ -44,7 +44,7 @@ def learn_shape(
     asked: o.Asked, data: Path, shape: Shape, save: Path | None, report: Path | None
 ) -> None:
     """Learn a latent tree, forest or class model."""
-    table = read(data, None, asked)
+    table = read(data, asked)
     with asked.work() as how:
         found = api.learn_latent_tree(table, shape, **how)
     answer = latent_tree_answer(found, table, asked.settings)
@@ -64,7 +64,7 @@ def learn_with_hidden(
     asked: o.Asked, data: Path, hidden: HiddenAsked, save: Path | None, report: Path | None
 ) -> None:
     """Learn a graph, and hidden variables in it."""
-    table = read(data, None, asked)
+    table = read(data, asked)
     most, known, resume = hidden.most, hidden.known, hidden.resume
     with asked.work() as how:
         found = api.find_hidden(table, most=most, knowledge=known, resume=resume, **how)

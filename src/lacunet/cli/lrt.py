@@ -8,7 +8,7 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_hidden
-from lacunet.cli.table_words import network_of, read
+from lacunet.cli.table_words import read_structure
 from lacunet.describe.bootstrap_test import REPLICATES
 from lacunet.errors import OptionError
 from lacunet.report.descriptions import ratio_document
@@ -48,14 +48,13 @@ def lrt(
     if states < 1:
         raise OptionError(f"--classes {states}: there must be at least 1.")
     sizes = parse_hidden(hidden)
-    structure = network_of(network, sizes)
-    table = read(data, structure, asked, states + 1)
+    table, given = read_structure(data, network, sizes, asked, states + 1)
     with asked.work() as how:
         found = api.likelihood_ratio_test(
             table,
             states,
-            network=structure,
-            hidden=sizes,
+            network=None if given is None else given.network,
+            hidden={} if given is None else given.hidden,
             replicates=replicates,
             stop_after=stop_after,
             **how,

@@ -50,7 +50,11 @@ States: TypeAlias = Annotated[
 ]
 NetworkFile: TypeAlias = Annotated[
     Path | None,
-    option("Structure: .bif, .xmlbif, .xdsl or .json (default: a latent class model).", *NETWORK),
+    option(
+        "Structure (default: a latent class model): .bif, .xmlbif, .xdsl, .json; or a graph as a "
+        "text or .txt file, 'class[3] -> A B C; A -> B'.",
+        *NETWORK,
+    ),
 ]
 KnowledgeFile: TypeAlias = Annotated[
     Path | None,

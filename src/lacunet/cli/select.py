@@ -10,7 +10,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say
 from lacunet.cli.outcome import check_outputs, finish
 from lacunet.cli.parsing import parse_hidden, parse_states
-from lacunet.cli.table_words import doubt, network_of, read
+from lacunet.cli.table_words import doubt, read_structure
 from lacunet.errors import OptionError
 from lacunet.search.average import Label
 
@@ -53,10 +53,9 @@ def select(
     numbers = parse_states(states)
     check_outputs(save, report)
     sizes = parse_hidden(hidden)
-    structure = network_of(network, sizes)
-    varied = api.to_vary(structure, sizes) if structure else ["class"]
+    table, given = read_structure(data, network, sizes, asked)
+    varied = api.to_vary(given.network, given.hidden) if given else ["class"]
     chances = _prior(prior, numbers, len(varied))
-    table = read(data, structure, asked)
     if len(varied) > 1:
         say(
             f"note: {len(numbers)} numbers of states of {', '.join(varied)} in every combination: "
@@ -67,8 +66,8 @@ def select(
         found = api.select(
             table,
             numbers,
-            network=structure,
-            hidden=sizes,
+            network=None if given is None else given.network,
+            hidden={} if given is None else given.hidden,
             prior=chances,
             knowledge=knowledge,
             resume=resume,

@@ -46,7 +46,7 @@ def stack(
     """
     if save is not None:
         check_stack_file(save)
-    table = read(data, None, asked)
+    table = read(data, asked)
     rows = api.rows_in_order(data, table, asked.reading)
     with asked.work() as how:
         found = api.stack(table, folds=folds, only=only, rows=rows, resume=resume, **how)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lacunet import api
+from lacunet.api.sketched import Structured
 from lacunet.cli.console import say
 from lacunet.cli.options import Asked
 from lacunet.data import Table
@@ -17,39 +18,57 @@ from lacunet.search.proposals import check_states
 from lacunet.settings import Settings
 
 
-def network_of(file: Path | None, hidden: dict[str, int | None]) -> Network | None:
-    """Read a network and declare variables hidden; None for a latent class model."""
-    if file is not None:
-        return api.as_network(file, hidden)
-    if hidden:
-        raise OptionError("--hidden names variables of a network. Give the network: --network.")
-    return None
+def read_structure(
+    data: Path,
+    network: Path | Network | None,
+    hidden: dict[str, int | None],
+    asked: Asked,
+    states: int | None = None,
+) -> tuple[Table, Structured | None]:
+    """Read a network and the table for it; None for a latent class model of the table.
+
+    Warn of a number of states that the table can hardly have.
+    """
+    if network is None:
+        if hidden:
+            raise OptionError("--hidden names variables of a network. Give the network: --network.")
+        return read(data, asked, states), None
+    found = api.structured(data, network, hidden, asked.reading, asked.settings.numbers)
+    tell(found.table, asked, states)
+    return found.table, found
 
 
-def check_one_model(states: int | None, file: Path | None) -> None:
-    """Refuse a number of classes and a network, neither of them, and no class at all."""
-    if (states is None) == (file is None):
+def settle(found: Structured | None, states: int | None) -> tuple[int | None, Network | None]:
+    """Give a number of classes, or a network all of whose states are told: one of the two."""
+    return (states, None) if found is None else (None, found.settled(states))
+
+
+def check_one_model(states: int | None, network: Path | None) -> None:
+    """Refuse a number of classes and a network, neither of them, and no class at all.
+
+    A graph without tables may leave the number of classes to be told beside it.
+    """
+    both = states is not None and network is not None and api.as_sketch(network) is None
+    if both or (states is None and network is None):
         raise OptionError("give --classes for a latent class model, or --network; one of the two.")
     if states is not None and states < 1:
         raise OptionError(f"--classes {states}: there must be at least 1.")
 
 
-def read(data: Path, network: Network | None, asked: Asked, states: int | None = None) -> Table:
-    """Read the table, for a network if there is one, and say what was read.
+def read(data: Path, asked: Asked, states: int | None = None) -> Table:
+    """Read the table, and say what was read."""
+    table = api.as_table(data, asked.reading, numbers=True)
+    tell(table, asked, states)
+    return table
 
-    Warn of a number of states that it can hardly have.
-    """
-    reading = asked.reading
-    if network is None:
-        table = api.as_table(data, reading, numbers=True)
-    else:
-        table = api.table_for(data, network, reading, numbers=True)
+
+def tell(table: Table, asked: Asked, states: int | None = None) -> None:
+    """Say what was read; warn of a number of states that it can hardly have."""
     audit(table)
     if asked.settings.missing_as_state:
         _answers(table)
     if states is not None:
         doubt([states], table)
-    return table
 
 
 def doubt(states: Sequence[int], table: Table) -> None:

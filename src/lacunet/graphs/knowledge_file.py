@@ -61,12 +61,12 @@ def _is_names(entry: Any) -> bool:
 def parse_edges(option: str, texts: Sequence[str]) -> list[Edge]:
     """Read edges that are given as PARENT>CHILD.
 
-    >>> parse_edges("--require", ["age>income", "sex > income"])
+    >>> parse_edges("--require", ["age>income", "sex -> income"])
     [('age', 'income'), ('sex', 'income')]
     """
     found = []
     for text in texts:
-        u, arrow, v = (part.strip() for part in text.partition(">"))
+        u, arrow, v = (part.strip() for part in text.replace("->", ">", 1).partition(">"))
         if not (u and arrow and v):
             raise OptionError(f"{option} '{text}' is no edge. Give PARENT>CHILD.")
         found.append((u, v))
