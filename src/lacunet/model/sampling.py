@@ -110,8 +110,8 @@ def coded(variables: Sequence[Variable], cells: FloatArray) -> Drawn:
 def check_rows(rows: int) -> None:
     """Refuse to draw nothing."""
     try:
-        enough = index(rows) >= 1
+        number = index(rows)
     except TypeError:
-        enough = False
-    if not enough:
-        raise OptionError(f"{rows!r} rows: give a whole number, at least 1.")
+        raise OptionError(f"{rows!r} rows: give a whole number.") from None
+    if number < 1:
+        raise OptionError(f"{rows} rows: there must be at least 1.")
