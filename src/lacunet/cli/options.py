@@ -39,7 +39,8 @@ Data: TypeAlias = Annotated[
     Path,
     argument(
         "DATA",
-        "Table with a header: .csv, .tsv, .parquet, .arrow, .feather; .sav, .dta or .xlsx.",
+        "Table with a header: .csv, .tsv, .parquet, .arrow, .feather; .sav, .dta or .xlsx; or a "
+        "folder of tables, or a pattern in quotes, 'part-*.parquet'.",
     ),
 ]
 # The same by two names each: whoever says the other one is understood.

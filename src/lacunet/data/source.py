@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
+from lacunet.data.many import files_of, is_pattern, open_many
 from lacunet.data.table import Table
 from lacunet.data.tasting import taste
 from lacunet.data.text import open_text
@@ -60,6 +61,10 @@ class Source(Protocol):
     def remarks(self) -> Mapping[str, tuple[str, ...]]:
         """What to know of how columns are read, by name; of all of them under ""."""
 
+    @property
+    def types(self) -> Mapping[str, pl.DataType]:
+        """What values the columns hold; nothing where all are text."""
+
     def batches(self, wanted: Sequence[str], /) -> Iterator[pl.DataFrame]:
         """Give the wanted columns, some rows at a time, in the order of the source."""
 
@@ -78,6 +83,7 @@ class FrameSource:
     markers: frozenset[str] = frozenset()  # None, NaN and null are holes, and nothing else is
     titles: Mapping[str, str] = field(default_factory=dict)
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    types: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def where(self, row: int) -> str:
         """Say where a row is; the first row is 1."""
@@ -170,8 +176,8 @@ def _open_path(path: Path) -> Source:
     if "\0" in str(path):
         raise DataError(f"{str(path)!r} is no name of a file: it has a zero byte.")
     try:
-        if path.is_dir():
-            raise DataError(f"{path} is a folder. Give the path of one file.")
+        if path.is_dir() or is_pattern(path):
+            return open_many(path, files_of(path, TEXT + PARQUET + ARROW), _open_path)
         if not path.exists():
             raise DataError(f"there is no file {path}.{_close_files(path)}")
     except OSError as error:  # a name that is too long
@@ -244,7 +250,8 @@ def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
             raise unreadable(name, error) from error
 
     enums = {n: tuple(kind.categories) for n, kind in schema.items() if isinstance(kind, pl.Enum)}
-    return FrameSource(name, check_frame_names(schema.names(), name), batches, enums)
+    names = check_frame_names(schema.names(), name)
+    return FrameSource(name, names, batches, enums, types=dict(schema))
 
 
 def unreadable(name: str, error: BaseException) -> DataError:

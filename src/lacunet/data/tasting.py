@@ -79,7 +79,7 @@ def taste(path: Path, scan: str, columns: Sequence[str] = ()) -> None:
     _tasted(path.absolute(), found.st_mtime_ns, found.st_size, scan, tuple(columns))
 
 
-@functools.lru_cache(maxsize=64)  # a table is read in several passes
+@functools.lru_cache(maxsize=1 << 14)  # a table, maybe of many files, is read in several passes
 def _tasted(path: Path, _time: int, _size: int, scan: str, columns: tuple[str, ...]) -> None:
     if not _TASTER.survives({"path": str(path), "scan": scan, "columns": list(columns)}):
         raise DataError(

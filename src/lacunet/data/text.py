@@ -54,6 +54,7 @@ class TextFile:
     markers: frozenset[str] = field(default=MARKERS, init=False)
     titles: Mapping[str, str] = field(default_factory=dict, init=False)
     commas: frozenset[str] = field(default=frozenset(), init=False)  # columns with decimal commas
+    types: Mapping[str, pl.DataType] = field(default_factory=dict, init=False)
     _blank: int | None = field(default=None, init=False)  # row of a blank line, maybe a last one
 
     @property
