@@ -179,6 +179,13 @@ def test_a_device_that_is_too_small_is_said_before_anything_is_allocated():
         device.hold(wide)
 
 
+@there
+def test_classes_with_covariates_are_not_for_a_device():
+    data = {"x": [0, 1] * 10, "y": [0, 0, 1, 1] * 5, "age": list(range(20))}
+    with pytest.raises(OptionError, match="device='cuda' is not for classes with covariates"):
+        lacunet.fit(data, 2, covariates=["age"], device="cuda")
+
+
 def test_what_a_device_has_no_kernel_for():
     with pytest.raises(OptionError, match="takes columns of at most 256 states"):
         pack([Field(np.arange(300), 300)], np.ones(300), cells=2)

@@ -14,6 +14,7 @@ from lacunet.data.missing_state import missing_as_state
 from lacunet.data.write import column_names
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
+from lacunet.inference.devices.device import Place
 from lacunet.inference.problem import build_problem
 from lacunet.inference.regression.rows import (
     MissingCovariates,
@@ -63,6 +64,8 @@ def class_regression(
     (k,) = whole_numbers(states)
     if k < 2:
         raise OptionError(f"{k} classes: covariates predict which one, so there must be 2 or more.")
+    if settings.options.device is not Place.CPU:
+        raise OptionError("--device cuda is not for classes with covariates. Use --device cpu.")
     terms, table = read_covariates(data, covariates, reading)
     table = with_covariates(table, terms, MissingCovariates(settings.missing_covariates))
     items = without_covariates(table, terms)
