@@ -53,6 +53,16 @@ def range_words(first: int, last: int) -> str:
     return f"--classes {first}:{last}" if on_line else f"states=range({first}, {last + 1})"
 
 
+def edge_words(parent: str, child: str) -> str:
+    """Say how a direct effect between two answers is asked for.
+
+    >>> edge_words("A", "B")
+    "edges=['A:B']"
+    """
+    edge = f"{parent}:{child}"
+    return f"--edge {shlex.quote(edge)}" if ON_COMMAND_LINE.get() else f"edges=[{edge!r}]"
+
+
 def missing_words(labels: Sequence[str]) -> str:
     """Say how values are declared to stand for a hole.
 

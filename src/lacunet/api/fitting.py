@@ -11,7 +11,7 @@ from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
 from lacunet.api.regression import class_regression
 from lacunet.api.results import Scores
-from lacunet.api.structure import table_and_structure
+from lacunet.api.structure import EdgesLike, table_and_structure
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
@@ -39,6 +39,7 @@ def fit(
     network: NetworkLike | None = None,
     hidden: Hidden = (),
     knowledge: KnowledgeLike | None = None,
+    edges: EdgesLike = (),
     covariates: None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
@@ -66,6 +67,7 @@ def fit(
     network: NetworkLike | None = None,
     hidden: Hidden = (),
     knowledge: KnowledgeLike | None = None,
+    edges: EdgesLike = (),
     covariates: CovariatesLike | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
@@ -77,19 +79,20 @@ def fit(
 
     Parameters
     ----------
-    **data; states; network, hidden; knowledge; covariates; options
+    **data; states; network, hidden; knowledge; edges; covariates; options
     """
     if covariates is not None:
-        if states is None or network is not None or hidden or knowledge is not None:
+        if states is None or network is not None or hidden or knowledge is not None or edges:
             raise OptionError(
                 "covariates predict the classes of a latent class model: give a number of states, "
-                "and neither a network nor hidden variables nor knowledge."
+                "and neither a network, hidden variables, edges nor knowledge."
             )
         return class_regression(
             data, states, covariates, settings=settings, listener=listener, **options
         )
     settings, reading = divide(settings, options)
-    table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
+    told = network, hidden, reading, settings.numbers, edges
+    table, structure = table_and_structure(data, states, *told)
     structure = as_knowledge(knowledge).of(structure)
     if settings.missing_as_state:
         table, (structure,) = with_answers(table, structure)

@@ -43,6 +43,8 @@ ARGUMENTS = {
     "covariates": "Columns that predict classes, and are no items: a list of names, or a formula "
     "such as '~ age + C(region)'. Numbers count as numbers; C() makes categories of them, and "
     "C(region, ref=North) says which state the others are held against.",
+    "edges": "Direct effects between answers of a latent class model, beside their class: "
+    "'PARENT:CHILD', or pairs of names.",
     "prior": "Weights of the candidates (default: all the same).",
     "knowledge": "What is known of the tables (and of the edges): a `Knowledge`, or the path of "
     "its JSON file. Fixed tables are not learned, tied ones together, zeros stay zero.",

@@ -24,7 +24,7 @@ from lacunet.api.inputs import (
 from lacunet.api.missing import with_answers
 from lacunet.api.options import ReadOptions, SelectOptions, divide, with_options
 from lacunet.api.sketched import as_sketch, structured
-from lacunet.api.structure import whole_numbers
+from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
 from lacunet.executor import Executor, on_threads
@@ -32,6 +32,7 @@ from lacunet.files import StrPath
 from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
+from lacunet.model.latent_class import read_edges
 from lacunet.model.network import Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.sketch import Sketch, is_sketch
@@ -56,6 +57,7 @@ def select(
     hidden: Hidden = (),
     prior: Mapping[Label, float] | None = None,
     knowledge: KnowledgeLike | None = None,
+    edges: EdgesLike = (),
     resume: StrPath | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
@@ -73,7 +75,7 @@ def select(
     hidden
         Hidden variables of the network. Those without a number of states are tried with all of
         `states`, several of them in every combination. If none is named, those of the network.
-    **prior; knowledge; resume; options
+    **prior; knowledge; edges; resume; options
     """
     settings, reading = divide(settings, options)
     numbers = whole_numbers(states)
@@ -83,8 +85,9 @@ def select(
         if as_sizes(hidden):
             raise OptionError("hidden variables are named, but no network. Give the network too.")
         table = as_table(data, reading, numbers=True)
-        proposals = latent_classes(table, numbers, settings.numbers)
+        proposals = latent_classes(table, numbers, settings.numbers, read_edges(edges))
     else:
+        check_no_edges(edges)
         found = structured(data, network, hidden, reading, settings.numbers)
         table, structure = found.table, found.network
         varied = dict.fromkeys(to_vary(structure, found.hidden), numbers)

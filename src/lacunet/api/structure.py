@@ -1,7 +1,8 @@
 """One structure for one table: a latent class model, or a network."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import index
+from typing import TypeAlias
 
 from lacunet.api.inputs import Hidden, as_table
 from lacunet.api.options import ReadOptions
@@ -9,9 +10,12 @@ from lacunet.api.sketched import structured
 from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.model.holders import NetworkLike
+from lacunet.model.latent_class import read_edges
 from lacunet.model.network import Model, Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.search.proposals import latent_classes
+
+EdgesLike: TypeAlias = Sequence[str | tuple[str, str]]  # PARENT:CHILD, or pairs
 
 
 def table_and_structure(
@@ -21,19 +25,31 @@ def table_and_structure(
     hidden: Hidden,
     reading: ReadOptions,
     numbers: NumberPrior | None = None,
+    edges: EdgesLike = (),
 ) -> tuple[Table, Network]:
     """Read the table, and give the latent class model of it, or the network that it is read for.
 
     Without a prior of numbers, columns of numbers are refused.
     """
     if network is not None:
+        check_no_edges(edges)
         found = structured(data, network, hidden, reading, numbers)
         return found.table, found.settled(states)
     if states is None:
         raise OptionError("neither a number of states nor a network. Give one of them.")
     table = as_table(data, reading, numbers=numbers is not None)
-    (proposal,) = latent_classes(table, whole_numbers(states), numbers or NumberPrior())
+    prior = numbers or NumberPrior()
+    (proposal,) = latent_classes(table, whole_numbers(states), prior, read_edges(edges))
     return table, proposal.network
+
+
+def check_no_edges(edges: EdgesLike) -> None:
+    """Refuse edges beside a network."""
+    if edges:
+        raise OptionError(
+            "edges are about answers of a latent class model. A network has edges of its own: "
+            "write them there."
+        )
 
 
 def whole_numbers(states: int | Iterable[int]) -> list[int]:

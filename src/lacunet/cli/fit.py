@@ -22,6 +22,7 @@ from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
 from lacunet.describe.intervals import FEWEST
+from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document, table_document
@@ -46,6 +47,7 @@ def fit(
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
+    edge: o.EdgeOption = None,
     covariates: Annotated[
         str | None,
         o.option(
@@ -83,6 +85,8 @@ def fit(
     settings = asked.settings
     check_one_model(states, network)
     if covariates is not None:
+        if edge:
+            raise OptionError("--edge has no meaning with --covariates. Leave one of them out.")
         refuse_with_covariates(network, hidden, knowledge, report, like, statistics, settings)
         fit_covariates(asked, data, states, covariates, save, intervals)
         return
@@ -95,7 +99,9 @@ def fit(
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_replicates(table.counts, settings.bootstrap, FEWEST)
     with asked.work() as how:
-        found = api.fit(table, classes, network=structure, knowledge=knowledge, **how)
+        found = api.fit(
+            table, classes, network=structure, knowledge=knowledge, edges=edge or (), **how
+        )
     if resembled is not None:
         found = api.match_classes(found, resembled)
     save_network(found.model, save)  # what comes next may take long

@@ -57,6 +57,15 @@ NetworkFile: TypeAlias = Annotated[
         *NETWORK,
     ),
 ]
+EdgeOption: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        "Direct effect between two answers of a latent class model, beside their class; may be "
+        "repeated.",
+        "--edge",
+        metavar="PARENT:CHILD",
+    ),
+]
 KnowledgeFile: TypeAlias = Annotated[
     Path | None,
     option(

@@ -32,6 +32,7 @@ def select(
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
+    edge: o.EdgeOption = None,
     prior: Annotated[
         str | None,
         o.option(
@@ -70,6 +71,7 @@ def select(
             hidden={} if given is None else given.hidden,
             prior=chances,
             knowledge=knowledge,
+            edges=edge or (),
             resume=resume,
             **how,
         )

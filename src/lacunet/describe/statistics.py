@@ -15,10 +15,12 @@ from lacunet.describe.residuals import (
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Estimate
-from lacunet.model.latent_class import is_latent_class
+from lacunet.model.latent_class import has_classes, is_latent_class
 from lacunet.model.network import Model
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
+from lacunet.wording import edge_words
 
+UNEXPLAINED = 4.0  # X²/df from which two columns are said to need more than classes
 PAIRS = 10  # pairs of columns that are shown
 MOST_WORK = 1_000_000_000  # rows to look at for all pairs of columns: some seconds
 INFERENCE = 500_000  # rows that can be looked at while a network works out one pair
@@ -133,6 +135,11 @@ class FitStatistics(Printable):
             (r.first, r.second, number(r.value), number(r.x2), str(r.df)) for r in pairs[:PAIRS]
         )
         notes = ["X²/df is about 1 where the classes explain how two columns go together."]
+        if has_classes(self.model.network) and pairs[0].value > UNEXPLAINED:
+            notes.append(
+                f"{pairs[0].first} and {pairs[0].second} go together beyond their classes: try a "
+                f"direct effect between them, {edge_words(pairs[0].first, pairs[0].second)}."
+            )
         if left := len(pairs) - len(rows):
             notes.append(f"{left:,} more pairs are smaller: --json gives all.")
         header = ("column", "with", "X²/df", "X²", "df")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lacunet.errors import OptionError
+from lacunet.errors import OptionError, did_you_mean
 from lacunet.model.network import Network, Variable
 from lacunet.model.table_sizes import check_table_sizes
 from lacunet.state import State
@@ -78,6 +78,48 @@ def classes_of(network: Network) -> LatentClasses:
     return found
 
 
+def with_edges(network: Network, edges: Sequence[tuple[str, str]]) -> Network:
+    """Let answers listen to each other beside their class: edges by name, parent first.
+
+    >>> network = latent_class([("smokes", ("no", "yes")), ("drinks", ("no", "yes"))], 2)
+    >>> with_edges(network, [("smokes", "drinks")]).dimension  # 1 + 2 + 4
+    7
+    """
+    if not edges:
+        return network
+    names = [v.name for v in network.variables]
+    parents = [list(pa) for pa in network.parents]
+    for edge in edges:
+        for name in edge:
+            if name not in names or network.variables[names.index(name)].hidden:
+                raise OptionError(
+                    f"edge '{':'.join(edge)}': '{name}' is no column that is used."
+                    f"{did_you_mean(name, names)}"
+                )
+        u, v = map(names.index, edge)
+        if u == v or u in parents[v]:
+            raise OptionError(f"edge '{':'.join(edge)}': give two columns, and each pair once.")
+        parents[v].append(u)
+    sizes = [len(v.states) for v in network.variables]
+    check_table_sizes(names, sizes, [tuple(pa) for pa in parents])
+    return Network.build(network.variables, [tuple(sorted(pa)) for pa in parents])
+
+
+def read_edges(edges: Sequence[str | tuple[str, str]]) -> list[tuple[str, str]]:
+    """Read edges between answers: PARENT:CHILD, or pairs.
+
+    >>> read_edges(["smokes:drinks", ("a", "b")])
+    [('smokes', 'drinks'), ('a', 'b')]
+    """
+    found = []
+    for edge in [edges] if isinstance(edges, str) else edges:
+        parts = tuple(part.strip() for part in edge.split(":")) if isinstance(edge, str) else edge
+        if len(parts) != 2 or not all(parts):
+            raise OptionError(f"edge '{edge}' is no edge. Give PARENT:CHILD, as in A:B.")
+        found.append((parts[0], parts[1]))
+    return found
+
+
 def counted(number: int, network: Network) -> str:
     """Say how many states a hidden variable has: classes, where it is that of a latent class model.
 
@@ -90,9 +132,16 @@ def counted(number: int, network: Network) -> str:
 
 def unit(network: Network, *, several: bool = True) -> str:
     """What states of the hidden variable are called: classes, of a latent class model."""
-    if is_latent_class(network):
+    if has_classes(network):
         return "classes" if several else "class"
     return "states" if several else "state"
+
+
+def has_classes(network: Network) -> bool:
+    """Whether one hidden root stands behind every answer; these may listen to each other too."""
+    if len(network.hidden) != 1 or network.parents[network.hidden[0]]:
+        return False
+    return all(network.hidden[0] in network.parents[i] for i in network.observed)
 
 
 def is_latent_class(network: Network) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lacunet.flags import Kind
 from lacunet.model.display import model_grids
-from lacunet.model.latent_class import is_latent_class
+from lacunet.model.latent_class import has_classes
 from lacunet.scores import SCORES
 from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration_grid
@@ -113,7 +113,7 @@ def _labelled_words(selection: Selection) -> list[str]:
 
 def _what(selection: Selection) -> str:
     k = selection.label
-    if isinstance(k, int) and is_latent_class(selection.best.proposal.network):
+    if isinstance(k, int) and has_classes(selection.best.proposal.network):
         return selection.best.title
     if isinstance(k, int):
         (name,) = selection.best.proposal.sizes

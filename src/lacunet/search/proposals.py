@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.inference.leaves import leaves_of
-from lacunet.model.latent_class import classes_of, over_leaves
+from lacunet.model.latent_class import classes_of, over_leaves, with_edges
 from lacunet.model.network import Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.surgery import with_hidden
@@ -28,13 +28,22 @@ def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
 
 
 def latent_classes(
-    table: Table, states: Sequence[int], numbers: NumberPrior = USUAL
+    table: Table,
+    states: Sequence[int],
+    numbers: NumberPrior = USUAL,
+    edges: Sequence[tuple[str, str]] = (),
 ) -> list[Proposal]:
-    """Latent class models of a table, one for each number of classes, ascending."""
+    """Latent class models of a table, one for each number of classes, ascending.
+
+    With edges, answers listen to each other beside their class.
+    """
     check_states(states, table)
     leaves = leaves_of(table, numbers)
     networks = {k: over_leaves(leaves, k) for k in sorted(set(states))}
-    return [Proposal(k, n, {classes_of(n).variable.name: k}) for k, n in networks.items()]
+    return [
+        Proposal(k, with_edges(n, edges), {classes_of(n).variable.name: k})
+        for k, n in networks.items()
+    ]
 
 
 def sizes_of_hidden(
