@@ -39,6 +39,7 @@ from lacunet.api import (
     simulate as simulate,
     stack as stack,
     structural_hamming_distance as structural_hamming_distance,
+    three_step as three_step,
 )
 from lacunet.data.datasets import dataset_path as dataset_path, load_dataset as load_dataset
 from lacunet.data.read import read_table as read_table
@@ -48,6 +49,8 @@ from lacunet.describe.em_traces import Traces as Traces
 from lacunet.describe.intervals import Intervals as Intervals
 from lacunet.describe.statistics import FitStatistics as FitStatistics
 from lacunet.describe.regression.coefficients import Coefficients as Coefficients
+from lacunet.describe.three_step.outcome import Outcome as Outcome
+from lacunet.describe.three_step.three_steps import ThreeStep as ThreeStep
 from lacunet.errors import (
     DataError as DataError,
     LacunetError as LacunetError,

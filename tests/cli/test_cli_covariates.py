@@ -66,3 +66,21 @@ def test_a_missing_covariate(invoke, people):
     dropped = invoke("fit", people, *HOW, "--covariates", "age", "--missing-covariates", "drop")
     assert dropped.code == 0
     assert "they are left out" in " ".join(dropped.err.split())
+
+
+def test_three_steps(invoke, people):
+    saved = invoke("fit", people, *HOW, "--columns", "a,b,c", "--save", "m.json")
+    assert saved.code == 0, saved.err
+    how = ("--model", "m.json", "--outcomes", "age", "--covariates", "region")
+    ran = invoke(
+        "three-step", people, *how, "--correction", "bch", "--save", "found.json", "--json"
+    )
+    assert ran.code == 0, ran.err
+    assert len(ran.json["outcomes"]["age"]["estimate"]) == 2
+    assert ran.json["coefficients"]["columns"] == ["(intercept)", "region = S"]
+    assert (people.parent / "found.json").exists()
+    text = invoke("three-step", people, *how)
+    assert "Is age the same in" in text.out
+    nothing = invoke("three-step", people, "--model", "m.json")
+    assert nothing.code == 2
+    assert "Give --outcomes, --covariates, or both" in " ".join(nothing.err.split())

@@ -125,9 +125,17 @@ def as_written(data: object, reading: ReadOptions = NOTHING, *, numbers: bool = 
 
 
 def table_for(
-    data: object, network: Network, reading: ReadOptions = NOTHING, *, numbers: bool = False
+    data: object,
+    network: Network,
+    reading: ReadOptions = NOTHING,
+    *,
+    numbers: bool = False,
+    also: Sequence[str] = (),
 ) -> Table:
-    """Read the columns that a network asks for, with its states; those of numbers as they are."""
+    """Read the columns that a network asks for, with its states; those of numbers as they are.
+
+    And others, which are no variables of it.
+    """
     if isinstance(data, Table):
         return as_table(data, reading, numbers=numbers)
     if not numbers:
@@ -135,11 +143,12 @@ def table_for(
     names = check_columns(data, network)
     asked: dict[str, Any] = {**reading}
     asked["kinds"] = understand_kinds(asked.get("kinds")).also(kinds_of(network))
-    table = read_table(data, **asked, states=observed_states(network))
+    table = read_table(data, **asked, states=observed_states(network), also=also)
     places = {v.name: v.place for v in network.variables}
-    columns = tuple(replace(c, place=places[c.name]) for c in table.columns)
+    columns = tuple(replace(c, place=places.get(c.name, c.place)) for c in table.columns)
     left_out = {reading.get("weights"), *reading.get("exclude", ())}
-    notes = (*table.notes, *_unused(network, names, left_out))
+    other = [name for name in names if name not in also]
+    notes = (*table.notes, *_unused(network, other, left_out))
     return replace(table, columns=columns, notes=notes).in_work_order
 
 

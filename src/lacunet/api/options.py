@@ -215,6 +215,11 @@ class ScoreOptions(ModelOptions, total=False):  # of `score`
     threads: int | None
 
 
+class ThreeStepOptions(KindOptions, total=False):  # of `three_step`
+    level: float
+    missing_covariates: str
+
+
 class IntervalOptions(ThreadOptions, total=False):  # of `intervals`
     level: float
     bootstrap: int

@@ -22,6 +22,7 @@ from lacunet.cli.score import score
 from lacunet.cli.select import select
 from lacunet.cli.simulate import simulate
 from lacunet.cli.stack import stack
+from lacunet.cli.three_step import three_step
 
 app = typer.Typer(
     name="lacunet",
@@ -38,6 +39,7 @@ COMMANDS = (
     learn,
     stack,
     fit,
+    three_step,
     lrt,
     compare_missing,
     evidence,

@@ -53,6 +53,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     states: Mapping[str, Sequence[State]] | None = None,
+    also: Sequence[str] = (),
     kinds: KindsLike = None,
     bin: BinLike = None,  # noqa: A002  # what people call it
     ignore_case: bool = False,
@@ -84,6 +85,8 @@ def read_table(
     states
         The columns to use and their states, for data that must fit a model. Values are matched by
         their text; one that is not among the states is an error.
+    also
+        Columns to use besides those of `states`, with the states or numbers that they hold.
     kinds
         Columns of numbers: a mapping, or NAME=KIND with commas between. Kinds are gaussian,
         lognormal (a Gaussian logarithm), poisson (counts), ordinal (whole numbers with an order)
@@ -106,7 +109,7 @@ def read_table(
     how = understand_weights(weights_as)
     opened = open_source(source)
     wanted = None if columns is None else _listed(columns)
-    names = _chosen(opened, weights, wanted, _listed(exclude), states)
+    names = _chosen(opened, weights, wanted, _listed(exclude), states, also)
     said = _said(understand_kinds(kinds), understand_bins(bin), opened, names, states)
     holes = markers(_listed(missing))
     judge = Judge(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
@@ -330,6 +333,7 @@ def _chosen(
     columns: Sequence[str] | None,
     exclude: Sequence[str],
     states: Mapping[str, Sequence[State]] | None,
+    also: Sequence[str] = (),
 ) -> list[str]:
     """Decide which columns are used."""
     if weights is not None:
@@ -343,7 +347,7 @@ def _chosen(
             if not declared:
                 raise OptionError(f"column {name!r}: the list of its states is empty. List them.")
             Column(name, tuple(declared))  # refuses a state listed twice
-        names = list(states)
+        names = [*states, *also]
     else:
         checks.check_names(columns or (), "--columns", source)
         others = [n for n in source.columns if n != weights]

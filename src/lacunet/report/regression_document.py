@@ -3,6 +3,8 @@
 from typing import Any
 
 from lacunet.describe.regression.coefficients import Coefficients, WaldTest
+from lacunet.describe.three_step.outcome import Outcome
+from lacunet.describe.three_step.three_steps import ThreeStep
 from lacunet.report.descriptions import classification_document
 from lacunet.report.documents import evidence_document, measurement_document
 from lacunet.search.regression.class_regression import ClassRegression
@@ -57,3 +59,35 @@ def coefficients_document(found: Coefficients) -> dict[str, Any]:
 def wald_document(test: WaldTest) -> dict[str, Any]:
     """Describe a test."""
     return test._asdict()
+
+
+def three_step_document(found: ThreeStep) -> dict[str, Any]:
+    """Describe what goes with classes."""
+    rows, coefficients = found.rows, found.coefficients
+    return {
+        "assignment": found.assigning.value,
+        "classes": list(rows.classes),
+        "class_sizes": rows.sizes.tolist(),
+        "given": rows.errors.tolist(),
+        "coefficients": None if coefficients is None else coefficients_document(coefficients),
+        "outcomes": {name: outcome_document(x) for name, x in found.outcomes.items()},
+        "notes": list(found.notes),
+    }
+
+
+def outcome_document(found: Outcome) -> dict[str, Any]:
+    """Describe an outcome by class."""
+    low, high = found.interval
+    return {
+        "correction": found.correction.value,
+        "of": list(found.titles),
+        "cases": found.cases,
+        "missing": found.missing,
+        "level": found.level,
+        "estimate": found.estimate.tolist(),
+        "stderr": found.stderr.tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "equality": wald_document(found.equality),
+        "pairs": [wald_document(test) for test in found.pairs],
+    }

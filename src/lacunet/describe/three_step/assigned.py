@@ -1,0 +1,104 @@
+"""The first two steps: rows are given classes, and how often that is wrong.
+
+p(given s | class t) follows from the posteriors of all rows (Vermunt 2010). Taking given classes
+for the true ones makes every difference between classes too small; what comes third takes this into
+account, by its inverse (BCH) or by a likelihood in which it is known (ML).
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray
+from lacunet.errors import ModelError
+from lacunet.inference.problem import Problem
+from lacunet.model.network import Variable
+
+SINGULAR = 1e-6  # least singular value of p(given | class), below which it has no inverse
+
+
+class Assigning(StrEnum):
+    """How rows are given classes."""
+
+    MODAL = "modal"  # each its most probable one
+    PROPORTIONAL = "proportional"  # to every class, by its probability
+
+
+class Correction(StrEnum):
+    """How wrong assignments are made up for."""
+
+    BCH = "bch"  # weights by the inverse: Bolck, Croon & Hagenaars (2004), Vermunt (2010)
+    ML = "ml"  # a likelihood with known errors: Vermunt (2010), Bakk, Tekle & Vermunt (2013)
+    NONE = "none"  # not at all, to see what difference it makes
+
+    @property
+    def words(self) -> str:
+        """As in sentences."""
+        return "not corrected" if self is Correction.NONE else f"{self.value.upper()} correction"
+
+
+@dataclass(frozen=True, eq=False)
+class AssignedRows:
+    """Rows and the classes that they are given."""
+
+    variable: Variable  # whose states the classes are
+    posterior: FloatArray  # (m, K) p(class | items)
+    given: FloatArray  # (m, K) the part of a row that each class is given
+    counts: FloatArray  # (m,) cases of each row
+    errors: FloatArray  # (K, K) D_ts = p(given s | class t), by all rows
+    sizes: FloatArray  # (K,) shares of the classes, by all rows
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Labels."""
+        return self.variable.labels
+
+    @cached_property
+    def bch_weights(self) -> FloatArray:
+        """(m, K) given classes times the inverse of D: they sum to 1, and may be negative."""
+        return np.asarray(self.given @ np.linalg.inv(self.errors))
+
+    def weights(self, correction: Correction) -> FloatArray:
+        """(m, K) how much of a row counts for each class."""
+        return self.bch_weights if correction is Correction.BCH else self.given
+
+    def only(self, rows: BoolArray) -> Self:
+        """Some of the rows; how often classes are wrong is still known from all."""
+        own = self.posterior[rows], self.given[rows], self.counts[rows]
+        return replace(self, posterior=own[0], given=own[1], counts=own[2])
+
+
+def assign_rows(problem: Problem, theta: FloatArray, how: Assigning) -> AssignedRows:
+    """Give rows their classes, at the parameters of a model with one hidden variable."""
+    (hidden,) = problem.network.hidden
+    (posterior,) = problem.about_hidden(theta)
+    posterior = np.asarray(posterior)
+    possible = posterior.sum(axis=1) > 0
+    if not possible.all():
+        raise ModelError(
+            f"{problem.counts[~possible].sum():g} cases have probability 0 under the model, and so "
+            "no class. Fit the model to these data."
+        )
+    given = posterior
+    if how is Assigning.MODAL:
+        given = np.eye(posterior.shape[1])[posterior.argmax(axis=1)]
+    counts = problem.counts
+    weighted = counts[:, None] * posterior
+    cases = weighted.sum(axis=0)
+    errors = (weighted.T @ given) / cases[:, None]
+    _check_told_apart(errors)
+    variable = problem.network.variables[hidden]
+    return AssignedRows(variable, posterior, given, counts, errors, cases / cases.sum())
+
+
+def _check_told_apart(errors: FloatArray) -> None:
+    """Refuse classes that no row, or about as many rows of any other class, is given."""
+    least = float(np.linalg.svd(errors, compute_uv=False).min())
+    if not least > SINGULAR:
+        raise ModelError(
+            "the classes cannot be told apart by the rows: no row is given one of them, or two are "
+            "given alike, so that wrong assignments cannot be made up for. Take fewer classes."
+        )

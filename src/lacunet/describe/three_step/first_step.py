@@ -1,0 +1,116 @@
+"""How sure the classes themselves are, and what that does to a third step.
+
+Classes, their sizes and the errors of assignment are estimates. A third step solves Σ s(β; D) = 0;
+with small changes of the first step's parameters φ and of D it moves by A⁻¹ times what these change
+in that sum (Bakk, Oberski & Vermunt 2014). So each row moves β three ways: by its own score, by its
+part in D, and by its part in φ; the covariance is the sum of squares of all three together.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.describe.intervals import NOT_A_MAXIMUM, on_boundary
+from lacunet.describe.three_step.assigned import AssignedRows, Assigning, assign_rows
+from lacunet.describe.three_step.sandwich import Solved
+from lacunet.inference.asking.by_row import ByRow
+from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
+from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.problem import Problem
+from lacunet.learn.objective import Objective
+from lacunet.model import conjugacy
+
+STEP = 1e-4  # of a coordinate, in units of its standard error
+
+ThirdStep = Callable[
+    [AssignedRows], Solved
+]  # scores at what it found, were rows assigned otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStep:
+    """The parameters that rows are assigned by, as estimates from the same rows."""
+
+    problem: Problem
+    theta: FloatArray  # (size,)
+    how: Assigning
+    free: IntArray  # (d,) positions that vary
+    influence: FloatArray  # (m, d) how much a case of each row moves φ
+
+    def moved(self, j: int, by: float) -> AssignedRows:
+        """Assign rows by parameters of which one is moved."""
+        along = np.zeros(len(self.theta))
+        along[self.free[j]] = by
+        theta = conjugacy.moved(self.theta, along, self.problem.layout)
+        return assign_rows(self.problem, theta, self.how)
+
+
+def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> FirstStep | None:
+    """Look at the first step; None where the model is no maximum for these rows."""
+    problem, layout = objective.problem, objective.problem.layout
+    point = objective.at(theta)
+    if not np.abs(objective.gradient(point)).max(initial=0.0) <= NOT_A_MAXIMUM:
+        return None
+    coordinates = free_coordinates(layout, theta)
+    kept = ~on_boundary(point.N, objective.pseudo, layout)[coordinates.free]
+    free = coordinates.free[kept]
+    inside = FreeCoordinates(free, coordinates.reference[kept])
+    A = softmax_hessian(problem, theta, point.N + objective.pseudo - problem.alpha, inside)
+    cells = problem.components.cells
+    weights = cells.weights(conjugacy.natural(theta, layout))
+    _, N = ByRow(problem.network, problem.codes, cells).posterior(weights, 0, len(weights))
+    slopes = [conjugacy.pull_back(theta, cells.statistics(n), layout)[free] for n in N]
+    return FirstStep(problem, theta, how, free, np.array(slopes) @ np.linalg.pinv(A))
+
+
+def covariance_of(
+    third: ThirdStep, rows: AssignedRows, shown: BoolArray, first: FirstStep | None
+) -> FloatArray:
+    """(q, q) covariance of what a third step found in the rows that it could use.
+
+    With a first step, with all that is uncertain before it: what rows do that the third step leaves
+    out, too.
+    """
+    if first is None:
+        return third(rows.only(shown)).covariance
+
+    def of_all(rows: AssignedRows) -> Solved:
+        solved = third(rows.only(shown))
+        scores = np.zeros((len(rows.counts), solved.scores.shape[1]))
+        scores[shown] = solved.scores
+        return Solved(scores, rows.counts, solved.A)
+
+    solved = of_all(rows)
+    slopes = np.empty((len(first.free), solved.scores.shape[1]))
+    sure = np.sqrt((first.influence**2 * rows.counts[:, None]).sum(axis=0))
+    for j, step in enumerate(STEP * np.maximum(sure, STEP)):
+        up, down = (of_all(first.moved(j, sign * step)) for sign in (1.0, -1.0))
+        slopes[j] = (_total(up) - _total(down)) / (2.0 * step)
+    moves = solved.scores + _by_errors(rows, of_all) + first.influence @ slopes
+    return replace(solved, scores=moves).covariance
+
+
+def _by_errors(rows: AssignedRows, third: ThirdStep) -> FloatArray:
+    """(m, q) how rows move scores by their part in D and in class sizes."""
+    K, cases = len(rows.classes), rows.counts.sum()
+    found: FloatArray = np.zeros((len(rows.counts), third(rows).scores.shape[1]))
+    for t in range(K):
+        own = rows.posterior[:, t] / (cases * rows.sizes[t])
+        for s in range(K):
+            step = np.zeros((K, K))
+            step[t, s] = STEP
+            ends = (replace(rows, errors=rows.errors + sign * step) for sign in (1.0, -1.0))
+            up, down = (_total(third(end)) for end in ends)
+            part = own * (rows.given[:, s] - rows.errors[t, s])
+            found += part[:, None] * (up - down) / (2.0 * STEP)
+        step = np.eye(K)[t] * STEP
+        ends = (replace(rows, sizes=rows.sizes + sign * step) for sign in (1.0, -1.0))
+        up, down = (_total(third(end)) for end in ends)
+        found += (rows.posterior[:, t] - rows.sizes[t])[:, None] * (up - down) / (2 * STEP * cases)
+    return found
+
+
+def _total(solved: Solved) -> FloatArray:
+    return np.asarray(solved.counts @ solved.scores)
