@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
-from lacunet.api.inputs import ModelLike, as_model, one_of, table_for
+from lacunet.api.inputs import as_model, one_of, table_for
 from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.data.kinds import understand_kinds
@@ -22,6 +22,7 @@ from lacunet.inference.regression.design import build_design, shows_all
 from lacunet.inference.regression.rows import MissingCovariates, with_covariates
 from lacunet.learn.fit import Fit
 from lacunet.learn.objective import Objective
+from lacunet.model.holders import ModelLike
 from lacunet.model.network import Model
 from lacunet.model.terms import CovariatesLike, Term, understand_terms
 from lacunet.settings import DEFAULTS, Settings
