@@ -65,7 +65,7 @@ def test_several_tables_in_one_file(invoke, table, tmp_path):
         (("-o", "f.doc"), "the ending '.doc' is not known"),
         (("-o", "f.csv", "--kinds", "size=gaussian"), "looks like an identifier"),
         (("-o", "f.csv", "--imputations", 0, *HOW), "0 imputations"),
-        (("-o", "f.csv", "--exclude", "id", "--kinds", "auto", "--model", "tree"), "latent tree"),
+        (("-o", "f.csv", "--columns", "a,b", "--model", "tree"), "three columns or more"),
     ],
 )
 def test_mistakes(invoke, table, tmp_path, arguments, message):
