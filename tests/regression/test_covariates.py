@@ -62,7 +62,7 @@ def test_covariates_that_say_nothing_or_the_same_twice(frame):
         lacunet.fit(frame[["age", "region"]], 2, covariates=["age", "region"], **QUICK)
     with pytest.raises(lacunet.OptionError, match="there must be 2 or more"):
         lacunet.fit(frame, 1, covariates=["age"], **QUICK)
-    with pytest.raises(lacunet.OptionError, match="neither a network nor hidden"):
+    with pytest.raises(lacunet.OptionError, match="neither a network, hidden variables, edges"):
         lacunet.fit(frame, 2, covariates=["age"], hidden=["h"])
 
 
