@@ -14,7 +14,8 @@ What there is, by task; `help(lacunet.select)` and the like say more:
   the evidence      log_evidence, log_evidence_bounds, information_criteria, compare_missing
   look at a fit     fit_statistics, intervals, likelihood_ratio_test, em_traces, match_classes
   rows and holes    impute, Imputer, assign, log_likelihoods, anomalies, stack, StackedModel
-  one column        Classifier; covariates and outcomes: class_regression, three_step
+  one column        Classifier
+  covariates        class_regression, three_step
   ask a model       query, most_probable, d_separated, cpdag, graph_distances
   keep and show     write_model, write_network, write_report, plots, to_networkx, to_pgmpy
 

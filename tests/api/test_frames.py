@@ -22,6 +22,15 @@ def raw():
     return rows[list("ABCD")].mask(np.random.default_rng(0).random((len(rows), 4)) < 0.1)
 
 
+def regression(raw):
+    """Classes that a number predicts, and what follows from classes."""
+    rows = raw.assign(age=np.random.default_rng(1).normal(size=len(raw)))
+    how = {"covariates": ["age"], "starts": 1, "threads": 1}
+    found = lacunet.class_regression(rows, 2, **how)
+    steps = lacunet.three_step(rows, lacunet.fit(raw, 2, starts=1), outcomes=["age"])
+    return found, found.coefficients, steps, steps.outcomes["age"]
+
+
 @pytest.fixture(scope="module")
 def results(raw):
     table = lacunet.read_table(raw)
@@ -52,6 +61,7 @@ def results(raw):
         lacunet.graph_distances({"same": learned.network}, learned.network),
         lacunet.learn_latent_tree(table, "naive", starts=1),
         lacunet.compare_missing(table, 2, starts=1),
+        *regression(raw),
         stack,
         stack.ensemble,
         lacunet.most_probable(fit.model, ["A", "B"]),

@@ -59,9 +59,9 @@ def odd_numbers(values: FloatArray) -> list[float]:
 
     Examples
     --------
-    >>> odd_numbers(np.array([1, 2, 3, 4, 98, 99])), odd_numbers(np.array([-9, 0, 1]))
+    >>> odd_numbers(np.array([1.0, 2, 3, 4, 98, 99])), odd_numbers(np.array([-9.0, 0, 1]))
     ([98.0, 99.0], [-9.0])
-    >>> odd_numbers(np.arange(18, 100)), odd_numbers(np.array([-2, -1, 0, 1, 2]))
+    >>> odd_numbers(np.arange(18.0, 100)), odd_numbers(np.array([-2.0, -1, 0, 1, 2]))
     ([], [])
     """
     below, above = values[values < 0].tolist(), values[values >= 0].tolist()

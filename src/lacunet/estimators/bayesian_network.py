@@ -54,7 +54,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
     alpha : float, str, mapping or None
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
         paper's exponent, or 'bdeu:10' where the structure is learned.
-    **n_init; schedule; scores; dimension; evidence; target; budget
+    **n_init; schedule; scores; dimension; device; evidence; target; budget
     **kinds; bin; number_prior
     categories : 'auto', list or mapping
         States of the columns: one list for each column, or a mapping of some names to lists.

@@ -28,7 +28,7 @@ class LatentClassModel(Searching, ClassEstimator):
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
-    **estimate; alpha; n_init; schedule; scores; dimension; evidence; target; budget
+    **estimate; alpha; n_init; schedule; scores; dimension; device; evidence; target; budget
     **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
     **random_state; n_jobs; verbose
 

@@ -26,6 +26,7 @@ FROM_SETTINGS = {
     "target": "float",
     "budget": "float or str",
     "dimension": "{'parameters', 'rank'}",
+    "device": "{'cpu', 'cuda'}",
     "calibrate": "bool",
 }
 
@@ -142,6 +143,7 @@ class Searching(Measuring):
 
     schedule: str = str(DEFAULTS.schedule)
     dimension: str = DEFAULTS.dimension
+    device: str = str(DEFAULTS.device)
 
 
 def described(cls: C) -> C:

@@ -51,7 +51,7 @@ class LatentClassSelector(Searching, ClassEstimator):
     **schedule
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    **dimension; evidence; calibrate; target; budget
+    **dimension; device; evidence; calibrate; target; budget
     **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
     **random_state; n_jobs; verbose
 
