@@ -67,8 +67,8 @@ def read_table(
     source
         Path of a file (.csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .sav and .dta of
         SPSS and Stata, with labels and missing codes; .xlsx, the first sheet), of a folder of
-        tables, or a pattern of their names (`part-*.parquet`); a dataframe (pandas, Polars, PyArrow,
-        Dask, DuckDB), a dict of columns, a list of rows, or a 2-d array.
+        tables, or a pattern of their names (`part-*.parquet`); a dataframe (pandas, Polars,
+        PyArrow, Dask, DuckDB), a dict of columns, a list of rows, or a 2-d array.
     missing
         Values that stand for a hole. They are compared by their text, so "99" is also the integer
         99 and the number 99.0. In files of text an empty cell, NA, NaN, null and ? are holes
