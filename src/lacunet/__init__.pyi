@@ -32,6 +32,7 @@ from lacunet.api import (
     match_classes as match_classes,
     missing_as_state as missing_as_state,
     most_probable as most_probable,
+    paper_tables as paper_tables,
     query as query,
     random_model as random_model,
     score as score,
@@ -98,12 +99,14 @@ from lacunet.model.formats.pyagrum_door import (
 )
 from lacunet.model.network import Model as Model, Network as Network, Variable as Variable
 from lacunet.report.page import write_report as write_report
+from lacunet.report.tables_file import write_tables as write_tables
 from lacunet.scores import Evidence as Evidence
 from lacunet.search.average import Labellings as Labellings
 from lacunet.search.candidates import Candidate as Candidate, Selection as Selection
 from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, How as How
 from lacunet.search.hidden.found import HiddenFound as HiddenFound
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
+from lacunet.search.paper_tables import PaperTables as PaperTables
 from lacunet.search.pooling.pool import Pool as Pool
 from lacunet.search.regression.class_regression import ClassRegression as ClassRegression
 from lacunet.search.stacking.stack import Stack as Stack

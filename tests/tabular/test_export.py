@@ -113,7 +113,10 @@ def test_shown_numbers_are_texts():
     assert "*" + shown == "*<0.001"
 
 
-@pytest.mark.parametrize("write", [Printable.to_csv, Printable.to_markdown, Printable.to_latex])
+@pytest.mark.parametrize(
+    "write",
+    [Printable.to_csv, Printable.to_markdown, Printable.to_latex, Printable.to_html],
+)
 def test_every_result_can_be_written(write):
     import lacunet
 
@@ -128,6 +131,7 @@ def test_every_result_can_be_written(write):
         lacunet.intervals(table, fit),
         lacunet.fit_statistics(table, fit),
         lacunet.information_criteria(selection),
+        lacunet.paper_tables(selection),
         lacunet.likelihood_ratio_test(table, 1, replicates=3, starts=2),
         lacunet.assign(lacunet.simulate(fit.model, 20), fit.model),
         lacunet.learn_structure(table),

@@ -53,3 +53,4 @@ from lacunet.api.selecting import compare, select, structures
 from lacunet.api.sketched import as_sketch, edges_given, structured
 from lacunet.api.stacking import log_likelihoods, rows_in_order, stack
 from lacunet.api.steps import three_step
+from lacunet.api.tabling import paper_tables

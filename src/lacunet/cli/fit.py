@@ -21,12 +21,15 @@ from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
-from lacunet.describe.intervals import FEWEST
+from lacunet.describe.intervals import FEWEST, Intervals
+from lacunet.describe.item_table import check_items
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
+from lacunet.model.network import Network
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document, table_document
 from lacunet.report.page.answers import fitted_answer
+from lacunet.report.tables_file import write_tables
 from lacunet.settings import Settings
 from lacunet.tabular import Printable, Together
 
@@ -61,6 +64,7 @@ def fit(
         o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl; .dot for a picture."),
     ] = None,
     report: o.Report = None,
+    tables: o.Tables = None,
     intervals: Annotated[
         bool,
         o.switch("--intervals", "Standard errors and confidence intervals of all parameters."),
@@ -87,15 +91,19 @@ def fit(
     if covariates is not None:
         if edge:
             raise OptionError("--edge has no meaning with --covariates. Leave one of them out.")
-        refuse_with_covariates(network, hidden, knowledge, report, like, statistics, settings)
+        refuse_with_covariates(
+            network, hidden, knowledge, report, tables, like, statistics, settings
+        )
         fit_covariates(asked, data, states, covariates, save, intervals)
         return
     refuse_without_covariates(settings)
     resembled = None if like is None else api.as_model(like)
-    check_network_outputs(save, report)
+    check_network_outputs(save, report, tables)
     table, given = read_structure(data, network, parse_hidden(hidden), asked, states)
     classes, structure = settle(given, states)
     check_number_outputs(table, save)
+    if tables is not None:
+        _check_items(structure, edge)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_replicates(table.counts, settings.bootstrap, FEWEST)
     with asked.work() as how:
@@ -106,6 +114,9 @@ def fit(
         found = api.match_classes(found, resembled)
     save_network(found.model, save)  # what comes next may take long
     described = _described(table, found, asked, intervals, statistics)
+    if tables is not None:
+        precise = next((r for r, _ in described.values() if isinstance(r, Intervals)), None)
+        write_tables(api.paper_tables(found, precise), tables)
     others = {TITLES[name]: result for name, (result, _) in described.items()}
     report_network(fitted_answer(found, table, settings, others), report)
     document = {
@@ -118,7 +129,18 @@ def fit(
         **{name: document for name, (_, document) in described.items()},
     }
     show(Together(found, *(result for result, _ in described.values())), document, asked.form)
-    say_written(save, report)
+    say_written(save, report, tables)
+
+
+def _check_items(structure: Network | None, edge: list[str] | None) -> None:
+    """Refuse tables, before the work, of what has none."""
+    if edge:
+        raise OptionError(
+            "--tables has no meaning with --edge: answers that listen to more than their class "
+            "have no table of items by classes. Leave one of them out."
+        )
+    if structure is not None:
+        check_items(structure)
 
 
 def _described(

@@ -110,6 +110,14 @@ Report: TypeAlias = Annotated[
         metavar="FILE",
     ),
 ]
+Tables: TypeAlias = Annotated[
+    Path | None,
+    option(
+        "Also write the tables of a paper: fit by number of classes, items by class with standard "
+        "errors. The ending decides: .csv, .md, .tex, .html or .docx (Word).",
+        metavar="FILE",
+    ),
+]
 Criteria: TypeAlias = Annotated[
     bool,
     switch(

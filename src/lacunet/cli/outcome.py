@@ -23,6 +23,7 @@ from lacunet.report.page import (
     write_network_report,
     write_report,
 )
+from lacunet.report.tables_file import check_tables, write_tables
 from lacunet.search.candidates import Selection
 from lacunet.tabular import Printable, Together
 
@@ -32,20 +33,23 @@ def command_line() -> str:
     return shlex.join(["lacunet", *sys.argv[1:]])
 
 
-def check_outputs(save: Path | None, report: Path | None) -> None:
+def check_outputs(save: Path | None, report: Path | None, tables: Path | None = None) -> None:
     """Refuse, before the work, what could not be written."""
     if save is not None:
         check_folder(save)
     if report is not None:
         check_report(report)
+    if tables is not None:
+        check_tables(tables)
 
 
-def check_network_outputs(save: Path | None, report: Path | None) -> None:
-    """Refuse, before the work, a network file or a page that could not be written."""
+def check_network_outputs(
+    save: Path | None, report: Path | None, tables: Path | None = None
+) -> None:
+    """Refuse, before the work, a network file, a page or tables that could not be written."""
     if save is not None:
         check_network_file(save)
-    if report is not None:
-        check_report(report)
+    check_outputs(None, report, tables)
 
 
 def check_number_outputs(table: Table, save: Path | None) -> None:
@@ -105,6 +109,7 @@ def finish(
     report: Path | None,
     criteria: bool,
     distances: GraphDistances | None = None,
+    tables: Path | None = None,
 ) -> None:
     """Save, if asked to, and show.
 
@@ -114,6 +119,8 @@ def finish(
         save_selection(found, save)
     if report is not None:
         write_report(found, report, command=command_line())
+    if tables is not None:
+        write_tables(api.paper_tables(found), tables)
     shown: list[Printable] = [found]
     document = selection_document(found)
     if criteria:
@@ -124,4 +131,4 @@ def finish(
         shown.append(distances)
         document["distances"] = taken(distances, "hamming", "f1")
     show(Together(*shown) if len(shown) > 1 else found, document, form)
-    say_written(save, report)
+    say_written(save, report, tables)

@@ -43,6 +43,7 @@ def select(
     resume: o.Resume = None,
     save: o.SaveFolder = None,
     report: o.Report = None,
+    tables: o.Tables = None,
     criteria: o.Criteria = False,
 ) -> None:
     """Choose the number of hidden states, and say how sure that is.
@@ -52,7 +53,7 @@ def select(
     the rest of the network as given; several of them in every combination.
     """
     numbers = parse_states(states)
-    check_outputs(save, report)
+    check_outputs(save, report, tables)
     sizes = parse_hidden(hidden)
     table, given = read_structure(data, network, sizes, asked)
     varied = api.to_vary(given.network, given.hidden) if given else ["class"]
@@ -75,7 +76,7 @@ def select(
             resume=resume,
             **how,
         )
-    finish(found, asked.form, save, report, criteria)
+    finish(found, asked.form, save, report, criteria, tables=tables)
 
 
 def _prior(text: str | None, states: Sequence[Label], varied: int) -> dict[Label, float] | None:

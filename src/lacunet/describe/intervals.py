@@ -138,7 +138,7 @@ class Intervals(Printable):
             if not v.family.tabular:
                 yield from self._number_rows(v, given)
                 continue
-            for k in _shown_states(v):
+            for k in shown_states(v):
                 for c, name in enumerate(given):
                     yield (name, f"{v.name} = {v.labels[k]}", *self._cells(i, (c, k)))
 
@@ -154,7 +154,7 @@ class Intervals(Printable):
             yield from self._number_rows(child, given)
             return
         for j, words in zip(every, given, strict=True):
-            for k in _shown_states(child):
+            for k in shown_states(child):
                 yield (words, f"{child.name} = {child.labels[k]}", *self._cells(i, (*j, k)))
 
     def _number_rows(self, v: Variable, given: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -173,7 +173,7 @@ def _measured(x: float) -> str:
     return "–" if np.isnan(x) else measured(x)
 
 
-def _shown_states(v: Variable) -> range:
+def shown_states(v: Variable) -> range:
     """Of two states the second tells all."""
     return range(1 if len(v.states) == 2 else 0, len(v.states))
 
@@ -222,6 +222,12 @@ def hessian_intervals(
     if not layout.tabular:
         how = f"{how[:-1]}; numbers on that of their mean, log variance or log rate."
     return Intervals(model, objective.estimate, level, how, stderr, low, high, tuple(flags))
+
+
+def no_intervals(model: Model, estimate: Estimate, why: str) -> Intervals:
+    """Give every parameter no standard error and no interval, and say why."""
+    none = np.full_like(model.theta, np.nan)
+    return Intervals(model, estimate, LEVEL, why, none, none, none, ())
 
 
 def bootstrap_intervals(

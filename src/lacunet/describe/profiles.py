@@ -50,8 +50,7 @@ def profile(model: Model, h: int) -> Profiles:
     [0.322, 0.141, 0.007]
     """
     network, asked = model.network, _asked(model.network, h)
-    root = not network.parents[h]
-    sizes = network.layout.table(model.theta, h) if root else marginal(model, (h,))
+    sizes = sizes_of(model, h)
     names = [i for i in asked if network.variables[i].family.tabular]
     answers = sorted((_answers(model, h, i) for i in names), key=lambda a: -a.information)
     numbers = sorted(
@@ -61,6 +60,12 @@ def profile(model: Model, h: int) -> Profiles:
     hidden, left_out = network.variables[h], len(network.observed) - len(asked)
     told = tuple(answers), tuple(numbers)
     return Profiles(hidden.name, hidden.labels, sizes, *told, left_out)
+
+
+def sizes_of(model: Model, h: int) -> FloatArray:
+    """(K,) probabilities of the states of a hidden variable."""
+    root = not model.network.parents[h]
+    return model.network.layout.table(model.theta, h) if root else marginal(model, (h,))
 
 
 def _asked(network: Network, h: int) -> list[int]:

@@ -50,6 +50,15 @@ class Criteria(Printable):
         )
         return transposed(names, rows)
 
+    def where_taken(self) -> list[str]:
+        """Say at which parameters log L is taken, where that is not its maximum."""
+        estimates = dict.fromkeys(c.candidate.fit.estimate for c in self.candidates)
+        if Estimate.ML in estimates:
+            return []
+        taken = " or ".join(estimate.words for estimate in estimates)
+        at = f"log L is taken at the {taken} parameters"
+        return [f"{at}; other programs take its maximum: --estimate ml."]
+
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
         chosen = self.chosen
@@ -75,13 +84,7 @@ class Criteria(Printable):
         first, words = first_column(self.selection)
         of = [f" of {name}" if len(hidden) > 1 else "" for name in hidden]
         notes = ["* the lowest of each. They count d parameters, whatever --dimension says."]
-        estimates = dict.fromkeys(c.candidate.fit.estimate for c in self.candidates)
-        if Estimate.ML not in estimates:
-            taken = " or ".join(estimate.words for estimate in estimates)
-            notes.append(
-                f"log L is taken at the {taken} parameters; other programs take its maximum: "
-                "--estimate ml."
-            )
+        notes += self.where_taken()
         apart = [text for o in of for text in (f"entropy R²{o}", f"error{o}")]
         header = (first, "d", "log L", *FORMULAS, *apart)
         return [Grid(f"Fit statistics ({LOWER})", header, rows, words, tuple(notes))]

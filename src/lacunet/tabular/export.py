@@ -5,6 +5,7 @@ Markdown is GitHub's, LaTeX needs the package booktabs. A CSV cell holds all the
 """
 
 import csv
+import html
 import io
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -27,6 +28,13 @@ _LATEX = str.maketrans(
         "≤": r"$\leq$", "≥": r"$\geq$", "…": r"\dots{}",
     }
 )  # fmt: skip
+
+_PAGE = (
+    "body{font:15px/1.4 Georgia,serif;margin:2em auto;max-width:60em;padding:0 1em}"
+    "table{border-collapse:collapse;display:block;overflow-x:auto}"
+    "th,td{padding:.15em .7em;white-space:nowrap}th{border-bottom:1px solid}"
+    "thead{border-top:2px solid}tbody{border-bottom:2px solid}"
+)
 
 
 def csv_table(header: Row, rows: Iterable[Sequence[object]]) -> str:
@@ -86,6 +94,25 @@ def markdown(text: str) -> str:
     plain = " ".join(text.split())
     plain = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKDOWN.sub(r"\\\1", plain)
+
+
+def html_page(title: str, body: str) -> str:
+    """Put tables of HTML into a page of their own: three rules each, wide ones are scrolled.
+
+    >>> html_page("Sizes & shares", "<table></table>").splitlines()[3]
+    '<title>Sizes &amp; shares</title>'
+    """
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{html.escape(title)}</title>",
+            f"<style>{_PAGE}</style></head>",
+            f"<body>{body}</body></html>",
+            "",
+        ]
+    )
 
 
 def latex_table(

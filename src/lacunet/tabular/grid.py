@@ -147,6 +147,10 @@ class Printable(Framed):
         """Give the tables as LaTeX, for a document that loads the package booktabs."""
         return "\n".join(grid.latex() for grid in self.grids())
 
+    def to_html(self) -> str:
+        """Give the tables as a whole HTML page."""
+        return export.html_page(self.brief(), self._repr_html_())
+
 
 class Together(Printable):
     """Several results, shown one after the other."""
