@@ -17,8 +17,8 @@ What there is, by task; `help(lacunet.select)` and the like say more:
   one column        Classifier
   covariates        class_regression, three_step
   ask a model       query, most_probable, d_separated, cpdag, graph_distances
-  keep and show     write_model, write_network, write_report, plots, paper_tables, write_tables,
-                    to_networkx, to_pgmpy
+  keep models       write_model, write_network, to_networkx, to_pgmpy
+  show results      write_report, plots, paper_tables, write_tables
 
 Results print, are HTML in notebooks, and give a dataframe (`to_frame()`). What goes wrong on
 purpose is a `LacunetError`. Estimators are for scikit-learn. `dir(lacunet)` has every name.
