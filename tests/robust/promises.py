@@ -4,10 +4,10 @@
 and kills of each command.
 """
 
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from examples import EXAMPLES
 from fuzz.mutations import mutated
@@ -19,28 +19,21 @@ from robust.test_faults import FAULTS
 INPUTS, KILLS = 2_000, 3
 
 
-def rows(inputs: int, kills: int) -> list[tuple[str, str, int, int]]:
-    """What was tried, how often, and how often it ended as it must not."""
-    found = []
+def rows(inputs: int, kills: int) -> Iterator[tuple[str, str, int, int]]:
+    """What was tried, how often, and how often it ended as it must not; each as it is known."""
     for name, target in TARGETS.items():
         known, number = seeds(name), inputs if name != "options" else inputs // 20
         for data in (*known, *mutated(known, number, seed=2)):
             target(data)  # anything but an answer or a sentence ends this program
-        found.append(("inputs", name, len(known) + number, 0))
-    if kills:
-        found += [("kills", name, kills, compare(name, kills, seed=1)) for name in COMMANDS]
-    failed = pytest.main(["-q", "-p", "no:randomly", str(Path(__file__).parent / "test_faults.py")])
+        yield "inputs", name, len(known) + number, 0
+    for name in COMMANDS if kills else ():
+        yield "kills", name, kills, compare(name, kills, seed=1)
+    tests = [sys.executable, "-m", "pytest", "-q", str(Path(__file__).parent / "test_faults.py")]
+    failed = subprocess.run(tests, stdout=subprocess.DEVNULL, check=False).returncode
     faults = 2 * len(WRITERS) * len(FAULTS)
-    found.append(
-        (
-            "faults injected",
-            "every command that writes, at most two places each",
-            faults,
-            int(failed != 0),
-        )
-    )
-    found.append(("examples of each property", "Hypothesis", EXAMPLES["lacunet"], 0))
-    return found
+    where = "every command that writes, at most two places each"
+    yield "faults injected", where, faults, int(failed != 0)
+    yield "examples of each property", "Hypothesis", EXAMPLES["lacunet"], 0
 
 
 def main() -> None:
@@ -48,6 +41,7 @@ def main() -> None:
     sys.stdout.write("| what | of what | tried | lost |\n|---|---|---:|---:|\n")
     for what, which, tried, lost in rows(inputs, kills):
         sys.stdout.write(f"| {what} | {which} | {tried:,} | {lost} |\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
