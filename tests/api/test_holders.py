@@ -92,6 +92,8 @@ def test_wrong_questions_are_refused_in_our_words(holders):
         (lambda: lacunet.simulate(model, "5"), "give a whole number"),
         (lambda: lacunet.simulate(model, 2.5), "give a whole number"),
         (lambda: lacunet.likelihood_ratio_test(ROWS, [1, 2]), "Give one"),
+        (lambda: lacunet.fit(ROWS, [1, 2]), "Give one"),
+        (lambda: lacunet.class_regression(ROWS, [2, 3], ["a"]), "Give one"),
         (lambda: lacunet.compare(ROWS, model), "Give a list"),
         (lambda: lacunet.compare(ROWS, "net.bif"), "Give a list"),
         (lambda: lacunet.graph_distances([model], model), "mapping of names"),
@@ -107,3 +109,6 @@ def test_a_fit_keeps_how_it_was_found(holders):
     own = lacunet.intervals(ROWS, fit).to_frame()
     assert lacunet.intervals(ROWS, held).to_frame().equals(own)
     assert replace(fit, seconds=0.0).estimate is held.best.fit.estimate
+    rows = ROWS.assign(income=range(len(ROWS)))
+    steps = [lacunet.three_step(rows, x, outcomes="income").to_frame() for x in (fit, held)]
+    assert steps[0].equals(steps[1])

@@ -58,7 +58,7 @@ def intervals(
     >>> found.table("class").low.round(2).tolist()
     [0.41, 0.41]
     """
-    fit = _fit_in(fit)
+    fit = fit_in(fit)
     known = fit.estimate if isinstance(fit, Fit) else settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
     settings, reading = divide(settings, options)
@@ -92,7 +92,7 @@ def fit_statistics(
         The data that it was fitted to: a table, or anything that `read_table` reads.
     **fit; options
     """
-    fit = _fit_in(fit)
+    fit = fit_in(fit)
     model, problem = _problem(data, as_model(fit), *divide(settings, options))
     return statistics_of(problem, model, fit.estimate if isinstance(fit, Fit) else None)
 
@@ -127,7 +127,7 @@ def em_traces(
     >>> bool(abs(em_traces(table, fit).best.end - fit.log_posterior) < 1e-8)
     True
     """
-    found = check_kind(_fit_in(fit), Fit, "fit", "what fit() returned")
+    found = check_kind(fit_in(fit), Fit, "fit", "what fit() returned")
     _, problem = _problem(data, found.model, *divide(settings, options))
     search = found.options if starts is None else replace(found.options, starts=starts)
     prepare(Serial(listener), found.model.network)
@@ -159,11 +159,11 @@ def match_classes(fit: FitLike, like: FitLike) -> Fit | Model:
     >>> bool((match_classes(shuffled, model).theta == model.theta).all())
     True
     """
-    own, other = _fit_in(fit), as_model(like)
+    own, other = fit_in(fit), as_model(like)
     return matched_fit(own, other) if isinstance(own, Fit) else matched(as_model(own), other)
 
 
-def _fit_in(given: FitLike) -> Fit | ModelLike:
+def fit_in(given: FitLike) -> Fit | ModelLike:
     """Give the fit of whatever holds one, for it knows how it was found; else what was given."""
     if isinstance(given, Selection):
         return given.best.fit

@@ -168,6 +168,11 @@ def check_columns(data: object, network: Network) -> list[str]:
     return names
 
 
+def names_in(data: object) -> list[str]:
+    """Give the names of the columns of a table, or of anything that `read_table` reads."""
+    return [c.name for c in data.columns] if isinstance(data, Table) else column_names(data)
+
+
 def check_ordered(data: object) -> None:
     """Refuse data without an order of rows, where every row is asked about."""
     if isinstance(data, Table):

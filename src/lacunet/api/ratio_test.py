@@ -8,7 +8,7 @@ from typing import Unpack
 from lacunet.api.inputs import Hidden, as_table, to_vary
 from lacunet.api.options import RatioOptions, divide, with_options
 from lacunet.api.sketched import structured
-from lacunet.api.structure import whole_numbers
+from lacunet.api.structure import one_number
 from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
@@ -63,10 +63,7 @@ def likelihood_ratio_test(
     >>> lacunet.likelihood_ratio_test(table, 1, replicates=19, starts=4).p_value
     0.05
     """
-    numbers = whole_numbers(states)
-    if len(numbers) != 1:
-        raise OptionError("one number of hidden states is tested against one more. Give one.")
-    (k,) = numbers
+    k = one_number(states)
     if k < 1:
         raise OptionError(f"{k} hidden states: there must be at least 1.")
     settings, reading = divide(replace(settings, estimate="ml"), options)

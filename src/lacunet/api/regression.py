@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
-from lacunet.api.inputs import as_table, one_alpha
+from lacunet.api.inputs import as_table, names_in, one_alpha
 from lacunet.api.options import ReadOptions, RegressionOptions, divide, with_options
-from lacunet.api.structure import whole_numbers
+from lacunet.api.structure import one_number
 from lacunet.data import Table
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.missing_state import missing_as_state
-from lacunet.data.write import column_names
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.inference.devices.device import Place
@@ -61,7 +60,7 @@ def class_regression(
     ('(intercept)', 'A')
     """
     settings, reading = divide(settings, options)
-    (k,) = whole_numbers(states)
+    k = one_number(states)
     if k < 2:
         raise OptionError(f"{k} classes: covariates predict which one, so there must be 2 or more.")
     if settings.options.device is not Place.CPU:
@@ -94,11 +93,9 @@ def read_covariates(
     data: object, covariates: CovariatesLike, reading: ReadOptions
 ) -> tuple[tuple[Term, ...], Table]:
     """Read a table with its items and covariates, and what is said of these."""
+    terms = understand_terms(covariates, names_in(data))
     if isinstance(data, Table):
-        return understand_terms(covariates, [c.name for c in data.columns]), as_table(
-            data, reading, numbers=True
-        )
-    terms = understand_terms(covariates, column_names(data))
+        return terms, as_table(data, reading, numbers=True)
     asked: dict[str, Any] = {**reading}
     if asked.get("columns"):  # which name items
         listed = [asked["columns"]] if isinstance(asked["columns"], str) else asked["columns"]

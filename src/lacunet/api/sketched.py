@@ -12,12 +12,12 @@ from lacunet.api.inputs import (
     as_sizes,
     as_table,
     listed,
+    names_in,
     table_for,
 )
 from lacunet.api.options import ReadOptions
 from lacunet.data import Table
 from lacunet.data.column_checks import check_not_left_out
-from lacunet.data.write import column_names
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.graphs.knowledge import edges_of
 from lacunet.inference.leaves import leaves_apart, with_numbers
@@ -74,7 +74,7 @@ def structured(
         table = table_for(data, structure, options, numbers=may)
         return Structured(table, with_numbers(structure, table, prior), as_sizes(hidden))
     table = _read(data, sketch, hidden, options, may)
-    return sketched(table, sketch, hidden, prior, _names(data))
+    return sketched(table, sketch, hidden, prior, names_in(data))
 
 
 def sketched(
@@ -128,15 +128,11 @@ def edges_given(network: NetworkLike) -> list[tuple[str, str]]:
     return edges_of(as_network(network)) if sketch is None else list(sketch.edges)
 
 
-def _names(data: object) -> list[str]:
-    return [c.name for c in data.columns] if isinstance(data, Table) else column_names(data)
-
-
 def _read(
     data: object, sketch: Sketch, hidden: Hidden, reading: ReadOptions, numbers: bool
 ) -> Table:
     """Read the columns that a sketch names."""
-    there = _names(data)
+    there = names_in(data)
     shown = [n for n in sketch.names if n in there and n not in as_sizes(hidden)]
     if not shown:
         raise DataError(

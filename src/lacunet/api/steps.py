@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
-from lacunet.api.inputs import as_model, one_of, table_for
+from lacunet.api.describe import FitLike, fit_in
+from lacunet.api.inputs import as_model, names_in, one_of, table_for
 from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.data.kinds import understand_kinds
-from lacunet.data.write import column_names
 from lacunet.describe.three_step.assigned import Assigning, Correction, assign_rows
 from lacunet.describe.three_step.class_predictors import predict_classes
 from lacunet.describe.three_step.first_step import first_step
@@ -22,7 +22,6 @@ from lacunet.inference.regression.design import build_design, shows_all
 from lacunet.inference.regression.rows import MissingCovariates, with_covariates
 from lacunet.learn.fit import Fit
 from lacunet.learn.objective import Objective
-from lacunet.model.holders import ModelLike
 from lacunet.model.network import Model
 from lacunet.model.terms import CovariatesLike, Term, understand_terms
 from lacunet.settings import DEFAULTS, Settings
@@ -36,7 +35,7 @@ OTHER_ROWS = (
 @with_options
 def three_step(
     data: object,
-    fit: Fit | ModelLike,
+    fit: FitLike,
     *,
     outcomes: str | Sequence[str] = (),
     covariates: CovariatesLike = (),
@@ -81,7 +80,8 @@ def three_step(
     settings, reading = divide(settings, options)
     how = one_of(Assigning, "assignment", assignment)
     wanted = None if correction is None else one_of(Correction, "correction", correction)
-    model = fit.model if isinstance(fit, Fit) else as_model(fit)
+    fit = fit_in(fit)
+    model = as_model(fit)
     terms, names, table = _read(data, model, outcomes, covariates, reading)
     known = with_values(model, table.columns)
     problem = build_problem(table, known.network, known.alpha)
@@ -113,7 +113,7 @@ def _read(
         raise ModelError(
             f"the model hides {len(network.hidden)} variables; three steps need one, the class."
         )
-    there = [c.name for c in data.columns] if isinstance(data, Table) else column_names(data)
+    there = names_in(data)
     names = [outcomes] if isinstance(outcomes, str) else list(outcomes)
     terms = understand_terms(covariates, there)
     if not names and not terms:

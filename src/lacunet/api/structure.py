@@ -39,7 +39,7 @@ def table_and_structure(
         raise OptionError("neither a number of states nor a network. Give one of them.")
     table = as_table(data, reading, numbers=numbers is not None)
     prior = numbers or NumberPrior()
-    (proposal,) = latent_classes(table, whole_numbers(states), prior, read_edges(edges))
+    (proposal,) = latent_classes(table, [one_number(states)], prior, read_edges(edges))
     return table, proposal.network
 
 
@@ -50,6 +50,14 @@ def check_no_edges(edges: EdgesLike) -> None:
             "edges are about answers of a latent class model. A network has edges of its own: "
             "write them there."
         )
+
+
+def one_number(states: int | Iterable[int]) -> int:
+    """Give a number of states where there can be only one."""
+    numbers = whole_numbers(states)
+    if len(numbers) != 1:
+        raise OptionError(f"states {states!r}: one number of states is wanted here. Give one.")
+    return numbers[0]
 
 
 def whole_numbers(states: int | Iterable[int]) -> list[int]:
