@@ -7,14 +7,14 @@ what was declared missing is a hole, and is counted.
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from lacunet.data.source import FrameSource, check_frame_names, slices
+from lacunet.data.source import FrameSource, batches_of, check_frame_names
 from lacunet.errors import DataError
 from lacunet.optional import require
 from lacunet.state import label
@@ -76,13 +76,10 @@ def _source(
     titles: Mapping[str, str],
     remarks: Mapping[str, tuple[str, ...]],
 ) -> FrameSource:
-    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        for part in slices(len(frame), len(wanted)):
-            yield frame.select(wanted)[part]
-
     kinds = frame.schema.items()
     enums = {n: tuple(kind.categories) for n, kind in kinds if isinstance(kind, pl.Enum)}
-    return FrameSource(name, tuple(frame.columns), batches, enums, titles=titles, remarks=remarks)
+    names = tuple(frame.columns)
+    return FrameSource(name, names, batches_of(frame), enums, titles=titles, remarks=remarks)
 
 
 def _meant(series: pl.Series, told: _Labelled) -> tuple[pl.Series, list[str]]:

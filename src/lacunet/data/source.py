@@ -141,6 +141,16 @@ def _open_object(source: object) -> Source:
     return open_array(source) if isinstance(source, np.ndarray) else open_frame(source)
 
 
+def batches_of(frame: pl.DataFrame) -> Callable[[Sequence[str]], Iterator[pl.DataFrame]]:
+    """Give what hands out some columns of a frame in memory, some rows at a time."""
+
+    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for part in slices(len(frame), len(wanted)):
+            yield frame.select(wanted)[part]
+
+    return batches
+
+
 def slices(rows: int, columns: int) -> Iterator[slice]:
     """Cut rows into batches of about as many cells each, whatever the number of columns."""
     step = max(CELLS // max(columns, 1), 256)

@@ -1,13 +1,12 @@
 """Spreadsheets: the only place that knows fastexcel, through Polars."""
 
 import functools
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from lacunet.data.discover import MARKERS
-from lacunet.data.source import FrameSource, check_frame_names, slices
+from lacunet.data.source import FrameSource, batches_of, check_frame_names
 from lacunet.errors import DataError
 from lacunet.optional import require
 
@@ -33,11 +32,6 @@ def _read(path: Path, _time: int, _size: int) -> FrameSource:
             "a table whose first row names the columns."
         ) from error
     names = check_frame_names(frame.columns, str(path))
-
-    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        for part in slices(len(frame), len(wanted)):
-            yield frame.select(wanted)[part]
-
     others = f"of its {len(sheets)} sheets the first is read, {sheets[0]!r}."
     about = {"": (others,)} if len(sheets) > 1 else {}
-    return FrameSource(str(path), names, batches, markers=MARKERS, remarks=about)
+    return FrameSource(str(path), names, batches_of(frame), markers=MARKERS, remarks=about)
