@@ -63,6 +63,17 @@ def edge_words(parent: str, child: str) -> str:
     return f"--edge {shlex.quote(edge)}" if ON_COMMAND_LINE.get() else f"edges=[{edge!r}]"
 
 
+def clusters_words(names: Sequence[str]) -> str:
+    """Say how several columns tell sampling units together.
+
+    >>> clusters_words(["stratum", "psu"])
+    "clusters=['stratum', 'psu']"
+    """
+    if ON_COMMAND_LINE.get():
+        return f"--clusters {shlex.quote(','.join(names))}"
+    return f"clusters={list(names)}"
+
+
 def missing_words(labels: Sequence[str]) -> str:
     """Say how values are declared to stand for a hole.
 

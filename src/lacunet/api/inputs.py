@@ -14,6 +14,7 @@ from lacunet.api.options import ReadOptions, RowOptions
 from lacunet.arrays import CodeArray
 from lacunet.data import Column, Table
 from lacunet.data.audit import COUNTS
+from lacunet.data.design_columns import DesignColumns
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
@@ -146,10 +147,26 @@ def table_for(
     table = read_table(data, **asked, states=observed_states(network), also=also)
     places = {v.name: v.place for v in network.variables}
     columns = tuple(replace(c, place=places.get(c.name, c.place)) for c in table.columns)
-    left_out = {reading.get("weights"), *reading.get("exclude", ())}
+    left_out = {*beside_items(reading), *reading.get("exclude", ())}
     other = [name for name in names if name not in also]
     notes = (*table.notes, *_unused(network, other, left_out))
     return replace(table, columns=columns, notes=notes).in_work_order
+
+
+def beside_items(reading: ReadOptions) -> list[str | None]:
+    """Columns that are read, and are no items; None where nothing says what rows weigh."""
+    told: dict[str, Any] = {**reading}
+    design = DesignColumns.told(told.get("strata"), told.get("clusters"))
+    return [told.get("weights"), *design.names]
+
+
+def refuse_design(table: Table, what: str) -> None:
+    """Refuse strata and clusters where standard errors would take no notice of them."""
+    if table.design is not None and table.design.told:
+        raise OptionError(
+            f"--strata and --clusters: standard errors of {what} take rows as drawn one by one. "
+            "Leave them out (and out of the items: --exclude), and say so where you report them."
+        )
 
 
 def check_columns(data: object, network: Network) -> list[str]:

@@ -17,6 +17,7 @@ from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
 from lacunet.api.other_names import understood
 from lacunet.bins import BinLike
+from lacunet.data.design_columns import Clusters
 from lacunet.data.kinds import KindsLike
 from lacunet.data.read import read_table
 from lacunet.model.number_prior import NumberPriorLike
@@ -87,6 +88,11 @@ class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all th
     ignore_case: bool
 
 
+class DesignOptions(ReadOptions, total=False):  # of all that say how precise something is
+    strata: str | None
+    clusters: Clusters
+
+
 class KindOptions(ReadOptions, total=False):  # of `read_table`, with columns of numbers
     kinds: KindsLike
 
@@ -96,8 +102,11 @@ class NumberOptions(KindOptions, total=False):  # of all that take columns of nu
     covariance: str
 
 
-# Options that are those of `read_table`.
-READING = tuple(KindOptions.__annotations__)
+class ReadAllOptions(DesignOptions, KindOptions, total=False):  # of `read_table`
+    pass
+
+
+READING = tuple(ReadAllOptions.__annotations__)
 
 
 class SeedOptions(TypedDict, total=False):  # of all that draw
@@ -181,7 +190,7 @@ class HoleOptions(LearnOptions, total=False):  # of `compare_missing`
     scores: str | Sequence[str]
 
 
-class FitOptions(LearnOptions, NumberOptions, total=False):  # of `fit`
+class FitOptions(LearnOptions, DesignOptions, NumberOptions, total=False):  # of `fit`
     missing_as_state: bool
 
 
@@ -220,7 +229,7 @@ class ThreeStepOptions(KindOptions, total=False):  # of `three_step`
     missing_covariates: str
 
 
-class IntervalOptions(ThreadOptions, total=False):  # of `intervals`
+class IntervalOptions(ThreadOptions, DesignOptions, total=False):  # of `intervals`
     level: float
     bootstrap: int
     missing_as_state: bool

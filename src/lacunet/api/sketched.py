@@ -11,6 +11,7 @@ from lacunet.api.inputs import (
     as_network,
     as_sizes,
     as_table,
+    beside_items,
     listed,
     names_in,
     table_for,
@@ -144,7 +145,8 @@ def _read(
     check_not_left_out(shown, reading.get("columns"), reading.get("exclude", ()))
     used = ReadOptions(**{**reading, "columns": _in_order(shown, there), "exclude": ()})
     table = as_table(data, used, numbers=numbers)
-    unused = [n for n in there if n not in sketch.names and n != reading.get("weights")]
+    used_otherwise = beside_items(reading)
+    unused = [n for n in there if n not in sketch.names and n not in used_otherwise]
     left_out = reading.get("exclude", ())
     other = [n for n in unused if n not in left_out]
     notes = (f"not in the graph, so not used: {listed(other)}.",) if other else ()

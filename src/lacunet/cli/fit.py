@@ -20,7 +20,7 @@ from lacunet.cli.outcome import (
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.data import Table
-from lacunet.describe.bootstrap import check_replicates
+from lacunet.describe.bootstrap import check_number, check_replicates
 from lacunet.describe.intervals import FEWEST, Intervals
 from lacunet.describe.item_table import check_items
 from lacunet.errors import OptionError
@@ -41,7 +41,7 @@ TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
     api.fit,
     covariates=("missing_covariates", "coefficient_sd", "evidence", "target", "budget"),
     intervals=("level", "bootstrap"),
-    like=(*o.LEARNING, *o.HOLES, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
+    like=(*o.LEARNING, *o.HOLES, *o.DESIGN, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
 )
 def fit(
     asked: o.Asked,
@@ -105,7 +105,9 @@ def fit(
     if tables is not None:
         _check_items(structure, edge)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
-        check_replicates(table.counts, settings.bootstrap, FEWEST)
+        check_number(settings.bootstrap, FEWEST)
+        if table.design is None:
+            check_replicates(table.counts, settings.bootstrap, FEWEST)
     with asked.work() as how:
         found = api.fit(
             table, classes, network=structure, knowledge=knowledge, edges=edge or (), **how
@@ -148,7 +150,8 @@ def _described(
 ) -> dict[str, tuple[Printable, dict[str, Any]]]:
     """Give what else is asked for, and its document, by name."""
     found: dict[str, tuple[Printable, dict[str, Any]]] = {}
-    if intervals or asked.settings.bootstrap:
+    drawn = table.design is not None and table.design.told  # which is about nothing else
+    if intervals or asked.settings.bootstrap or drawn:
         with asked.work() as how:
             precise = api.intervals(table, fit, **how)
         found["intervals"] = precise, intervals_document(precise)

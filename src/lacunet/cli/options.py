@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias, TypedDict
 
 import typer
 
-from lacunet.api.options import KindOptions, ReadOptions, defaults_of
+from lacunet.api.options import ReadAllOptions, ReadOptions, defaults_of
 from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
 from lacunet.data.survey import WeightsAs
@@ -133,6 +133,7 @@ COLUMNS = ("columns", "exclude", "bin", "ignore_case")
 READING = ("missing", "weights", "weights_as", *COLUMNS)
 NUMBERS = ("kinds", "number_prior", "covariance")
 HOLES = ("missing", "missing_as_state", "weights", "weights_as")
+DESIGN = ("strata", "clusters")
 PRINTING = ("form", "json")
 
 # What `Settings` reads from a text is shown as one.
@@ -184,6 +185,20 @@ def _reading(
             "sample size; auto: frequency if all are whole numbers, else survey."
         ),
     ] = WeightsAs.AUTO,
+    strata: Annotated[
+        str | None,
+        option(
+            "Column of the strata that rows were drawn from: for standard errors.", metavar="COLUMN"
+        ),
+    ] = None,
+    clusters: Annotated[
+        list[str] | None,
+        option(
+            "Column of the units that were drawn (households, schools): for standard errors. "
+            "Several, with commas between, tell units together.",
+            metavar="COLUMN",
+        ),
+    ] = None,
     columns: Annotated[
         list[str] | None, option(f"Use only these columns; {REPEAT}", metavar="COLUMN")
     ] = None,
@@ -215,8 +230,8 @@ def _reading(
     ] = False,
 ) -> ReadOptions:
     """Give the options of `read_table`; commas stand between names, unless they are in a name."""
-    names = column_names(data) if columns or exclude else []
-    reading = ReadOptions(
+    names = column_names(data) if columns or exclude or clusters else []
+    reading = ReadAllOptions(
         missing=split(missing),
         weights=weights,
         weights_as=weights_as,
@@ -225,7 +240,13 @@ def _reading(
         bin=None if bin is None else ",".join(bin),
         ignore_case=ignore_case,
     )
-    return reading if kinds is None else KindOptions(**reading, kinds=kinds)
+    if kinds is not None:  # what only some functions have is told to those alone
+        reading["kinds"] = kinds
+    if strata is not None:
+        reading["strata"] = strata
+    if clusters:
+        reading["clusters"] = split(clusters, names)
+    return reading
 
 
 def _form(

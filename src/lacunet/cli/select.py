@@ -19,7 +19,7 @@ from lacunet.search.average import Label
 @o.options_after(
     api.select,
     hidden=("scores", *o.LEARNING, "dimension"),
-    prior=(*o.HOLES, *o.COLUMNS, *o.NUMBERS),
+    prior=(*o.HOLES, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
     report=o.MEASURING,
     criteria=o.PRINTING,
 )

@@ -55,22 +55,35 @@ def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
     """
     keys: list[NDArray[Any]] = [*pack(codes), weight]
     order = np.lexsort(keys[::-1])
-    first = _firsts(len(codes), (key[order] for key in keys))
+    first = firsts(len(codes), (key[order] for key in keys))
     copies = np.add.reduceat(copies[order], np.flatnonzero(first))
     kept = order[first]
     return _taken(codes, kept), weight[kept], copies
+
+
+def places(codes: CodeArray) -> IntArray:
+    """Where each row stands among the distinct ones in their order, (rows,).
+
+    >>> places(np.array([[1, 0], [0, 0], [1, 0]]))
+    array([1, 0, 1])
+    """
+    keys = pack(codes)
+    order = np.lexsort(keys[::-1])
+    found = np.empty(len(codes), np.int64)
+    found[order] = np.cumsum(firsts(len(codes), (key[order] for key in keys))) - 1
+    return found
 
 
 def collapse(
     codes: CodeArray, weight: FloatArray, copies: IntArray
 ) -> tuple[CodeArray, FloatArray]:
     """Merge sorted rows equal in codes; their count is the sum of weight × copies."""
-    first = _firsts(len(codes), codes.T)
+    first = firsts(len(codes), codes.T)
     counts: FloatArray = np.add.reduceat(weight * copies, np.flatnonzero(first))
     return (codes if first.all() else codes[first]), counts
 
 
-def _firsts(rows: int, columns: Iterable[NDArray[Any]]) -> BoolArray:
+def firsts(rows: int, columns: Iterable[NDArray[Any]]) -> BoolArray:
     """Mark the first of each run of equal rows; a row is one entry of each column (rows,)."""
     first = np.zeros(rows, np.bool_)
     first[0] = True

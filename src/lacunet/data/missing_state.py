@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from lacunet.arrays import CodeArray
-from lacunet.data.distinct import collapse, merge, smallest
+from lacunet.data.distinct import collapse, merge, places, smallest
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
 
@@ -72,8 +72,9 @@ def with_missing_states(table: Table) -> Table:
     codes: CodeArray = np.array(table.codes, dtype=kind)  # a copy: it is changed in place
     put_missing_states(codes, table.columns)
     # A cell may have named the state itself: such rows are equal now.
+    design = None if table.design is None else table.design.moved(places(codes))
     codes, counts = collapse(*merge(codes, table.counts, np.ones(len(codes), dtype=np.int64)))
-    return replace(table, codes=codes, counts=counts)
+    return replace(table, codes=codes, counts=counts, design=design)
 
 
 def with_masks(table: Table) -> tuple[Table, dict[str, str]]:

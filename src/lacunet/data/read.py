@@ -13,8 +13,16 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.bins import BinLike, Binning, Bins, understand_bins
 from lacunet.data import column_checks as checks
 from lacunet.data.columns import Judge
+from lacunet.data.design_columns import (
+    NO_DESIGN,
+    Clusters,
+    DesignColumns,
+    DesignReader,
+    check_no_items,
+    design_columns,
+)
 from lacunet.data.discover import Coding, markers, shown, weighed
-from lacunet.data.distinct import DistinctRows, merge, smallest
+from lacunet.data.distinct import DistinctRows, merge, places, smallest
 from lacunet.data.encode import (
     MOST_BEFORE_NUMBERS,
     MOST_DIFFERENT,
@@ -27,7 +35,13 @@ from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
 from lacunet.data.number_columns import NotNumbersError, NumberEncoder
 from lacunet.data.rows import Rows
 from lacunet.data.source import Source, open_source
-from lacunet.data.survey import WeightsAs, as_cases, doubt_counts, understand_weights
+from lacunet.data.survey import (
+    WeightsAs,
+    as_cases,
+    doubt_counts,
+    is_survey,
+    understand_weights,
+)
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.state import State
@@ -50,6 +64,8 @@ def read_table(
     missing: Sequence[State] = (),
     weights: str | None = None,
     weights_as: str = WeightsAs.AUTO,
+    strata: str | None = None,
+    clusters: Clusters = None,
     columns: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     states: Mapping[str, Sequence[State]] | None = None,
@@ -77,7 +93,13 @@ def read_table(
         Column with the weight of each row.
     weights_as
         frequency: weight 2 is the row twice; survey: weights of a survey, which are scaled to sum
-        to the effective sample size; auto: frequency if all are whole numbers, else survey.
+        to the effective sample size; auto: frequency if all are whole numbers and neither strata
+        nor clusters are named, else survey.
+    strata
+        Column with the stratum that each row was drawn from. No item then; for standard errors.
+    clusters
+        Column with the primary sampling unit of each row: who was drawn together. Several columns
+        tell units together, for numbers that begin anew in each stratum.
     columns
         The columns to use, in this order; all of them without it.
     exclude
@@ -109,11 +131,15 @@ def read_table(
     how = understand_weights(weights_as)
     opened = open_source(source)
     wanted = None if columns is None else _listed(columns)
-    names = _chosen(opened, weights, wanted, _listed(exclude), states, also)
+    drawn = design_columns(strata, clusters, opened)
+    no_items = drawn.names if wanted is None and states is None else ()
+    names = _chosen(opened, weights, wanted, [*_listed(exclude), *no_items], states, also)
+    check_no_items(drawn, names, weights)
     said = _said(understand_kinds(kinds), understand_bins(bin), opened, names, states)
     holes = markers(_listed(missing))
     judge = Judge(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
-    return until_read(Reading(judge, names, states, weights), lambda one: _table(one, how))
+    reading = Reading(judge, names, states, weights, drawn)
+    return until_read(reading, lambda one: _table(one, how))
 
 
 def _said(
@@ -149,14 +175,22 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
         rows.add(batch, weight)
     codes, weight, copies = rows.joined()
     checks.check_some_weight(weight, reading.weights)
-    codings = reading.codings(codes, weight * copies)
-    codes, weight, copies = merge(recoded(codes, codings), weight, copies)
+    codings, told = reading.codings(codes, weight * copies), reading.drawn.names
+    drawn, items = codes[:, len(codings) :], codes[:, : len(codings)]
+    codes = recoded(np.ascontiguousarray(items), codings)
+    if told and reading.weights is not None and how is WeightsAs.AUTO:
+        how = WeightsAs.SURVEY
+    entries = None
+    if told or (is_survey(weight, how) and len(weight) > 1):  # before the array is used up
+        entries = drawn, places(codes), weight, copies
+    codes, weight, copies = merge(codes, weight, copies)
     cases, survey = as_cases(weight, copies, how)
+    design = None if entries is None else reading.design_reader.design(*entries, survey)
     notes = reading.notes(codings)
     if reading.weights is not None and survey is None and (doubt := doubt_counts(weight, copies)):
         notes.append(doubt)
-    told = reading.source.name, reading.weights, notes, survey
-    return Table.from_merged(reading.described(codings), codes, cases, copies, *told)
+    source = reading.source.name, reading.weights, notes, survey, design
+    return Table.from_merged(reading.described(codings), codes, cases, copies, *source)
 
 
 def read_rows(
@@ -191,6 +225,7 @@ class Reading:
     names: Sequence[str]  # the used columns
     states: Mapping[str, Sequence[State]] | None = None  # of a model: the data may look odd then
     weights: str | None = None
+    drawn: DesignColumns = NO_DESIGN  # columns that say how rows were drawn
     numbers: frozenset[str] = frozenset()  # columns that are read as numbers
     texts: frozenset[str] = frozenset()  # columns that may be numbers, but hold something else
 
@@ -203,6 +238,11 @@ class Reading:
     def encoders(self) -> list[ColumnEncoder | NumberEncoder]:
         """One per used column."""
         return [self._encoder(name) for name in self.names]
+
+    @cached_property
+    def design_reader(self) -> DesignReader:
+        """Reads the columns that say how rows were drawn."""
+        return DesignReader(self.drawn, self.source, self.judge.holes)
 
     def _encoder(self, name: str) -> ColumnEncoder | NumberEncoder:
         """Read a column as numbers, if it must be that; else a value is anything."""
@@ -224,8 +264,12 @@ class Reading:
         return np.concatenate([batch for batch, _ in self.batches()])
 
     def batches(self) -> Iterator[tuple[CodeArray, FloatArray]]:
-        """Give, batch by batch, provisional codes (rows, n) and weights (rows,)."""
-        wanted = self.names if self.weights is None else [*self.names, self.weights]
+        """Give, batch by batch, provisional codes (rows, n) and weights (rows,).
+
+        Behind those of the used columns come those of the design.
+        """
+        weighed_by = () if self.weights is None else (self.weights,)
+        wanted, drawn = [*self.names, *weighed_by, *self.drawn.names], self.design_reader
         row = 0
         for frame in self.source.batches(wanted):
             if not len(frame):
@@ -235,8 +279,9 @@ class Reading:
                 if self.weights is None
                 else read_weights(frame[self.weights], row, self.source)
             )
-            coded = self._coded(frame, row)
-            kind = smallest(max(len(encoder.raw.values) for encoder in self.encoders))
+            coded = [*self._coded(frame, row), *drawn.encode(frame, row)]
+            every = (*self.encoders, *drawn.encoders)
+            kind = smallest(max(len(encoder.raw.values) for encoder in every))
             yield np.stack(coded, axis=1, dtype=kind), weight
             row += len(frame)
         if not row:

@@ -15,6 +15,8 @@ import numpy as np
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.errors import OptionError
 
+SAME_SUM = 5e-4  # of the rows: sums this near are those of weights that somebody scaled to them
+
 
 class WeightsAs(StrEnum):
     """What weights are taken for."""
@@ -47,6 +49,21 @@ class SurveyWeights:
         1.800...
         """
         return self.rows / self.effective
+
+    @property
+    def scale(self) -> float:
+        """What weights are multiplied by."""
+        return self.effective / self.total
+
+    @property
+    def sum_words(self) -> str:
+        """Say that they do not sum to the rows, and that this changes nothing; "" if they do."""
+        if abs(self.total - self.rows) <= SAME_SUM * self.rows:
+            return ""
+        return (
+            f" They sum to {self.total:,.6g}, not to the number of rows: whatever their sum, "
+            "answers are the same."
+        )
 
     def __str__(self) -> str:
         return (
@@ -83,6 +100,13 @@ def doubt_counts(weight: FloatArray, copies: IntArray) -> str | None:
     )
 
 
+def is_survey(weight: FloatArray, how: WeightsAs) -> bool:
+    """Whether weights are taken for those of a survey."""
+    if how is not WeightsAs.AUTO:
+        return how is WeightsAs.SURVEY
+    return not bool((weight == np.round(weight)).all())
+
+
 def as_cases(
     weight: FloatArray, copies: IntArray, how: WeightsAs
 ) -> tuple[FloatArray, SurveyWeights | None]:
@@ -103,8 +127,7 @@ def as_cases(
     >>> cases.round(3).tolist(), round(survey.effective, 3), survey.rows
     ([1.2, 0.4], 1.6, 2)
     """
-    whole = bool((weight == np.round(weight)).all())
-    if how is WeightsAs.FREQUENCY or (how is WeightsAs.AUTO and whole):
+    if not is_survey(weight, how):
         return weight, None
     # Relative weights: equal ones are 1 exactly. Exact sums: the order of the rows changes nothing.
     largest = float(weight.max())

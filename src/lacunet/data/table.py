@@ -16,6 +16,7 @@ from lacunet.bins import Bins
 from lacunet.data.audit import audit_grid
 from lacunet.data.distinct import collapse, merge, pack, smallest
 from lacunet.data.kinds import ColumnKind, Kinds
+from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
 from lacunet.kept import fingerprint
@@ -73,6 +74,7 @@ class Table(Printable):
     weights: str | None = None  # name of the weight column, if any
     notes: tuple[str, ...] = ()  # what a person should be told
     survey: SurveyWeights | None = None  # what the weights of a survey are worth
+    design: SamplingDesign | None = None  # how its rows were drawn, where that is known
 
     @property
     def fingerprint(self) -> str:
@@ -126,6 +128,7 @@ class Table(Printable):
         weights: str | None = None,
         notes: Sequence[str] = (),
         survey: SurveyWeights | None = None,
+        design: SamplingDesign | None = None,
     ) -> Self:
         """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
         rows = int(copies.sum())
@@ -134,10 +137,12 @@ class Table(Printable):
             which = "1 row has" if empty == 1 else f"{empty:,} rows have"
             notes = [*notes, f"{which} every cell missing: kept and counted."]
         if survey is not None:
-            notes = [*notes, f"weights are taken as {survey}. {AS_COUNTS}"]
+            notes = [*notes, f"weights are taken as {survey}.{survey.sum_words} {AS_COUNTS}"]
+        if design is not None and design.told:
+            notes = [*notes, f"the sample has {design}."]
         codes, counts = collapse(codes, weight, copies)
         _check_total(counts, weights, source)
-        told = (source, weights, tuple(map(worded, notes)), survey)
+        told = (source, weights, tuple(map(worded, notes)), survey, design)
         return cls(tuple(columns), codes, counts, rows, empty, *told)
 
     @property
@@ -196,7 +201,9 @@ class Table(Printable):
         columns = tuple(replace(self.columns[j], place=places[j]) for j in order)
         codes: CodeArray = np.ascontiguousarray(self.codes[:, order])
         rows = np.lexsort(pack(codes)[::-1])
-        return replace(self, columns=columns, codes=codes[rows], counts=self.counts[rows])
+        design = None if self.design is None else self.design.moved(np.argsort(rows))
+        counts = self.counts[rows]
+        return replace(self, columns=columns, codes=codes[rows], counts=counts, design=design)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""

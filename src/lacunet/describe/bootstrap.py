@@ -1,4 +1,4 @@
-"""The parametric bootstrap: data drawn from a fit, with the holes that the real data have."""
+"""The bootstrap: data drawn from a fit, with the real data's holes; units of a survey."""
 
 import numpy as np
 
@@ -23,9 +23,29 @@ def check_replicates(counts: FloatArray, replicates: int, fewest: int = 1) -> No
     fractional = counts[counts != np.round(counts)]
     if len(fractional):
         raise DataError(
-            f"a row weighs {fractional[0]:g}: the bootstrap draws whole rows, so "
-            "weights must be whole numbers. Round them, or leave the bootstrap out."
+            f"a row weighs {fractional[0]:g}: the bootstrap draws whole rows from a model, and "
+            "nobody is drawn so many times. Of a survey (--weights-as survey), units are drawn for "
+            "intervals; how many classes there are, lacunet select tells with weights."
         )
+
+
+def resample_units(problem: Problem, seed: int, replicate: int) -> Problem:
+    """Draw one unit less than there are in each stratum, with replacement, and scale weights.
+
+    Rao & Wu (1988): so the variance of a total over draws is that of the design.
+    """
+    design = problem.design
+    assert design is not None
+    rng = np.random.default_rng([seed, replicate])
+    times = np.zeros(len(design.stratum))
+    for h in range(design.number_of_strata):
+        mine = np.flatnonzero(design.stratum == h)
+        units = int(design.copies[mine].sum())
+        drawn = rng.multinomial(units - 1, design.copies[mine] / units)
+        times[mine] = drawn * (units / (units - 1))
+    counts = design.counts(times, len(problem.codes))
+    there = counts > 0
+    return problem_of_codes(problem.codes[there], counts[there], problem.network, problem.alpha)
 
 
 def simulate_like(problem: Problem, theta: FloatArray, seed: int, replicate: int) -> Problem:

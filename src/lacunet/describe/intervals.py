@@ -9,15 +9,21 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from lacunet.arrays import BoolArray, FloatArray
-from lacunet.describe.bootstrap import check_replicates, simulate_like
+from lacunet.data.sampling_design import SamplingDesign
+from lacunet.describe.bootstrap import (
+    check_number,
+    check_replicates,
+    resample_units,
+    simulate_like,
+)
 from lacunet.describe.matching import matched
 from lacunet.errors import ModelError, OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
-from lacunet.inference.curvature.information import precision
+from lacunet.inference.curvature.information import DesignEffect, precision
 from lacunet.inference.problem import Problem
 from lacunet.learn.diagnose import EMPTY
 from lacunet.learn.fit import Options, learn
@@ -40,6 +46,7 @@ HELD = 0.1
 LARGEST = 0.5  # standard deviation of anything between 0 and 1; more than that says nothing
 STEP = 1e-4  # of a standard error: how far a derivative looks
 FEWEST = 2  # replicates that have a standard deviation
+RESCALED = "bootstrap replicates of units within strata, rescaled as by Rao & Wu"
 LEAST, MOST = SHOWN, 1.0 - SHOWN  # an interval from below the one to above the other says nothing
 
 
@@ -50,6 +57,7 @@ class Interval(NamedTuple):
     stderr: FloatArray
     low: FloatArray
     high: FloatArray
+    deff: FloatArray | None = None  # design effect, where it is known how rows were drawn
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +73,7 @@ class Intervals(Printable):
     high: FloatArray  # (size,)
     flags: tuple[Flag, ...]
     replicates: int = 0  # of the bootstrap; 0 without it
+    design: DesignEffect | None = None  # of a survey, from linearised standard errors
 
     def table(self, name: str) -> Interval:
         """Give p(variable | parents) with its standard errors and intervals, by name.
@@ -72,7 +81,9 @@ class Intervals(Printable):
         Of a number they are parameters in the unit of its family: see `told`.
         """
         network = self.model.network
-        i, every = network.index(name), (self.model.theta, self.stderr, self.low, self.high)
+        i, every = network.index(name), [self.model.theta, self.stderr, self.low, self.high]
+        if self.design is not None:
+            every.append(_ratio(self.stderr, self.design.simple))
         return Interval(*(table_of(network, x, i) for x in every))
 
     def told(self, name: str) -> dict[str, Interval]:
@@ -81,23 +92,31 @@ class Intervals(Printable):
         One for each configuration of its parents, an axis each.
         """
         v = self.model.network.variables[self.model.network.index(name)]
-        theta, stderr, low, high = self.table(name)
+        theta, stderr, low, high, _ = self.table(name)
         shape, width = theta.shape[:-1], theta.shape[-1]
 
         def read(x: FloatArray) -> dict[str, FloatArray]:
             return {t: y.reshape(shape) for t, y in v.told(x.reshape(-1, width)).items()}
 
         # What is told changes with its own parameter alone: the delta method, by a small step.
-        up, down = (read(theta + sign * STEP * stderr) for sign in (1, -1))
-        estimate, first, last = read(theta), read(low), read(high)
+        def errors(stderr: FloatArray) -> dict[str, FloatArray]:
+            up, down = (read(theta + sign * STEP * stderr) for sign in (1, -1))
+            return {t: (up[t] - down[t]) / (2 * STEP) for t in up}
+
+        own, first, last = errors(stderr), read(low), read(high)
+        simple = {}
+        if self.design is not None:
+            table = table_of(self.model.network, self.design.simple, self.model.network.index(name))
+            simple = {t: _ratio(own[t], x) for t, x in errors(table).items()}
         return {
-            t: Interval(x, (up[t] - down[t]) / (2 * STEP), first[t], last[t])
-            for t, x in estimate.items()
+            t: Interval(x, own[t], first[t], last[t], simple.get(t)) for t, x in read(theta).items()
         }
 
     def tidy(self) -> Columns:
         """Give a row for each parameter."""
-        names = ("estimate", "stderr", "low", "high")
+        names = ["estimate", "stderr", "low", "high"]
+        if self.design is not None:
+            names.append("design_effect")
         kept = [row[:-1] for row in parameter_rows(self.model)]
         return {
             **transposed(PARAMETER[:-1], kept),
@@ -108,10 +127,10 @@ class Intervals(Printable):
         """Estimates, errors and ends of one table or number after the other, as they are told."""
         for v in self.model.network.variables:
             if v.family.tabular:
-                yield [x.reshape(-1).tolist() for x in self.table(v.name)]
+                yield _flat(self.table(v.name))
             else:
                 for interval in self.told(v.name).values():
-                    yield [x.reshape(-1).tolist() for x in interval]
+                    yield _flat(interval)
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show: a line for each probability."""
@@ -126,8 +145,15 @@ class Intervals(Printable):
         every = self.model.network.layout.tabular
         title = f"with standard errors and {100 * self.level:g} % intervals"
         title = f"{'Probabilities' if every else 'Probabilities and numbers'} {title}"
-        header = ("given", "probability of" if every else "of", "estimate", "s.e.", "low", "high")
-        return [Grid(title, header, tuple(rows), frozenset({0, 1}), tuple(notes))]
+        header = ["given", "probability of" if every else "of", "estimate", "s.e.", "low", "high"]
+        if self.design is not None:
+            header.append("deff")
+            notes.insert(
+                1,
+                f"deff: design effect, against a simple random sample of as many rows; "
+                f"{self.design.overall:.2f} overall (mean over all parameters).",
+            )
+        return [Grid(title, tuple(header), tuple(rows), frozenset({0, 1}), tuple(notes))]
 
     def _profile_rows(self, classes: LatentClasses) -> Iterator[tuple[str, ...]]:
         given = [f"{classes.variable.name} {state}" for state in classes.variable.labels]
@@ -159,14 +185,26 @@ class Intervals(Printable):
 
     def _number_rows(self, v: Variable, given: Sequence[str]) -> Iterator[tuple[str, ...]]:
         for title, interval in self.told(v.name).items():
-            columns = (x.reshape(-1).tolist() for x in interval)
-            for words, row in zip(given, zip(*columns, strict=True), strict=True):
-                yield (words, f"{v.name}: {title}", *(_measured(x) for x in row))
+            for words, row in zip(given, zip(*_flat(interval), strict=True), strict=True):
+                four, deff = row[:4], row[4:]
+                told = (*map(_measured, four), *(number(x) for x in deff))
+                yield (words, f"{v.name}: {title}", *told)
 
     def _cells(self, i: int, at: tuple[int, ...]) -> tuple[str, ...]:
         interval = self.table(self.model.network.variables[i].name)
-        estimate, stderr, low, high = (x[at] for x in interval)
-        return probability(estimate), number(stderr, 4), probability(low), probability(high)
+        estimate, stderr, low, high, *deff = (x[at] for x in interval if x is not None)
+        ends = probability(low), probability(high)
+        return (probability(estimate), number(stderr, 4), *ends, *(number(x) for x in deff))
+
+
+def _flat(interval: Interval) -> list[list[float]]:
+    return [x.reshape(-1).tolist() for x in interval if x is not None]
+
+
+def _ratio(own: FloatArray, simple: FloatArray) -> FloatArray:
+    """Design effects: squares of standard errors, one over the other; NaN where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(simple > 0, (own / simple) ** 2, np.nan)
 
 
 def _measured(x: float) -> str:
@@ -199,7 +237,9 @@ def hessian_intervals(
     point = check_maximum(objective, model)
     held = on_boundary(point.N, objective.pseudo, problem.layout)
     sure = precision(problem, point.theta, point.N + objective.pseudo, held)
-    layout, reach = problem.layout, ndtri((1.0 + level) / 2.0) * sure.scaled
+    layout, design = problem.layout, problem.design
+    tail = (1.0 + level) / 2.0
+    reach = (ndtri(tail) if design is None else stdtrit(design.degrees, tail)) * sure.scaled
     ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
     vague = layout.in_simplex & (sure.theta > LARGEST)
     anywhere = _anywhere(layout, *ends) & ~vague
@@ -219,9 +259,20 @@ def hessian_intervals(
     )
     at = objective.estimate.words
     how = f"From the observed information at the {at} parameters, on the logit scale."
+    if design is not None:
+        how = f"{linearised_words(design)} At the {at} parameters, on the logit scale."
     if not layout.tabular:
         how = f"{how[:-1]}; numbers on that of their mean, log variance or log rate."
-    return Intervals(model, objective.estimate, level, how, stderr, low, high, tuple(flags))
+    found = (level, how, stderr, low, high, tuple(flags))
+    return Intervals(model, objective.estimate, *found, design=sure.design)
+
+
+def linearised_words(design: SamplingDesign) -> str:
+    """Say how standard errors of a survey were found."""
+    where = "around the means of strata" if design.strata is not None else "around their mean"
+    what = "scores of units" if design.clusters else "scores of rows"
+    degrees = f"t with {design.degrees:,} degrees of freedom"
+    return f"Linearised (sandwich) standard errors: {what}, weighted, {where}; {degrees}."
 
 
 def no_intervals(model: Model, estimate: Estimate, why: str) -> Intervals:
@@ -241,10 +292,13 @@ def bootstrap_intervals(
 ) -> Intervals:
     """Give percentile intervals from refits to data drawn from the model, with the same holes.
 
-    Each refit starts at the model's parameters; its hidden states are then numbered like the
-    model's. The seed is that of the options.
+    Where it is known how rows were drawn, the units of the sample are drawn anew instead. Each
+    refit starts at the model's parameters; its hidden states are then numbered like the model's.
+    The seed is that of the options.
     """
-    check_replicates(problem.counts, replicates, FEWEST)
+    if problem.design is None:
+        check_replicates(problem.counts, replicates, FEWEST)
+    check_number(replicates, FEWEST)
     objective = Objective.build(problem, options.estimate)
     point = check_maximum(objective, model)
     held = on_boundary(point.N, objective.pseudo, problem.layout)
@@ -267,7 +321,8 @@ def bootstrap_intervals(
     if replicates * tail < 1:
         ends = {"replicates": replicates, "tail": 100 * tail, "enough": int(np.ceil(10 / tail))}
         flags.append(Flag(Kind.FEW_REPLICATES, detail=ends))
-    how = f"From {replicates} parametric bootstrap replicates (percentiles), seed {options.seed}."
+    kind = "parametric bootstrap replicates" if problem.design is None else RESCALED
+    how = f"From {replicates} {kind} (percentiles), seed {options.seed}."
     return Intervals(
         model, objective.estimate, level, how, stderr, low, high, tuple(flags), replicates
     )
@@ -277,7 +332,10 @@ def _refit(
     problem: Problem, model: Model, options: Options, executor: Executor, replicate: int
 ) -> tuple[FloatArray, bool]:
     """Give the parameters that a replicate leads to, and whether the search came to its end."""
-    drawn = simulate_like(problem, model.theta, options.seed, replicate)
+    if problem.design is None:
+        drawn = simulate_like(problem, model.theta, options.seed, replicate)
+    else:
+        drawn = resample_units(problem, options.seed, replicate)
     fit = learn(drawn, replace(options, starts=1), executor=executor, start=model)
     finished = not any(flag.kind is Kind.NOT_CONVERGED for flag in fit.flags)
     return matched(fit.model, model).theta, finished

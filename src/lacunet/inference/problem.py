@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.inference.asking.query import Question
@@ -34,6 +35,7 @@ class Problem:
     counts: FloatArray  # (m,) their weights
     components: Components  # the same, taken apart
     device: Device | None = None  # where E steps over them are run; None: here
+    design: SamplingDesign | None = None  # how rows were drawn, for what is said of precision
 
     @property
     def layout(self) -> Layout:
@@ -150,7 +152,8 @@ class Problem:
 
 def build_problem(table: Table, network: Network, alpha: FloatArray) -> Problem:
     """Join a table and a network: columns are found by name, states must be the network's."""
-    return problem_of_codes(_align(table, network), table.counts, network, alpha)
+    problem = problem_of_codes(_align(table, network), table.counts, network, alpha)
+    return problem if table.design is None else replace(problem, design=table.design)
 
 
 def problem_of_codes(

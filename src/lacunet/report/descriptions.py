@@ -21,6 +21,7 @@ def intervals_document(intervals: Intervals) -> dict[str, Any]:
         "level": intervals.level,
         "method": intervals.method,
         "bootstrap": intervals.replicates,
+        **({} if intervals.design is None else {"design_effect": intervals.design.overall}),
         "flags": list(map(str, intervals.flags)),
         "variables": {
             v.name: {
@@ -40,7 +41,7 @@ def _intervals_of(intervals: Intervals, v: Variable) -> dict[str, Any]:
 
 
 def _lists(interval: Interval) -> dict[str, Any]:
-    return {name: x.tolist() for name, x in interval._asdict().items()}
+    return {name: x.tolist() for name, x in interval._asdict().items() if x is not None}
 
 
 def classification_document(classification: Classification) -> dict[str, Any]:

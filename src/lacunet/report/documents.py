@@ -17,6 +17,7 @@ from lacunet.api import (
     Separations,
 )
 from lacunet.data import Column, Table
+from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.sandwich import Sandwich
@@ -64,6 +65,7 @@ def table_document(table: Table) -> dict[str, Any]:
         ],
         "notes": list(table.notes),
         **({} if table.survey is None else {"survey": _survey(table.survey)}),
+        **({} if table.design is None else _design(table.design)),
     }
 
 
@@ -76,6 +78,15 @@ def _values(column: Column) -> dict[str, Any]:
 
 def _survey(weights: SurveyWeights) -> dict[str, Any]:
     return taken(weights, "rows", "total", "effective", "design_effect")
+
+
+def _design(design: SamplingDesign) -> dict[str, Any]:
+    """Describe how rows were drawn, where that was told."""
+    if not design.told:
+        return {}
+    columns = {"strata": design.strata, "clusters": list(design.clusters)}
+    numbers = taken(design, "units", "degrees", "people", "alone")
+    return {"design": {**numbers, "strata": design.number_of_strata, "columns": columns}}
 
 
 def evidence_document(evidence: Evidence) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.describe.intervals import NOT_A_MAXIMUM, on_boundary
 from lacunet.describe.three_step.assigned import AssignedRows, Assigning, assign_rows
 from lacunet.describe.three_step.sandwich import Solved
-from lacunet.inference.asking.by_row import ByRow
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.curvature.row_scores import row_scores
 from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Objective
 from lacunet.model import conjugacy
@@ -58,11 +58,8 @@ def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> First
     free = coordinates.free[kept]
     inside = FreeCoordinates(free, coordinates.reference[kept])
     A = softmax_hessian(problem, theta, point.N + objective.pseudo - problem.alpha, inside)
-    cells = problem.components.cells
-    weights = cells.weights(conjugacy.natural(theta, layout))
-    _, N = ByRow(problem.network, problem.codes, cells).posterior(weights, 0, len(weights))
-    slopes = [conjugacy.pull_back(theta, cells.statistics(n), layout)[free] for n in N]
-    return FirstStep(problem, theta, how, free, np.array(slopes) @ np.linalg.pinv(A))
+    slopes = np.concatenate([scores for _, scores in row_scores(problem, theta, free)])
+    return FirstStep(problem, theta, how, free, slopes @ np.linalg.pinv(A))
 
 
 def covariance_of(

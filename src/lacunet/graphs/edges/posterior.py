@@ -45,7 +45,8 @@ def check_cases(table: Table) -> None:
         weight = often[often != np.round(often)][0]
         raise DataError(
             f"a row with missing cells weighs {weight:g}: cells of whole cases are filled in, so "
-            "such weights must be whole numbers. Round them."
+            "such weights must be whole numbers. --method bootstrap takes any, and so does a "
+            "search for one graph."
         )
 
 

@@ -4,6 +4,9 @@ The information is A, the negative Hessian of what was maximised, in the coordin
 family (so no term with the gradient is left out, and steps in φ never leave the range of θ). The
 delta method carries its inverse, the covariance of φ, to every parameter, and to the scale that its
 intervals are symmetric on: of probabilities that of logits.
+
+Where it is known how rows were drawn, the covariance is A⁻¹ G A⁻¹ (linearised, or sandwich: Binder
+1983), with G that of the sum of scores over samples drawn so.
 """
 
 from dataclasses import dataclass
@@ -14,6 +17,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.curvature.row_scores import spread_of_scores
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
@@ -30,6 +34,15 @@ class Precision:
     scaled: FloatArray  # (size,) that on the scale; of probabilities, of log θ_ijk/(1 − θ_ijk)
     unidentified: BoolArray  # (size,) parameters that the data do not determine
     maximum: bool  # whether A has no negative curvature; if not, nothing else means anything
+    design: "DesignEffect | None" = None  # of a survey
+
+
+@dataclass(frozen=True, eq=False)
+class DesignEffect:
+    """How much wider a design is than a simple random sample of as many people."""
+
+    simple: FloatArray  # (size,) standard errors of θ that such a sample would have
+    overall: float  # mean of the eigenvalues of A⁻¹ G, cases counted as people (Rao & Scott 1984)
 
 
 def precision(
@@ -58,13 +71,20 @@ def precision(
     factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
     if not maximum:
         return Precision(unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False)
-    changes = _changes(factor / scale[:, None], coordinates.free, theta, layout)
+    slope, design = conjugacy.scale_slope(theta, layout), None
+    if problem.design is not None:
+        G = spread_of_scores(problem, problem.design, theta, coordinates.free)
+        often = problem.design.people / problem.cases
+        simple = _errors(factor / scale[:, None], coordinates.free, theta, layout)
+        middle = factor.T @ (G / np.outer(scale, scale)) @ factor
+        overall = often * float(middle.trace()) / max(1, factor.shape[1])
+        design = DesignEffect(slope * simple / np.sqrt(often), overall)
+        factor = factor @ _root(middle)
     along = _changes(flat / scale[:, None], coordinates.free, theta, layout)
     unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
-    error = np.sqrt(np.sum(changes**2, axis=1))
+    error = _errors(factor / scale[:, None], coordinates.free, theta, layout)
     error[unidentified | held] = np.nan
-    slope = conjugacy.scale_slope(theta, layout)
-    return Precision(slope * error, error, unidentified & ~held, maximum=True)
+    return Precision(slope * error, error, unidentified & ~held, maximum=True, design=design)
 
 
 def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
@@ -98,6 +118,17 @@ def root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
     flat = np.abs(values) <= NOTHING
     alive = values > NOTHING
     return vectors[:, alive] / np.sqrt(values[alive]), vectors[:, flat], bool((alive | flat).all())
+
+
+def _root(A: FloatArray) -> FloatArray:
+    """Give R with R Rᵀ = A, which may be singular."""
+    values, vectors = np.linalg.eigh(A)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _errors(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """Standard errors on the scale of all parameters, (size,), of φ with covariance phi phiᵀ."""
+    return np.asarray(np.sqrt(np.sum(_changes(phi, free, theta, layout) ** 2, axis=1)))
 
 
 def _changes(phi: FloatArray, free: IntArray, theta: FloatArray, layout: Layout) -> FloatArray:

@@ -24,7 +24,7 @@ def check_whole(problem: Problem) -> None:
         weight = problem.counts[problem.counts != np.round(problem.counts)][0]
         raise DataError(
             f"a row weighs {weight:g}: this is about the hidden values of whole cases, so weights "
-            "must be whole numbers here. Round the weights, or use scores (--scores)."
+            "must be whole numbers here. Scores (--scores) and the measured evidence take any."
         )
 
 

@@ -1,0 +1,156 @@
+"""How the rows of a survey were drawn: units that came together, and the strata they came from.
+
+A sample of households or schools says less than as many people drawn one by one; strata say a
+little more. Rows that are equal are merged wherever a table is read, so a design holds, for every
+distinct row, what it weighs in each unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from lacunet.arrays import FloatArray, IntArray
+from lacunet.data.distinct import firsts
+from lacunet.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingDesign:
+    """Primary sampling units, their strata, and what each distinct row weighs in each unit.
+
+    Without clusters every row is a unit of its own; those that are alike are one here, with copies.
+    """
+
+    row: IntArray  # (e,) distinct row of the table
+    unit: IntArray  # (e,) unit that it is in, 0 .. u - 1
+    weight: FloatArray  # (e,) cases that it counts for there, once
+    stratum: IntArray  # (u,) stratum of each unit, 0 .. s - 1; every stratum has 2 units or more
+    copies: IntArray  # (u,) units that are like this one
+    people: float  # how many were asked
+    strata: str | None = None  # name of the column, if there is one
+    clusters: tuple[str, ...] = ()  # names of the columns that tell units apart
+    alone: int = 0  # strata of one unit, which were joined with others
+
+    @property
+    def units(self) -> int:
+        """How many there are."""
+        return int(self.copies.sum())
+
+    @property
+    def number_of_strata(self) -> int:
+        """How many there are; 1 where none were named."""
+        return int(self.stratum.max()) + 1
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom: units less strata."""
+        return self.units - self.number_of_strata
+
+    @property
+    def told(self) -> bool:
+        """Whether strata or clusters were named, and not weights alone."""
+        return self.strata is not None or bool(self.clusters)
+
+    def counts(self, times: FloatArray, rows: int) -> FloatArray:
+        """Cases of each of so many distinct rows, where units count `times`, (u,), as much."""
+        weight = self.weight * times[self.unit]
+        return np.bincount(self.row, weight, minlength=rows).astype(np.float64, copy=False)
+
+    def moved(self, places: IntArray) -> Self:
+        """Give the same for a table whose distinct row r stands at places[r] now."""
+        own = (self.weight, self.stratum[self.unit], self.copies[self.unit])
+        told = (self.people, self.strata, self.clusters, self.alone)
+        return type(self)(
+            *_arranged(places[self.row], self.unit if self.clusters else None, *own), *told
+        )
+
+    def __str__(self) -> str:
+        clusters = " and ".join(f"'{name}'" for name in self.clusters)
+        what = f"{self.units:,} units" + (f" ({clusters})" if clusters else ", a row each")
+        s = self.number_of_strata
+        strata = f" in {s:,} strata ('{self.strata}')" if self.strata is not None else ""
+        if self.alone:
+            were = f"{self.alone:,} strata of one unit were joined"
+            one = "1 stratum of one unit was joined with the smallest other one"
+            strata += f"; {one if self.alone == 1 else were}"
+        return f"{what}{strata}, {self.degrees:,} degrees of freedom"
+
+
+def sampling_design(
+    row: IntArray,
+    weight: FloatArray,
+    copies: IntArray,
+    stratum: IntArray | None = None,
+    cluster: IntArray | None = None,
+    *,
+    people: float,
+    strata: str | None = None,
+    clusters: Sequence[str] = (),
+) -> SamplingDesign:
+    """Make the design of rows that stand at places of a table, with their weights in cases.
+
+    Strata and clusters are numbers from 0 on, in an order that does not depend on that of the rows.
+
+    Examples
+    --------
+    >>> row, ones, pairs = np.arange(4), np.ones(4, int), np.array([0, 0, 1, 1])
+    >>> design = sampling_design(row, 1.0 * ones, ones, cluster=pairs, people=4)
+    >>> design.units, design.degrees
+    (2, 1)
+    """
+    stratum = np.zeros(len(row), np.int64) if stratum is None else stratum
+    own = _arranged(row, cluster, weight, stratum, copies)
+    merged, alone = _joined(own[3], own[4])
+    return SamplingDesign(*own[:3], merged, own[4], people, strata, tuple(clusters), alone)
+
+
+Arranged = tuple[IntArray, IntArray, FloatArray, IntArray, IntArray]
+
+
+def _arranged(
+    row: IntArray,
+    cluster: IntArray | None,
+    weight: FloatArray,
+    stratum: IntArray,
+    copies: IntArray,
+) -> Arranged:
+    """Put entries into one order, merge equal ones, and number the units."""
+    if cluster is None:  # a unit for each row, and one for all that are alike
+        order = np.lexsort((weight, stratum, row))
+        first = np.flatnonzero(firsts(len(row), (x[order] for x in (row, stratum, weight))))
+        alike: IntArray = np.add.reduceat(copies[order], first)
+        kept = order[first]
+        units: IntArray = np.arange(len(kept), dtype=np.int64)
+        return row[kept], units, weight[kept], stratum[kept], alike
+    order = np.lexsort((weight, cluster, row))
+    first = np.flatnonzero(firsts(len(row), (x[order] for x in (row, cluster))))
+    cases: FloatArray = np.add.reduceat((weight * copies)[order], first)
+    different, at = np.unique(cluster, return_index=True)
+    units = np.searchsorted(different, cluster[order[first]]).astype(np.int64, copy=False)
+    return row[order[first]], units, cases, stratum[at], np.ones(len(different), np.int64)
+
+
+def _joined(stratum: IntArray, copies: IntArray) -> tuple[IntArray, int]:
+    """Join strata of one unit, which tell nothing of how units vary, and number strata anew.
+
+    They become one stratum together; one that is alone goes to the smallest of the others. Both
+    make variances larger rather than smaller.
+    """
+    _, stratum = np.unique(stratum, return_inverse=True)
+    units = np.bincount(stratum, copies)
+    if units.sum() < 2:
+        raise DataError(
+            "the whole sample is one unit, so nothing tells how units vary. Give clusters of which "
+            "there are several (--clusters), or leave the design out."
+        )
+    alone = np.flatnonzero(units == 1)
+    if not len(alone):
+        return stratum, 0
+    others = np.where(units == 1, np.inf, units)
+    into = alone[0] if len(alone) > 1 else int(np.argmin(others))
+    joined = np.where(np.isin(stratum, alone), into, stratum)
+    return np.unique(joined, return_inverse=True)[1], len(alone)
