@@ -77,6 +77,10 @@ class Executor(ABC):
         """Give one for tasks whose steps take so long; short ones are done one after the other."""
         return self if nanoseconds >= SHORT else _Alone(self)
 
+    def here(self) -> Executor:
+        """Give one for pieces of a step, which share the memory of this process."""
+        return self
+
     def silent(self) -> Executor:
         """Give one whose progress is not shown."""
         return _Part(self, lambda _task, _done: None)
@@ -118,6 +122,12 @@ class _Part(Executor):
     def check(self) -> None:
         self._whole.check()
 
+    def here(self) -> Executor:
+        return self._whole.here()
+
+    def if_worth(self, nanoseconds: float) -> Executor:
+        return _Part(self._whole.if_worth(nanoseconds), self._say)
+
 
 class _Alone(_Part):
     """No workers: one task after the other."""
@@ -127,6 +137,12 @@ class _Alone(_Part):
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
         return SERIAL.results(function, items)
+
+    def here(self) -> Executor:
+        return self
+
+    def if_worth(self, nanoseconds: float) -> Executor:  # noqa: ARG002 - it was asked already
+        return self
 
 
 class _Checked(Executor):
@@ -143,6 +159,12 @@ class _Checked(Executor):
     def check(self) -> None:
         self._own_check()
         self._whole.check()
+
+    def here(self) -> Executor:
+        return _Checked(self._whole.here(), self._own_check)
+
+    def if_worth(self, nanoseconds: float) -> Executor:
+        return _Checked(self._whole.if_worth(nanoseconds), self._own_check)
 
     def say(self, task: str, done: float) -> None:
         self._whole.say(task, done)

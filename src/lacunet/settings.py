@@ -144,6 +144,15 @@ class Settings:
     threads: int | None = _option(
         None, "Threads, or processes (default: one per core); the numbers do not depend on it."
     )
+    cluster: str | None = _option(
+        None,
+        "Address of a Dask cluster that does the work, tcp://HOST:PORT; the numbers do not depend "
+        "on it.",
+        in_python="Inside a Dask `Client`, its workers do the work without it.",
+    )
+    workers: int | None = _option(
+        None, "Instead: start so many Dask workers on this machine, a process each."
+    )
     device: str = _option(
         Place.CPU,
         "Where E steps are run: cpu, or cuda, an NVIDIA device (latent classes of categories, with "
@@ -251,6 +260,7 @@ class Settings:
             raise OptionError(f"--coefficient-sd {self.coefficient_sd:g}: it must be above 0.")
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"{self.threads} threads: there must be at least 1.")
+        self._check_cluster()
         open_device(Place(self.device))  # one that is not there is refused before data are read
         learning = Estimate(self.estimate), Schedule(self.schedule), self.starts, self.seed
         put("options", Options(*learning, Place(self.device)))
@@ -260,6 +270,18 @@ class Settings:
         check_level(self.level)
         if self.bootstrap:
             check_number(self.bootstrap, FEWEST)
+
+    def _check_cluster(self) -> None:
+        if self.cluster is None and self.workers is None:
+            return
+        if self.cluster is not None and self.workers is not None:
+            raise OptionError("--cluster is one that is there, --workers starts one: give one.")
+        if self.workers is not None and self.workers < 1:
+            raise OptionError(f"{self.workers} workers: there must be at least 1.")
+        if self.device != Place.CPU:
+            raise OptionError(
+                "--device cuda is for one machine. Leave out --cluster or --workers, or --device."
+            )
 
     def _graph_search(self) -> GraphSearch:
         numbers = self.sweeps, self.restarts, self.probes

@@ -108,7 +108,7 @@ def test_gathering_in_batches_merges_on_the_way(monkeypatch):
     codes = rng.integers(-1, 2, (400, 2)).astype(np.int8)
     rows = DistinctRows()
     for part in np.split(codes, 50):
-        rows.add(part.copy(), np.ones(8))
+        rows.add(part.copy(), np.ones(8), np.ones(8, np.int64))
     joined = rows.joined()
     assert len(joined[0]) < 60
     assert joined[2].sum() == 400

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias, Unpack, overload
 
+from lacunet.api.engine import at_work
 from lacunet.api.inputs import as_model
 from lacunet.api.missing import table_with_model
 from lacunet.api.options import IntervalOptions, ModelOptions, ReadOptions, divide, with_options
@@ -14,7 +15,7 @@ from lacunet.describe.intervals import Intervals, bootstrap_intervals, hessian_i
 from lacunet.describe.matching import matched, matched_fit
 from lacunet.describe.statistics import FitStatistics
 from lacunet.describe.statistics import fit_statistics as statistics_of
-from lacunet.executor import Serial, on_threads
+from lacunet.executor import Serial
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit
@@ -64,7 +65,8 @@ def intervals(
     settings, reading = divide(settings, options)
     model, problem = _problem(data, as_model(fit), settings, reading)
     level = settings.level
-    with on_threads(settings.threads, listener) as executor:
+    with at_work(settings, listener) as engine:
+        executor = engine.executor
         prepare(executor, model.network)
         if not settings.bootstrap:
             return hessian_intervals(problem, model, settings.options.estimate, level)

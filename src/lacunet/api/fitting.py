@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack, overload
 
+from lacunet.api.engine import at_work, held_by
 from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model
 from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
@@ -96,10 +97,11 @@ def fit(
     structure = as_knowledge(knowledge).of(structure)
     if settings.missing_as_state:
         table, (structure,) = with_answers(table, structure)
-    problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
-    with on_threads(settings.threads, listener) as executor:
-        prepare(executor, structure)
-        return learn_posterior(problem, settings.options, executor)
+    with at_work(settings, listener) as engine:
+        prepare(engine.executor, structure)
+        alpha = dirichlet(structure, settings.alpha)
+        problem = build_problem(held_by(table, engine), structure, alpha)
+        return learn_posterior(problem, settings.options, engine.executor)
 
 
 @with_options

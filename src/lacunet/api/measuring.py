@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import Unpack
 
 from lacunet import __version__
+from lacunet.api.engine import at_work
 from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model, table_for
 from lacunet.api.options import BoundOptions, EvidenceOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
@@ -13,7 +14,6 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.evidence.sandwich import Sandwich, sandwich
-from lacunet.executor import on_threads
 from lacunet.files import StrPath
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.kept import Kept
@@ -55,16 +55,16 @@ def log_evidence(
     structure = as_knowledge(knowledge).of(structure)
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
     with (
-        on_threads(settings.threads, listener) as executor,
+        at_work(settings, listener) as engine,
         closing(_kept(resume, problem, settings)) as kept,
     ):
-        prepare_sampling(executor, structure)
+        prepare_sampling(engine.executor, structure)
         return measure(
             problem,
             Method(settings.method),
             settings.goal,
             seed=settings.seed,
-            executor=executor,
+            executor=engine.executor,
             kept=kept,
         )
 
@@ -102,7 +102,7 @@ def log_evidence_bounds(
     given = as_model(model, hidden)
     table = table_for(data, given.network, reading)
     problem = build_problem(table, given.network, dirichlet(given.network, settings.alpha))
-    with on_threads(settings.threads, listener) as executor:
-        prepare_sampling(executor, given.network)
+    with at_work(settings, listener) as engine:
+        prepare_sampling(engine.executor, given.network)
         goal, seed = settings.goal, settings.seed
-        return sandwich(problem, given.theta, goal, seed=seed, executor=executor)
+        return sandwich(problem, given.theta, goal, seed=seed, executor=engine.executor)

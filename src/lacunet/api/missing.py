@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from lacunet.api.engine import at_work
 from lacunet.api.inputs import Hidden, as_table, as_written, table_for
 from lacunet.api.options import HoleOptions, ReadOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
 from lacunet.data import Table
 from lacunet.data.missing_state import has_missing_state, with_missing_states
 from lacunet.data.missing_state import missing_as_state as as_state
-from lacunet.executor import on_threads
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Network
@@ -77,7 +77,8 @@ def compare_missing(
     """
     settings, reading = divide(settings, options)
     table, structure = table_and_structure(data, states, network, hidden, reading)
-    with on_threads(settings.threads, listener) as executor:
+    with at_work(settings, listener) as engine:
+        executor = engine.executor
         prepare(executor, structure)
         return compare_readings(
             table,

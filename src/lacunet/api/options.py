@@ -163,12 +163,17 @@ class HiddenOptions(TreeOptions, total=False):  # of `find_hidden`
     exact: bool
 
 
-class RatioOptions(ThreadOptions, KindOptions, total=False):  # of `likelihood_ratio_test`
+class ClusterOptions(ThreadOptions, total=False):  # of all that a cluster can do
+    cluster: str | None
+    workers: int | None
+
+
+class RatioOptions(ClusterOptions, KindOptions, total=False):  # of `likelihood_ratio_test`
     starts: int
     schedule: str
 
 
-class BoundOptions(ThreadOptions, total=False):  # of `log_evidence_bounds`
+class BoundOptions(ClusterOptions, total=False):  # of `log_evidence_bounds`
     alpha: Alpha
     target: float
     budget: float | str
@@ -178,7 +183,7 @@ class EvidenceOptions(BoundOptions, NumberOptions, total=False):  # of `log_evid
     method: str
 
 
-class LearnOptions(ThreadOptions, total=False):  # of all that look for a maximum
+class LearnOptions(ClusterOptions, total=False):  # of all that look for a maximum
     estimate: str
     alpha: Alpha
     starts: int
@@ -229,7 +234,7 @@ class ThreeStepOptions(KindOptions, total=False):  # of `three_step`
     missing_covariates: str
 
 
-class IntervalOptions(ThreadOptions, DesignOptions, total=False):  # of `intervals`
+class IntervalOptions(ClusterOptions, DesignOptions, total=False):  # of `intervals`
     level: float
     bootstrap: int
     missing_as_state: bool

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
+from lacunet.api.engine import at_work
 from lacunet.api.inputs import Hidden, as_table, to_vary
 from lacunet.api.options import RatioOptions, divide, with_options
 from lacunet.api.sketched import structured
 from lacunet.api.structure import one_number
 from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.errors import OptionError
-from lacunet.executor import on_threads
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
@@ -79,7 +79,8 @@ def likelihood_ratio_test(
     variable = next(i for i in small.hidden if small.variables[i] != large.variables[i])
     # The prior has no part in ML fits.
     null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
-    with on_threads(settings.threads, listener) as executor:
+    with at_work(settings, listener) as engine:
+        executor = engine.executor
         prepare(executor, small)
         search = settings.options
         return ratio_test(

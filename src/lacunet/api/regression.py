@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
+from lacunet.api.engine import at_work
 from lacunet.api.inputs import as_table, names_in, one_alpha, refuse_design
 from lacunet.api.options import ReadOptions, RegressionOptions, divide, with_options
 from lacunet.api.structure import one_number
@@ -12,7 +13,6 @@ from lacunet.data import Table
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.missing_state import missing_as_state
 from lacunet.errors import OptionError
-from lacunet.executor import on_threads
 from lacunet.inference.devices.device import Place
 from lacunet.inference.problem import build_problem
 from lacunet.inference.regression.rows import (
@@ -83,7 +83,8 @@ def class_regression(
         options=settings.options,
         goal=settings.goal if settings.evidence else None,
     )
-    with on_threads(settings.threads, listener) as executor:
+    with at_work(settings, listener) as engine:
+        executor = engine.executor
         prepare(executor, proposal.network)
         whole = recipe.weighed(terms, executor=executor)
         worth = worth_of_covariates(recipe, whole, executor)

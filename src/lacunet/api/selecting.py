@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from lacunet import __version__
+from lacunet.api.engine import at_work, held_by
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -27,7 +28,7 @@ from lacunet.api.sketched import as_sketch, structured
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.data import Table
 from lacunet.errors import ModelError, OptionError
-from lacunet.executor import Executor, on_threads
+from lacunet.executor import Executor
 from lacunet.files import StrPath
 from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
@@ -214,12 +215,13 @@ def _evaluate(
     networks = [p.network for p in proposals]
     about = _about(table, networks, settings) if resume else None
     with (
-        on_threads(settings.threads, listener) as executor,
+        at_work(settings, listener) as engine,
         closing(Kept(resume, about)) as kept,
     ):
+        executor = engine.executor
         prepare(executor, *networks)
         found = evaluate(
-            table,
+            held_by(table, engine),
             proposals,
             scores=settings.chosen_scores,
             options=settings.options,
@@ -233,9 +235,13 @@ def _evaluate(
         return replace(found, sensitivity=sensitivities(found, executor))
 
 
+# Who does the work, where nothing is said.
+WHO: dict[str, Any] = {"threads": None, "cluster": None, "workers": None}
+
+
 def _about(table: Table, networks: Sequence[Network], settings: Settings) -> dict[str, str]:
     """Say which work it is: no other may go on from its file."""
-    how = replace(settings, threads=None, budget=DEFAULTS.budget)  # these change no number
+    how = replace(settings, budget=DEFAULTS.budget, **WHO)  # these change no number
     return {
         "data": table.fingerprint,
         "candidates": fingerprint(*(network.fingerprint for network in networks)),

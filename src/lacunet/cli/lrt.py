@@ -18,7 +18,16 @@ from lacunet.report.documents import table_document
 @command
 @o.options_after(
     api.likelihood_ratio_test,
-    stop_after=("starts", "schedule", "seed", "threads", *o.READING, "kinds", *o.PRINTING),
+    stop_after=(
+        "starts",
+        "schedule",
+        "seed",
+        "threads",
+        *o.CLUSTER,
+        *o.READING,
+        "kinds",
+        *o.PRINTING,
+    ),
 )
 def lrt(
     asked: o.Asked,

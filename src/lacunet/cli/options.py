@@ -127,7 +127,8 @@ Criteria: TypeAlias = Annotated[
 ]
 
 REPEAT = "may be repeated, or have commas between."
-LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads", "device")
+CLUSTER = ("cluster", "workers")
+LEARNING = ("estimate", "alpha", "starts", "schedule", "seed", "threads", *CLUSTER, "device")
 MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
 COLUMNS = ("columns", "exclude", "bin", "ignore_case")
 READING = ("missing", "weights", "weights_as", *COLUMNS)
@@ -136,6 +137,8 @@ HOLES = ("missing", "missing_as_state", "weights", "weights_as")
 DESIGN = ("strata", "clusters")
 PRINTING = ("form", "json")
 
+METAVARS = {"budget": "TIME", "cluster": "ADDRESS"}
+ABSENT: dict[str, Any] = {"cluster": str | None}  # what options hold that are usually not given
 # What `Settings` reads from a text is shown as one.
 TEXTS: dict[str, Callable[[Any], str]] = {
     "scores": str,
@@ -311,8 +314,8 @@ def _parameter(name: str, start: Settings) -> inspect.Parameter:
     found = typer.Option(
         f"--{name.replace('_', '-')}",
         help=OPTIONS[name].metadata["meaning"],
-        metavar="TIME" if name == "budget" else None,
+        metavar=METAVARS.get(name),
         show_default=default is not None,
     )
-    kind: Any = Annotated[int | None if default is None else type(default), found]
+    kind: Any = Annotated[ABSENT.get(name, int | None) if default is None else type(default), found]
     return inspect.Parameter(name, word, default=default, annotation=kind)

@@ -184,7 +184,7 @@ def _typed(values: Sequence[State]) -> list[State]:
     return list(texts)
 
 
-def weighed(codes: IntArray | CodeArray, weight: FloatArray, size: int) -> FloatArray:
+def weighed(codes: IntArray | CodeArray, weight: FloatArray | IntArray, size: int) -> FloatArray:
     """How much each code weighs in all, (size,); −1 is none."""
     told = codes >= 0
     return np.bincount(codes[told], weight[told], size).astype(np.float64)

@@ -111,9 +111,9 @@ class DistinctRows:
         self._waiting = 0
         self._limit = FIRST_MERGE
 
-    def add(self, codes: CodeArray, weight: FloatArray) -> None:
-        """Take one batch: codes (rows, n) and the weight of each row (rows,)."""
-        self._blocks.append((codes, weight, np.ones(len(codes), np.int64)))
+    def add(self, codes: CodeArray, weight: FloatArray, copies: IntArray) -> None:
+        """Take one batch: codes (rows, n), the weight and the copies of each row, (rows,)."""
+        self._blocks.append((codes, weight, copies))
         self._waiting += len(codes)
         if self._waiting >= self._limit:
             self._merge()

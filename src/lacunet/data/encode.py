@@ -3,9 +3,9 @@
 import numpy as np
 import polars as pl
 
-from lacunet.arrays import CodeArray, FloatArray
+from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.column_checks import unusable
-from lacunet.data.discover import MARKERS, RawValues
+from lacunet.data.discover import MARKERS, RawValues, weighed
 from lacunet.data.source import Source
 from lacunet.errors import DataError
 from lacunet.state import State
@@ -49,6 +49,10 @@ class ColumnEncoder:
         if len(self._numbers) > self.most:
             raise TooManyValuesError
         return codes
+
+    def count(self, codes: CodeArray, more: IntArray) -> None:
+        """Let each row of a batch count so many times more."""
+        self._counts += weighed(codes, more, len(self._counts)).astype(np.int64)
 
     def _lookup(self, values: pl.Series) -> CodeArray | None:
         """Give the numbers of values, or None if one of them is new."""

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.data.discover import NUMBER, Coding, RawValues, canonical
+from lacunet.data.discover import NUMBER, Coding, RawValues, canonical, weighed
 from lacunet.data.source import Source
 from lacunet.state import Numbers
 
@@ -58,6 +58,10 @@ class NumberEncoder:
         codes = np.full(len(x), -1, np.int32)
         codes[told] = self._numbers[at][place]
         return codes
+
+    def count(self, codes: CodeArray, more: IntArray) -> None:
+        """Let each row of a batch count so many times more."""
+        self._counts += weighed(codes, more, len(self._counts)).astype(np.int64)
 
     def _learn(self, values: FloatArray, rows: IntArray, places: IntArray) -> None:
         """Take in new values, from the smallest on, and where each stands among the others."""

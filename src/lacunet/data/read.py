@@ -22,7 +22,7 @@ from lacunet.data.design_columns import (
     design_columns,
 )
 from lacunet.data.discover import Coding, markers, shown, weighed
-from lacunet.data.distinct import DistinctRows, merge, places, smallest
+from lacunet.data.distinct import DistinctRows, Merged, merge, places, smallest
 from lacunet.data.encode import (
     MOST_BEFORE_NUMBERS,
     MOST_DIFFERENT,
@@ -34,7 +34,7 @@ from lacunet.data.encode import (
 from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
 from lacunet.data.number_columns import NotNumbersError, NumberEncoder
 from lacunet.data.rows import Rows
-from lacunet.data.source import Source, open_source
+from lacunet.data.source import COPIES, Source, open_source
 from lacunet.data.survey import (
     WeightsAs,
     as_cases,
@@ -129,7 +129,7 @@ def read_table(
     ([[0, 1], [1, 0], [1, 1]], [2.0, 1.0, 1.0])
     """
     how = understand_weights(weights_as)
-    opened = open_source(source)
+    opened = open_source(source, counted=True)
     wanted = None if columns is None else _listed(columns)
     drawn = design_columns(strata, clusters, opened)
     no_items = drawn.names if wanted is None and states is None else ()
@@ -171,8 +171,8 @@ def until_read(reading: "Reading", read: Callable[["Reading"], R]) -> R:
 def _table(reading: "Reading", how: WeightsAs) -> Table:
     """Read all rows, and merge those that are equal."""
     rows = DistinctRows()
-    for batch, weight in reading.batches():
-        rows.add(batch, weight)
+    for batch, weight, copies in reading.batches():
+        rows.add(batch, weight, copies)
     codes, weight, copies = rows.joined()
     checks.check_some_weight(weight, reading.weights)
     codings, told = reading.codings(codes, weight * copies), reading.drawn.names
@@ -261,12 +261,12 @@ class Reading:
 
     def codes(self) -> CodeArray:
         """Give provisional codes of all rows, (rows, n)."""
-        return np.concatenate([batch for batch, _ in self.batches()])
+        return np.concatenate([batch for batch, _, _ in self.batches()])
 
-    def batches(self) -> Iterator[tuple[CodeArray, FloatArray]]:
-        """Give, batch by batch, provisional codes (rows, n) and weights (rows,).
+    def batches(self) -> Iterator[Merged]:
+        """Give, batch by batch, provisional codes (rows, n), weights and copies (rows,).
 
-        Behind those of the used columns come those of the design.
+        Behind the codes of the used columns come those of the design.
         """
         weighed_by = () if self.weights is None else (self.weights,)
         wanted, drawn = [*self.names, *weighed_by, *self.drawn.names], self.design_reader
@@ -282,7 +282,12 @@ class Reading:
             coded = [*self._coded(frame, row), *drawn.encode(frame, row)]
             every = (*self.encoders, *drawn.encoders)
             kind = smallest(max(len(encoder.raw.values) for encoder in every))
-            yield np.stack(coded, axis=1, dtype=kind), weight
+            copies = np.ones(len(frame), np.int64)
+            if COPIES in frame.columns:
+                copies = frame[COPIES].to_numpy()
+                for encoder, codes in zip(every, coded, strict=True):
+                    encoder.count(codes, copies - 1)
+            yield np.stack(coded, axis=1, dtype=kind), weight, copies
             row += len(frame)
         if not row:
             raise DataError(f"{self.source.name} has columns but no rows. Add at least one row.")

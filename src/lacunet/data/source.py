@@ -14,6 +14,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
+from lacunet.cluster.frames import is_dask_frame
 from lacunet.data.many import files_of, is_pattern, open_many
 from lacunet.data.table import Table
 from lacunet.data.tasting import taste
@@ -21,6 +22,8 @@ from lacunet.data.text import open_text
 from lacunet.errors import DataError
 from lacunet.state import State
 
+# How often a row stands in the source, in batches of distinct rows: no column can have this name.
+COPIES = "\0copies"
 CELLS = 1 << 18  # cells per batch: as text, some megabytes
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
@@ -104,8 +107,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_Forked.note)
 
 
-def open_source(source: object) -> Source:
-    """Open a path, a dataframe, a 2-d array, or Python's own lists and dicts."""
+def open_source(source: object, *, counted: bool = False) -> Source:
+    """Open a path, a dataframe, a 2-d array, or Python's own lists and dicts.
+
+    With `counted` the order of rows does not matter, and distinct ones may come with their copies.
+    """
     if _Forked.here:
         raise DataError(
             "tables cannot be read in a process that was forked from one which had loaded "
@@ -120,6 +126,10 @@ def open_source(source: object) -> Source:
         return _open_lazy(source.lazy(), "polars DataFrame", sliced=True)
     if isinstance(source, Table):
         raise DataError("this table is read already. Give what it was read from.")
+    if counted and is_dask_frame(source):
+        from lacunet.data.dask_rows import open_dask
+
+        return open_dask(source)
     return _open_object(source)
 
 

@@ -19,6 +19,7 @@ from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
+from lacunet.holding import Holder
 from lacunet.kept import fingerprint
 from lacunet.state import Numbers, State, alike, label
 from lacunet.tabular import Columns, Grid, Printable
@@ -75,6 +76,7 @@ class Table(Printable):
     notes: tuple[str, ...] = ()  # what a person should be told
     survey: SurveyWeights | None = None  # what the weights of a survey are worth
     design: SamplingDesign | None = None  # how its rows were drawn, where that is known
+    holder: Holder | None = None  # who holds the rows while they are worked on, if others do
 
     @property
     def fingerprint(self) -> str:

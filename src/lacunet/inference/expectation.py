@@ -44,7 +44,7 @@ def expect(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> 
     if problem.any_seen:
         log_lik += dot(problem.seen, natural)
     N = problem.components.seen.copy()
-    log_lik += problem.components.add_expected(cells.weights(natural), N, executor)
+    log_lik += problem.components.add_expected(cells.weights(natural), N, executor.here())
     return Expectation(log_lik, cells.statistics(N), natural)
 
 
@@ -79,7 +79,8 @@ class Tangent:
     def __init__(self, problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> None:
         self.cells = problem.components.cells
         weights = self.cells.weights(conjugacy.natural(theta, problem.layout))
-        self.maps = [plan.tangent(weights, executor) for plan in problem.components.plans]
+        here = executor.here()
+        self.maps = [plan.tangent(weights, here) for plan in problem.components.plans]
 
     def __call__(self, direction: FloatArray) -> FloatArray:
         """Give dE[N] for dη = direction, (size,)."""

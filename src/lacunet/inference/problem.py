@@ -10,10 +10,12 @@ from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.table import Table
 from lacunet.errors import DataError
+from lacunet.holding import Held, Holder, SomeRows
 from lacunet.inference.asking.query import Question
 from lacunet.inference.devices.device import Device
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.compact import compact_cells
+from lacunet.inference.plans.parted import parted_components
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.possible import check_possible
 from lacunet.kept import fingerprint
@@ -36,6 +38,7 @@ class Problem:
     components: Components  # the same, taken apart
     device: Device | None = None  # where E steps over them are run; None: here
     design: SamplingDesign | None = None  # how rows were drawn, for what is said of precision
+    holder: Holder | None = None  # who holds the rows, if not this process
 
     @property
     def layout(self) -> Layout:
@@ -124,6 +127,11 @@ class Problem:
         hidden = [(h,) for h in self.network.hidden]
         return Question(self.network, self.codes, hidden, compact=True)
 
+    @cached_property
+    def held(self) -> Held[SomeRows] | None:
+        """The rows where somebody else holds them; None: they are here."""
+        return _held(self.holder, self.codes, self.counts)
+
     def on(self, device: Device | None) -> "Problem":
         """Give the same with E steps on a device; None is the processor."""
         if device is None or self.device is not None:
@@ -139,6 +147,8 @@ class Problem:
     def filled(self) -> Components:
         """The components with missing children filled in (see `plans.builder`)."""
         cells = self.components.cells
+        if self.held is not None:
+            return parted_components(self.held, self.network, cells, fill=True)
         builder = Builder(self.network, self.codes, self.counts, cells=cells, fill=True)
         return builder.build().on(self.device)
 
@@ -152,17 +162,30 @@ class Problem:
 
 def build_problem(table: Table, network: Network, alpha: FloatArray) -> Problem:
     """Join a table and a network: columns are found by name, states must be the network's."""
-    problem = problem_of_codes(_align(table, network), table.counts, network, alpha)
+    codes = _align(table, network)
+    problem = problem_of_codes(codes, table.counts, network, alpha, table.holder)
     return problem if table.design is None else replace(problem, design=table.design)
 
 
 def problem_of_codes(
-    codes: CodeArray, counts: FloatArray, network: Network, alpha: FloatArray
+    codes: CodeArray,
+    counts: FloatArray,
+    network: Network,
+    alpha: FloatArray,
+    holder: Holder | None = None,
 ) -> Problem:
     """Join rows that are coded already, (m, observed variables), and a network."""
     check_possible(network, codes)
-    builder = Builder(network, codes, counts, cells=compact_cells(network))
-    return Problem(network, alpha, codes, counts, builder.build())
+    cells, held = compact_cells(network), _held(holder, codes, counts)
+    if held is not None:
+        components = parted_components(held, network, cells)
+    else:
+        components = Builder(network, codes, counts, cells=cells).build()
+    return Problem(network, alpha, codes, counts, components, holder=holder)
+
+
+def _held(holder: Holder | None, codes: CodeArray, counts: FloatArray) -> Held[SomeRows] | None:
+    return None if holder is None else holder.hold(SomeRows(codes, counts))
 
 
 def _same(one: Sequence[State], other: Sequence[State]) -> bool:

@@ -51,7 +51,8 @@ def with_sizes(problem: Problem, sizes: Mapping[int, int]) -> Problem:
         return problem
     network = network_with_sizes(problem.network, sizes)
     tables = prior_of_states(problem, sizes)
-    return problem_of_codes(problem.codes, problem.counts, network, network.layout.flat(tables))
+    alpha = network.layout.flat(tables)
+    return problem_of_codes(problem.codes, problem.counts, network, alpha, problem.holder)
 
 
 def prior_of_states(problem: Problem, sizes: Mapping[int, int]) -> list[FloatArray]:

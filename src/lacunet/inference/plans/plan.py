@@ -88,6 +88,11 @@ class Plan(ABC):
             "together. Use --device cpu."
         )
 
+    @property
+    def nanoseconds(self) -> float:
+        """How long an E step takes, about, on one core."""
+        return float(self.touched().sum()) * self.pace
+
     @cached_property
     def pieces(self) -> list[slice]:
         """Runs of components that may be done side by side."""
@@ -169,7 +174,7 @@ class Components:
     @cached_property
     def nanoseconds(self) -> float:
         """How long an E step takes, about."""
-        return sum(float(plan.touched().sum()) * plan.pace for plan in self.plans)
+        return sum(plan.nanoseconds for plan in self.plans)
 
     @property
     def counts(self) -> list[FloatArray]:

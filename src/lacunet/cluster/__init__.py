@@ -1,0 +1,1 @@
+"""Workers of a Dask cluster, on this machine or on others; the door to Dask."""

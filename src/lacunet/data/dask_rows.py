@@ -1,0 +1,80 @@
+"""Dataframes of Dask: equal rows are counted where partitions are, and only distinct ones come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from lacunet.cluster.frames import grouped
+from lacunet.data.frames import open_frame
+from lacunet.data.source import COPIES, FrameSource, check_frame_names
+from lacunet.errors import DataError, LacunetError
+
+UNKNOWN = "__UNKNOWN_CATEGORIES__"  # as Dask says that categories are known to partitions alone
+SEED = 15
+
+
+class CountedRows(FrameSource):
+    """Distinct rows, each with the number of its copies."""
+
+    def where(self, row: int) -> str:
+        """Say where a row is: partitions have no order that people know."""
+        return f"distinct row {row}"
+
+
+def open_dask(frame: Any) -> CountedRows:
+    """Open a dataframe of Dask; nothing is computed yet but its columns."""
+    name = "dask DataFrame"
+    columns = check_frame_names(list(frame.columns), name)
+    try:
+        declared = open_frame(frame._meta).categories  # noqa: SLF001 - the only place of types
+    except LacunetError:
+        declared = {}
+    known = {n: states for n, states in declared.items() if states and UNKNOWN not in states}
+
+    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
+        for heap in grouped(frame, partial(_split, columns, tuple(wanted)), _joined):
+            yield from heap
+
+    return CountedRows(name, columns, batches, known)
+
+
+def _split(
+    columns: Sequence[str], wanted: Sequence[str], part: Any, number: int, heaps: int
+) -> list[list[pl.DataFrame]]:
+    """Count the equal rows of a partition, and put them on heaps: equal rows on the same."""
+    found = [str(name) for name in part.columns]
+    if found != list(columns):
+        missing = [name for name in columns if name not in found]
+        what = f"has no column '{missing[0]}'" if missing else f"has the columns {found}"
+        raise DataError(
+            f"partition {number + 1} of the dask DataFrame {what}; the dataframe has "
+            f"{list(columns)}. Partitions must have the same columns in the same order."
+        )
+    batches = [_counted(batch.with_columns(one_each)) for batch in open_frame(part).batches(wanted)]
+    whole = _joined([batches])
+    keys = [frame.drop(COPIES).hash_rows(SEED) % heaps for frame in whole]
+    return [
+        [frame.filter(key == heap) for frame, key in zip(whole, keys, strict=True)]
+        for heap in range(heaps)
+    ]
+
+
+one_each = pl.lit(1, pl.Int64).alias(COPIES)
+
+
+def _counted(frame: pl.DataFrame) -> pl.DataFrame:
+    """Merge equal rows, and add up their copies."""
+    others = [name for name in frame.columns if name != COPIES]
+    return frame.group_by(others).agg(pl.col(COPIES).sum())
+
+
+def _joined(heaps: Sequence[Sequence[pl.DataFrame]]) -> list[pl.DataFrame]:
+    """Merge what several partitions have, in frames of one type each."""
+    kinds: dict[tuple[Any, ...], list[pl.DataFrame]] = {}
+    for frame in (frame for heap in heaps for frame in heap if len(frame)):
+        kinds.setdefault(tuple(frame.dtypes), []).append(frame)
+    return [_counted(pl.concat(alike)) for alike in kinds.values()]
