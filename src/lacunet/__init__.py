@@ -16,6 +16,7 @@ What there is, by task; `help(lacunet.select)` and the like say more:
   rows and holes    impute, Imputer, assign, log_likelihoods, anomalies, stack, StackedModel
   one column        Classifier
   covariates        class_regression, three_step
+  groups, effects   compare_groups, add_direct_effects
   ask a model       query, most_probable, d_separated, cpdag, graph_distances
   keep models       write_model, write_network, to_networkx, to_pgmpy
   show results      write_report, plots, paper_tables, write_tables

@@ -6,10 +6,12 @@ from lacunet.api import (
     Imputation as Imputation,
     MostProbable as MostProbable,
     Scores as Scores,
+    add_direct_effects as add_direct_effects,
     anomalies as anomalies,
     assign as assign,
     class_regression as class_regression,
     compare as compare,
+    compare_groups as compare_groups,
     compare_missing as compare_missing,
     cpdag as cpdag,
     d_separated as d_separated,
@@ -104,6 +106,8 @@ from lacunet.scores import Evidence as Evidence
 from lacunet.search.average import Labellings as Labellings
 from lacunet.search.candidates import Candidate as Candidate, Selection as Selection
 from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, How as How
+from lacunet.search.effects.direct import DirectEffects as DirectEffects
+from lacunet.search.groups.comparison import GroupComparison as GroupComparison
 from lacunet.search.hidden.found import HiddenFound as HiddenFound
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
 from lacunet.search.paper_tables import PaperTables as PaperTables

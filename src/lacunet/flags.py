@@ -51,6 +51,12 @@ class Kind(Enum):
         "separated: '{covariate}' tells some class with certainty, so that nothing holds its "
         "coefficient; take the MAP, where the prior does, or leave it out"
     )
+    # Of groups
+    NO_CLEAR_MATCH = (
+        "no clear match: class {number} of '{group}' is {near:.2f} from class {number} of "
+        "'{reference}', and {next:.2f} from class {other}; what has one number may be two "
+        "different classes"
+    )
     # Of intervals
     HELD_AT_BOUNDARY = (
         "boundary: {number} of {total} probabilities have no cases to hold them off 0 or 1; they "

@@ -74,6 +74,15 @@ def clusters_words(names: Sequence[str]) -> str:
     return f"clusters={list(names)}"
 
 
+def residual_words() -> str:
+    """Say how direct effects are searched for.
+
+    >>> residual_words()
+    'add_direct_effects()'
+    """
+    return "--residuals add" if ON_COMMAND_LINE.get() else "add_direct_effects()"
+
+
 def missing_words(labels: Sequence[str]) -> str:
     """Say how values are declared to stand for a hole.
 

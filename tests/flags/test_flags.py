@@ -104,6 +104,23 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(
+            Kind.NO_CLEAR_MATCH,
+            detail={
+                "group": "m",
+                "reference": "f",
+                "number": 1,
+                "other": 2,
+                "near": 0.104,
+                "next": 0.1,
+            },
+        ),
+        (
+            "no clear match: class 1 of 'm' is 0.10 from class 1 of 'f', and 0.10 from class 2; "
+            "what has one number may be two different classes"
+        ),
+    ),
+    (
         Flag(Kind.HELD_AT_BOUNDARY, detail={"number": 10, "total": 30}),
         (
             "boundary: 10 of 30 probabilities have no cases to hold them off 0 or 1; they have no "

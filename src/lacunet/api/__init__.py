@@ -16,7 +16,7 @@ from lacunet.api.describe import (
     match_classes,
 )
 from lacunet.api.drawing import draw, random_model, simulate
-from lacunet.api.fitting import fit, score
+from lacunet.api.fitting import add_direct_effects, fit, score
 from lacunet.api.graphs import (
     check_edges,
     cpdag,
@@ -26,6 +26,7 @@ from lacunet.api.graphs import (
     learn_structure,
     structural_hamming_distance,
 )
+from lacunet.api.grouping import compare_groups, read_groups
 from lacunet.api.hidden import find_hidden, learn_latent_tree
 from lacunet.api.imputed import Imputation
 from lacunet.api.imputing import impute

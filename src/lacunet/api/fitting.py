@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Unpack, overload
 
 from lacunet.api.engine import at_work, held_by
-from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model
+from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model, one_alpha
 from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
 from lacunet.api.regression import class_regression
 from lacunet.api.results import Scores
-from lacunet.api.structure import EdgesLike, table_and_structure
+from lacunet.api.structure import EdgesLike, one_number, table_and_structure
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
@@ -28,6 +28,8 @@ from lacunet.model.terms import CovariatesLike
 from lacunet.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
 from lacunet.scoring.evaluation import score_at
+from lacunet.search.effects.direct import DirectEffects, direct_effects
+from lacunet.search.effects.fitted import Workshop
 from lacunet.search.regression.class_regression import ClassRegression
 from lacunet.settings import DEFAULTS, Settings
 
@@ -102,6 +104,44 @@ def fit(
         alpha = dirichlet(structure, settings.alpha)
         problem = build_problem(held_by(table, engine), structure, alpha)
         return learn_posterior(problem, settings.options, engine.executor)
+
+
+@with_options
+def add_direct_effects(
+    data: object,
+    states: int,
+    *,
+    edges: EdgesLike = (),
+    settings: Settings = DEFAULTS,
+    listener: Listener = ignore,
+    **options: Unpack[FitOptions],
+) -> DirectEffects:
+    """Fit a latent class model, and add direct effects between answers as long as they pay.
+
+    Bivariate residuals say which pairs of columns go together beyond their classes. The worst are
+    tried, and the effect by which the evidence (approximated, csl) grows most is kept; and so on,
+    until it grows by none.
+
+    Parameters
+    ----------
+    **data; states; edges; options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> found = add_direct_effects(lacunet.load_dataset("carcinoma"), 2, starts=4)
+    >>> found.edges, len(found.trials)
+    (('B:E', 'B:G', 'D:F'), 10)
+    """
+    settings, reading = divide(settings, options)
+    k = one_number(states)
+    table, structure = table_and_structure(data, k, None, (), reading, settings.numbers, edges)
+    if settings.missing_as_state:
+        table, (structure,) = with_answers(table, structure)
+    with at_work(settings, listener) as engine:
+        prepare(engine.executor, structure)
+        workshop = Workshop(table, one_alpha(settings), settings.options, engine.executor)
+        return direct_effects(workshop, structure)
 
 
 @with_options

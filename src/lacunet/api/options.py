@@ -208,6 +208,13 @@ class RegressionOptions(FitOptions, total=False):  # of `class_regression`
     level: float
 
 
+class GroupOptions(FitOptions, total=False):  # of `compare_groups`
+    quick: bool
+    evidence: bool
+    target: float
+    budget: float | str
+
+
 class SelectOptions(FitOptions, total=False):  # of `select` and `compare`
     scores: str | Sequence[str]
     dimension: str

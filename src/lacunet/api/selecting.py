@@ -231,7 +231,7 @@ def _evaluate(
             executor=executor,
             kept=kept,
         )
-        found = _measured(found, settings, executor, kept)
+        found = as_sure_as_asked(found, settings, executor, kept)
         return replace(found, sensitivity=sensitivities(found, executor))
 
 
@@ -250,7 +250,9 @@ def _about(table: Table, networks: Sequence[Network], settings: Settings) -> dic
     }
 
 
-def _measured(found: Selection, settings: Settings, executor: Executor, kept: Kept) -> Selection:
+def as_sure_as_asked(
+    found: Selection, settings: Settings, executor: Executor, kept: Kept
+) -> Selection:
     """Say how sure the choice is: as far as that is asked for, measured."""
     labels = [c.label for c in found.candidates]
     goal = settings.goal

@@ -1,17 +1,18 @@
 """`lacunet fit`: one latent class model, or one network."""
 
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 from lacunet import api
 from lacunet.cli import options as o
+from lacunet.cli.beside import refuse_beside, refuse_without
 from lacunet.cli.console import command, say_written, show
-from lacunet.cli.fit_covariates import (
-    fit_covariates,
-    refuse_with_covariates,
-    refuse_without_covariates,
-)
+from lacunet.cli.fit_covariates import fit_covariates
+from lacunet.cli.fit_groups import fit_groups
 from lacunet.cli.outcome import (
+    asked_document,
     check_network_outputs,
     check_number_outputs,
     report_network,
@@ -27,11 +28,19 @@ from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Network
 from lacunet.report.descriptions import intervals_document, statistics_document
-from lacunet.report.documents import fit_document, table_document
+from lacunet.report.documents import fit_document
+from lacunet.report.effects_document import effects_document
 from lacunet.report.page.answers import fitted_answer
 from lacunet.report.tables_file import write_tables
 from lacunet.settings import Settings
 from lacunet.tabular import Printable, Together
+
+
+class Residuals(StrEnum):
+    """What is done about pairs of columns that the classes do not explain."""
+
+    ADD = "add"
+
 
 TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 
@@ -39,7 +48,8 @@ TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 @command
 @o.options_after(
     api.fit,
-    covariates=("missing_covariates", "coefficient_sd", "evidence", "target", "budget"),
+    covariates=("missing_covariates", "coefficient_sd"),
+    free=("quick", "evidence", "target", "budget"),
     intervals=("level", "bootstrap"),
     like=(*o.LEARNING, *o.HOLES, *o.DESIGN, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
 )
@@ -51,12 +61,35 @@ def fit(
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
     edge: o.EdgeOption = None,
+    residuals: Annotated[
+        Residuals | None,
+        o.option(
+            "add: direct effects between answers that go together beyond their classes are tried, "
+            "the worst residual first, and kept where the evidence grows."
+        ),
+    ] = None,
     covariates: Annotated[
         str | None,
         o.option(
             "Columns that predict classes and are no items, with commas between; C(NAME) makes "
             "categories of numbers. Or a formula: '~ age + C(region)'.",
             metavar="COLUMNS",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        o.option(
+            "Column of groups: are the classes the same in all of them? Answers equal, partly "
+            "equal and free are fitted and compared.",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    free: Annotated[
+        list[str] | None,
+        o.option(
+            "With --group: items that are free where answers are partly equal (default: those that "
+            f"the evidence asks for); {o.REPEAT}",
+            metavar="ITEM",
         ),
     ] = None,
     save: Annotated[
@@ -84,23 +117,44 @@ def fit(
     """Fit a latent class model with a given number of classes, or a network.
 
     Of a network only the structure is taken; its parameters are learned anew. With --covariates
-    classes are fitted together with what predicts them (latent class regression).
+    classes are fitted together with what predicts them (latent class regression). With --group
+    they are fitted in several groups: are the classes the same (measurement invariance)?
     """
     settings = asked.settings
     check_one_model(states, network)
+    given: dict[str, object] = {
+        "--covariates": covariates,
+        "--group": group,
+        "--free": free,
+        "--network": network,
+        "--hidden": hidden,
+        "--knowledge": knowledge,
+        "--edge": edge,
+        "--residuals": residuals,
+        "--report": report,
+        "--tables": tables,
+        "--like": like,
+        "--statistics": statistics,
+        "--bootstrap": settings.bootstrap,
+    }
+    refuse_without(settings, given)
     if covariates is not None:
-        if edge:
-            raise OptionError("--edge has no meaning with --covariates. Leave one of them out.")
-        refuse_with_covariates(
-            network, hidden, knowledge, report, tables, like, statistics, settings
-        )
+        refuse_beside("--covariates", "predict the classes of a latent class model", given)
         fit_covariates(asked, data, states, covariates, save, intervals)
         return
-    refuse_without_covariates(settings)
+    if group is not None:
+        refuse_beside("--group", "compares classes in groups", given, but=("--free", "--tables"))
+        fit_groups(asked, data, states, group, free, save, tables, intervals)
+        return
+    if free:
+        raise OptionError("--free is about groups. Give --group too.")
+    if residuals is not None:
+        no = {name: given[name] for name in ("--network", "--hidden", "--knowledge", "--tables")}
+        refuse_beside("--residuals", "adds effects to a latent class model", no)
     resembled = None if like is None else api.as_model(like)
     check_network_outputs(save, report, tables)
-    table, given = read_structure(data, network, parse_hidden(hidden), asked, states)
-    classes, structure = settle(given, states)
+    table, found_structure = read_structure(data, network, parse_hidden(hidden), asked, states)
+    classes, structure = settle(found_structure, states)
     check_number_outputs(table, save)
     if tables is not None:
         _check_items(structure, edge)
@@ -108,10 +162,15 @@ def fit(
         check_number(settings.bootstrap, FEWEST)
         if table.design is None:
             check_replicates(table.counts, settings.bootstrap, FEWEST)
+    effects = None
     with asked.work() as how:
-        found = api.fit(
-            table, classes, network=structure, knowledge=knowledge, edges=edge or (), **how
-        )
+        if residuals is None or classes is None:
+            found = api.fit(
+                table, classes, network=structure, knowledge=knowledge, edges=edge or (), **how
+            )
+        else:
+            effects = api.add_direct_effects(table, classes, edges=edge or (), **how)
+            found = effects.fit
     if resembled is not None:
         found = api.match_classes(found, resembled)
     save_network(found.model, save)  # what comes next may take long
@@ -122,15 +181,14 @@ def fit(
     others = {TITLES[name]: result for name, (result, _) in described.items()}
     report_network(fitted_answer(found, table, settings, others), report)
     document = {
-        "data": table_document(table),
-        "seed": settings.seed,
-        "alpha": settings.alpha,
-        "states": states,
+        **asked_document(table, asked, states),
         **_document(found, settings),
         "model": None if save is None else str(save),
+        **({} if effects is None else {"direct_effects": effects_document(effects)}),
         **{name: document for name, (_, document) in described.items()},
     }
-    show(Together(found, *(result for result, _ in described.values())), document, asked.form)
+    first = found if effects is None else replace(effects, fit=found)
+    show(Together(first, *(result for result, _ in described.values())), document, asked.form)
     say_written(save, report, tables)
 
 

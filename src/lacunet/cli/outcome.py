@@ -58,6 +58,16 @@ def check_number_outputs(table: Table, save: Path | None) -> None:
         check_holds_numbers(save, [c.name for c in table.columns if c.kind.number])
 
 
+def asked_document(table: Table, asked: Asked, states: int | None) -> dict[str, Any]:
+    """Say what a fit is of: the data, and how it was asked for."""
+    return {
+        "data": table_document(table),
+        "seed": asked.settings.seed,
+        "alpha": asked.settings.alpha,
+        "states": states,
+    }
+
+
 def save_network(model: Model, save: Path | None) -> None:
     """Write a network file, if asked to."""
     if save is not None:

@@ -29,8 +29,12 @@ def matched(model: Model, like: Model) -> Model:
 
 def matched_fit(fit: Fit, like: Model) -> Fit:
     """Renumber the hidden states of a fit in the same way, in its parameters, counts and flags."""
-    relabelling = _relabelling(fit.model, like)
-    model, counts = fit.model.relabelled(relabelling), relabelling.apply(fit.point.N)
+    return relabelled_fit(fit, _relabelling(fit.model, like))
+
+
+def relabelled_fit(fit: Fit, by: Relabelling) -> Fit:
+    """Renumber hidden states of a fit, in its parameters, counts and flags."""
+    model, counts = fit.model.relabelled(by), by.apply(fit.point.N)
     problem = replace(fit.problem, alpha=model.alpha)
     kept = [flag for flag in fit.flags if not flag.where]  # the others name states by number
     return replace(
@@ -88,17 +92,41 @@ def _order(model: Model, like: Model, h: int) -> list[int]:
     cost = np.zeros((model.network.layout.cards[h], like.network.layout.cards[h]))
     for distance in _distances(model, like, h):
         cost += distance
+    return cheapest_order(cost)
+
+
+def cheapest_order(cost: FloatArray) -> list[int]:
+    """Which state here, by its number, each state there is; (here, there) what each pair costs.
+
+    States here that are left over come last.
+
+    >>> cheapest_order(np.array([[0.9, 0.1], [0.2, 0.8]]))
+    [1, 0]
+    """
     mine, theirs = linear_sum_assignment(cost)
     order = [int(k) for k in mine[np.argsort(theirs)]]
-    return order + [k for k in range(model.network.layout.cards[h]) if k not in order]
+    return order + [k for k in range(len(cost)) if k not in order]
 
 
-def _distances(model: Model, like: Model, h: int) -> Iterator[FloatArray]:
-    """Squared distances between states of h here and there, (K, K′), one for each table."""
+def profile_distances(model: Model, like: Model, h: int) -> FloatArray:
+    """How far answers differ between states of h here and there, (K, K′), on average.
+
+    0: the same; of categories at most 1, where no answer is given in both (Hellinger, squared).
+    What h itself depends on has no part in it.
+    """
+    found = list(_distances(model, like, h, but=h))
+    return np.asarray(0.5 * sum(found) / len(found))
+
+
+def _distances(model: Model, like: Model, h: int, but: int | None = None) -> Iterator[FloatArray]:
+    """Squared distances between states of h here and there, (K, K′), one for each table.
+
+    All but that of one variable.
+    """
     here, there = model.network.layout, like.network.layout
     for i, family in enumerate(here.families):
         others = [v for v in family if v != h]
-        if h not in family or any(here.cards[v] != there.cards[v] for v in others):
+        if i == but or h not in family or any(here.cards[v] != there.cards[v] for v in others):
             continue
         if not here.widths[i]:  # its parameters stand elsewhere
             continue

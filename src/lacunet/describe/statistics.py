@@ -18,7 +18,7 @@ from lacunet.learn.objective import Estimate
 from lacunet.model.latent_class import has_classes, is_latent_class
 from lacunet.model.network import Model
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
-from lacunet.wording import edge_words
+from lacunet.wording import edge_words, residual_words
 
 UNEXPLAINED = 4.0  # X²/df from which two columns are said to need more than classes
 PAIRS = 10  # pairs of columns that are shown
@@ -138,7 +138,8 @@ class FitStatistics(Printable):
         if has_classes(self.model.network) and pairs[0].value > UNEXPLAINED:
             notes.append(
                 f"{pairs[0].first} and {pairs[0].second} go together beyond their classes: try a "
-                f"direct effect between them, {edge_words(pairs[0].first, pairs[0].second)}."
+                f"direct effect between them, {edge_words(pairs[0].first, pairs[0].second)}; "
+                f"{residual_words()} tries all such pairs."
             )
         if left := len(pairs) - len(rows):
             notes.append(f"{left:,} more pairs are smaller: --json gives all.")
@@ -153,9 +154,6 @@ def fit_statistics(
     """Work out all fit statistics of a model at its parameters."""
     network, codes, counts = problem.network, problem.codes, problem.counts
     log_lik = float(counts[counts > 0] @ row_log_lik(model, codes[counts > 0]))
-    columns = sum(network.variables[i].family.tabular for i in network.observed)
-    each = len(codes) + (0 if is_latent_class(network) else INFERENCE)
-    few = columns * (columns - 1) // 2 * each <= MOST_WORK
     return FitStatistics(
         model=model,
         estimate=estimate,
@@ -164,5 +162,14 @@ def fit_statistics(
         criteria=criteria(log_lik, network.dimension, problem.cases),
         classification=classify(problem, model.theta),
         goodness=goodness_of_fit(model, codes, counts),
-        residuals=tuple(bivariate_residuals(model, codes, counts)) if few else None,
+        residuals=tuple(bivariate_residuals(model, codes, counts)) if few_pairs(problem) else None,
     )
+
+
+def few_pairs(problem: Problem, *, latent_class: bool | None = None) -> bool:
+    """Whether all pairs of columns can be looked at in some seconds; of classes alone, or not."""
+    network = problem.network
+    alone = is_latent_class(network) if latent_class is None else latent_class
+    columns = sum(network.variables[i].family.tabular for i in network.observed)
+    each = len(problem.codes) + (0 if alone else INFERENCE)
+    return columns * (columns - 1) // 2 * each <= MOST_WORK

@@ -120,7 +120,7 @@ def more_states_of(small: Network, large: Network) -> int | None:
 
 def _better(fits: Sequence[Fit], up: Sequence[Step], executor: Executor, step: Step) -> Fit:
     """Climb from what a neighbour gives; take where it leads, if that is better."""
-    fit, rank = fits[step.target], _rank(fits[step.target])
+    fit, rank = fits[step.target], rank_of(fits[step.target])
     objective = Objective.build(fit.problem, fit.options.estimate, executor)
     given = list(starts_from(fits[step.source], objective, step.h, rank))
     ends = executor.map(partial(_climbed_a_little, objective), given)
@@ -134,7 +134,7 @@ def _better(fits: Sequence[Fit], up: Sequence[Step], executor: Executor, step: S
     if rank(objective, best) <= least:
         return fit
     further = exchange(objective, best, rank, fit.options.seed)
-    taken = _taken(objective, fit, further.point, began)
+    taken = taken_over(objective, fit, further.point, began)
     better = rank(objective, taken.point) > least
     falls = any(_falls(fits[s.source], taken) for s in up if s.target == step.target)
     return taken if better and not falls else fit
@@ -196,7 +196,7 @@ def _not_below(fits: Sequence[Fit], executor: Executor, step: Step) -> Fit:
     old = Places.build(source.problem.layout, step.h)
     new = Places.build(fit.problem.layout, step.h)
     start = objective.best_for(with_empty(source, old, new))
-    taken = _taken(objective, fit, start, began)
+    taken = taken_over(objective, fit, start, began)
     return taken if _falls(taken, fit) else fit
 
 
@@ -208,15 +208,16 @@ def _climbed_a_little(objective: Objective, N: FloatArray) -> Point:
     return em(objective, objective.best_for(N), iterations=SHORT)
 
 
-def _taken(objective: Objective, fit: Fit, start: Point, began: float) -> Fit:
-    """Climb to the end from what a neighbour gave, in place of what the own search found."""
+def taken_over(objective: Objective, fit: Fit, start: Point, began: float) -> Fit:
+    """Climb to the end from what another fit gave, in place of what the own search found."""
     climb, curvature = climb_from(objective, start)
-    rank = _rank(fit)
+    rank = rank_of(fit)
     doubt = max(rank(objective, climb.point) - rank(objective, fit.point), 0.0)
     others = distinct(climb.point, [fit.point, *fit.others])
     search = Search(climb, fit.finalists, 0, curvature, doubt, others)
     return fit_of(objective, search, fit.options, began - fit.seconds)
 
 
-def _rank(fit: Fit) -> Rank:
+def rank_of(fit: Fit) -> Rank:
+    """What the search for a fit took."""
     return rank_for(fit.options.estimate, fit.options.schedule)

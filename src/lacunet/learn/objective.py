@@ -1,6 +1,7 @@
 """What learning climbs: a posterior density, of θ or of φ = log θ, or the likelihood."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -48,19 +49,19 @@ def attainable(estimate: Estimate, problem: Problem) -> Estimate:
     return estimate if exists else Estimate.SOFTMAX
 
 
-def _check_bounded(problem: Problem) -> None:
-    """Refuse the maximum of a likelihood that has none."""
+def unbounded(problem: Problem) -> Iterator[str]:
+    """Say why a likelihood has no maximum; nothing, where it has one."""
     network = problem.network
     for i, v in enumerate(network.variables):
         fewest = v.family.fewest_values(math.prod(network.shape(i)[:-1]))
         if np.isfinite(fewest) and len(v.states) < fewest:
-            raise OptionError(
+            yield (
                 f"'{v.name}' has {len(v.states)} different values, and with so many classes the "
                 f"likelihood has a maximum only from {fewest:g} up: variances go to 0. Use "
                 "--estimate map, where the prior holds them off, or fewer classes."
             )
         if not v.family.bounded:
-            raise OptionError(
+            yield (
                 f"'{v.name}' is continuous, so the likelihood has no maximum: it grows without end "
                 "as a class takes in a single case and its variance goes to 0. Use --estimate map, "
                 "where the prior holds variances off 0."
@@ -94,7 +95,8 @@ class Objective:
         executor = executor.if_worth(problem.components.nanoseconds)
         estimate = attainable(estimate, problem)
         if estimate is Estimate.ML:
-            _check_bounded(problem)
+            for why in unbounded(problem):
+                raise OptionError(why)
             return cls(problem, estimate, np.zeros(layout.size), 0.0, executor)
         added = alpha if estimate is Estimate.SOFTMAX else conjugacy.in_theta(alpha, layout)
         return cls(problem, estimate, added, conjugacy.log_constant(alpha, layout), executor)

@@ -48,7 +48,7 @@ def profile_grid(model: Model) -> Grid:
     rows = [("size", *(probability(p) for p in sizes))]
     for i in (i for i in network.shown if i in classes.leaves):
         v, table = network.variables[i], table_of(network, model.theta, i)
-        rows.extend(_profile(v, table))
+        rows.extend(profile_lines(v, table))
     root = classes.variable
     header = ("", *(f"{root.name} {label(s)}" for s in root.states))
     numbers = not all(network.variables[i].family.tabular for i in classes.leaves)
@@ -58,7 +58,7 @@ def profile_grid(model: Model) -> Grid:
     return Grid(title, header, tuple(rows), notes=notes)
 
 
-def _profile(v: Variable, table: FloatArray) -> Iterator[tuple[str, ...]]:
+def profile_lines(v: Variable, table: FloatArray) -> Iterator[tuple[str, ...]]:
     """Lines of one variable, a column per class."""
     if not v.family.tabular:
         for title, values in v.told(table).items():

@@ -63,6 +63,13 @@ MEANINGS = (
         "They make the same of every variable, so they count as one class: fewer would do.",
     ),
     Meaning(
+        (Kind.NO_CLEAR_MATCH,),
+        "A class that has no clear match in another group",
+        "Classes of groups are numbered by what they answer. This one resembles several, or none: "
+        "do not compare its size between groups as if it were one class.",
+        serious=True,
+    ),
+    Meaning(
         (Kind.SEPARATED,),
         "A covariate that tells a class with certainty",
         "The likelihood rises without end as its coefficient grows, so there is no estimate to "

@@ -1,0 +1,143 @@
+"""Classes in several groups: are they the same?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Unpack, cast
+
+from lacunet.api.inputs import as_table, listed, names_in, one_alpha
+from lacunet.api.options import GroupOptions, ReadOptions, divide, with_options
+from lacunet.api.selecting import as_sure_as_asked
+from lacunet.api.structure import one_number
+from lacunet.bins import understand_bins
+from lacunet.data import Table
+from lacunet.data.groups import with_groups
+from lacunet.data.kinds import understand_kinds
+from lacunet.data.missing_state import missing_as_state
+from lacunet.errors import DataError, OptionError, did_you_mean
+from lacunet.executor import on_threads
+from lacunet.inference.devices.device import Place
+from lacunet.inference.leaves import leaves_apart
+from lacunet.kept import FORGETFUL
+from lacunet.learn.prepare import prepare
+from lacunet.model.covariance import Covariance
+from lacunet.model.grouped import Grouped, grouped_classes
+from lacunet.progress import Listener, ignore
+from lacunet.search.effects.fitted import Workshop
+from lacunet.search.groups.comparing import compare_levels
+from lacunet.search.groups.comparison import GroupComparison
+from lacunet.search.proposals import check_states
+from lacunet.settings import DEFAULTS, Settings
+
+
+@with_options
+def compare_groups(
+    data: object,
+    states: int,
+    group: str,
+    *,
+    free: Sequence[str] | None = None,
+    settings: Settings = DEFAULTS,
+    listener: Listener = ignore,
+    **options: Unpack[GroupOptions],
+) -> GroupComparison:
+    """Fit latent classes in several groups: are the classes the same? (Measurement invariance.)
+
+    Three models, in all of which class sizes differ between groups: answers of a class are equal
+    in all groups; partly equal, some items are free; or free, each group has its own. They are
+    compared by their evidence, by likelihood-ratio tests, AIC and BIC. Classes have the same
+    numbers in all groups; a flag says so where one has no clear match.
+
+    Parameters
+    ----------
+    **data; states
+    group
+        The column that says which group a row belongs to. Rows that do not show it are left out.
+    free
+        Items that are free where answers are partly equal (default: those that the evidence asks
+        for, added one at a time).
+    **options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> table = lacunet.load_dataset("carcinoma")
+    >>> found = compare_groups(table, 2, "A", free=["C"], starts=4, quick=True)
+    >>> [(str(f.level), found.dimension(f.level)) for f in found.levels.fits]
+    [('equal', 14), ('partly equal', 16), ('free', 26)]
+    """
+    settings, reading = divide(settings, options)
+    if settings.options.device is not Place.CPU:
+        raise OptionError("--device cuda is not for groups. Use --device cpu.")
+    if settings.numbers.covariance != Covariance():
+        raise OptionError("--covariance is not for groups: there, every number is by itself.")
+    k, alpha = one_number(states), one_alpha(settings)
+    if k < 2:
+        raise OptionError(f"{k} classes: groups may differ in classes, so give 2 or more.")
+    table = read_groups(data, group, reading)
+    if settings.missing_as_state:
+        table = missing_as_state(table)
+    check_states([k], table)
+    grouped = grouped_classes(leaves_apart(table, settings.numbers), group, k)
+    named = None if free is None else _checked_free(free, grouped)
+    with on_threads(settings.threads, listener) as executor:
+        prepare(executor, grouped.network)
+        fitting = Workshop(table, alpha, settings.options, executor.part(0.0, 0.5))
+        levels, found = compare_levels(fitting, grouped, named)
+        found = as_sure_as_asked(found, settings, executor.part(0.5, 1.0), FORGETFUL)
+    return GroupComparison(levels, found)
+
+
+def read_groups(data: object, group: str, reading: ReadOptions) -> Table:
+    """Read a table with its items, and the column of groups as categories."""
+    names = names_in(data)
+    if group not in names:
+        raise DataError(
+            f"group '{group}' is no column of the data.{did_you_mean(group, names)} Their columns "
+            f"are {listed(names)}."
+        )
+    if isinstance(data, Table):
+        return with_groups(as_table(data, reading, numbers=True), group)
+    asked: dict[str, Any] = {**reading}
+    if group in (asked.get("exclude") or ()):
+        raise OptionError(f"'{group}' is the group, and left out by --exclude. Take one back.")
+    if group == asked.get("weights"):
+        raise OptionError(f"'{group}' has the weights: it cannot be the group too. Name another.")
+    if asked.get("columns"):  # which name items
+        items = [asked["columns"]] if isinstance(asked["columns"], str) else asked["columns"]
+        if group in items:
+            raise OptionError(
+                f"'{group}' is the group, so it is no item. Leave it out of --columns, which name "
+                "the items alone."
+            )
+        asked["columns"] = [*items, group]
+    kinds = understand_kinds(asked.get("kinds"))
+    if group not in understand_bins(asked.get("bin")).named:
+        kinds = kinds.also(understand_kinds({group: "categorical"}))
+    table = as_table(data, cast(ReadOptions, {**asked, "kinds": kinds}), numbers=True)
+    if not understand_kinds(asked.get("kinds")).said and not any(
+        c.kind.number or c.bins is not None for c in table.columns
+    ):  # that the group is one of categories is nothing to explain
+        table = replace(table, columns=tuple(replace(c, why="") for c in table.columns))
+    return with_groups(table, group)
+
+
+def _checked_free(free: Sequence[str], grouped: Grouped) -> list[str]:
+    """Refuse what is no item, and all of them."""
+    given = [free] if isinstance(free, str) else list(free)
+    items = [grouped.network.variables[i].name for i in grouped.items]
+    for name in given:
+        if name == grouped.variable.name:
+            raise OptionError(f"--free names '{name}', which is the group. Name items.")
+        if name not in items:
+            raise OptionError(
+                f"--free names '{name}', which is no item.{did_you_mean(name, items)} The items "
+                f"are {listed(items)}."
+            )
+    if set(given) >= set(items):
+        raise OptionError(
+            "--free names every item: that is the free model, which is fitted anyway. Name some of "
+            "them, or leave --free out, and those that differ are searched for."
+        )
+    return given

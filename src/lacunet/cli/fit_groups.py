@@ -1,0 +1,60 @@
+"""`lacunet fit --group`: classes in several groups, equal, partly equal and free."""
+
+from pathlib import Path
+from typing import Any
+
+from lacunet import api
+from lacunet.cli.console import say_written, show
+from lacunet.cli.options import Asked
+from lacunet.cli.outcome import (
+    asked_document,
+    check_network_outputs,
+    check_number_outputs,
+    save_network,
+)
+from lacunet.cli.parsing import split
+from lacunet.cli.table_words import audit, doubt
+from lacunet.errors import OptionError
+from lacunet.report.descriptions import intervals_document
+from lacunet.report.group_document import group_document
+from lacunet.report.tables_file import write_tables
+from lacunet.tabular import Printable, Together
+
+
+def fit_groups(
+    asked: Asked,
+    data: Path,
+    states: int | None,
+    group: str,
+    free: list[str] | None,
+    save: Path | None,
+    tables: Path | None,
+    intervals: bool,
+) -> None:
+    """Fit, save and show."""
+    if states is None:
+        raise OptionError("--group compares classes. Give their number: --states.")
+    check_network_outputs(save, None, tables)
+    table = api.read_groups(data, group, asked.reading)
+    audit(table)
+    doubt([states], table)
+    check_number_outputs(table, save)
+    named = None if free is None else split(free, [c.name for c in table.columns])
+    with asked.work() as how:
+        found = api.compare_groups(table, states, group, free=named, **how)
+    save_network(found.model, save)
+    if tables is not None:
+        write_tables(found, tables)
+    document: dict[str, Any] = {
+        **asked_document(table, asked, states),
+        **group_document(found),
+        "model": None if save is None else str(save),
+    }
+    shown: list[Printable] = [found]
+    if intervals:
+        with asked.work() as how:
+            precise = api.intervals(found.selection.table, found.fit, **how)
+        shown.append(precise)
+        document["intervals"] = intervals_document(precise)
+    show(Together(*shown), document, asked.form)
+    say_written(save, tables)

@@ -1,0 +1,40 @@
+"""Edges that were tried beside the classes, as JSON documents."""
+
+from typing import Any
+
+from lacunet.describe.likelihood_ratio import LikelihoodRatio
+from lacunet.search.effects.adding import Trial
+from lacunet.search.effects.direct import DirectEffects
+
+
+def effects_document(found: DirectEffects) -> dict[str, Any]:
+    """Describe direct effects: what was tried, and what was kept."""
+    return {
+        "kept": list(found.edges),
+        "pairs": found.pairs,
+        "trials": [trial_document(trial) for trial in found.trials],
+        "log_likelihood_without": found.base.fit.log_lik,
+    }
+
+
+def trial_document(trial: Trial) -> dict[str, Any]:
+    """Describe an edge that was tried."""
+    return {
+        "edge": list(trial.edge),
+        "step": trial.step,
+        "kept": trial.kept,
+        "log_bayes_factor": trial.gain,
+        "needs": trial.price,
+        "change_of_bic": trial.change_of_bic,
+        "test": None if trial.ratio is None else ratio_document(trial.ratio),
+    }
+
+
+def ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
+    """Describe a likelihood-ratio test."""
+    return {
+        "statistic": ratio.statistic,
+        "df": ratio.df,
+        "p_value": ratio.p_value,
+        "probabilities_at_edge": ratio.at_edge,
+    }

@@ -1,0 +1,23 @@
+"""Candidates whose fits are there already."""
+
+from collections.abc import Sequence
+
+from lacunet.executor import SERIAL, Executor
+from lacunet.inference.symmetry import symmetries_of
+from lacunet.learn.fit import Fit
+from lacunet.learn.predictive import with_posterior
+from lacunet.scores import Score, applicable
+from lacunet.scoring.evaluation import score_at
+from lacunet.scoring.fitting import Fitting
+from lacunet.search.candidates import Candidate, Proposal
+
+
+def candidate_at(
+    proposal: Proposal, fit: Fit, scores: Sequence[Score], executor: Executor = SERIAL
+) -> Candidate:
+    """Take the scores of a fit, and give it its posterior."""
+    at = Fitting(fit.problem, fit.options).input_at(fit, executor)
+    found = score_at(at, applicable(scores, fit.problem))
+    fit = with_posterior(fit, at.softmax_climb.point)
+    labellings = symmetries_of(fit.problem).log_count
+    return Candidate(proposal, fit, at.dimension, found, labellings)

@@ -1,0 +1,185 @@
+"""The result of comparing groups: how far classes are the same, by evidence and by tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.describe.information_criteria import criteria
+from lacunet.describe.likelihood_ratio import LikelihoodRatio
+from lacunet.flags import Flag
+from lacunet.learn.fit import Fit
+from lacunet.model.conjugacy import log_marginal
+from lacunet.model.grouped import Grouped
+from lacunet.model.network import Model
+from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.effects.adding import Trial
+from lacunet.search.groups.alignment import Alignment
+from lacunet.search.groups.levels import Level, LevelFit, Levels
+from lacunet.tabular import Columns, Grid, Printable, transposed
+
+
+@dataclass(frozen=True)
+class LevelTest:
+    """A likelihood-ratio test of one level against a wider one."""
+
+    narrow: Level
+    wide: Level
+    ratio: LikelihoodRatio
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupComparison(Printable):
+    """Latent classes in groups, with answers equal in all of them, in part, or free.
+
+    Log-likelihoods, dimensions and evidence are about the answers given the groups: how many cases
+    a group has is the same in all models.
+    """
+
+    levels: Levels
+    selection: Selection  # the same models as candidates, with their evidence
+
+    @property
+    def group(self) -> str:
+        """Name of the column of groups."""
+        return self.equal.grouped.variable.name
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups."""
+        return self.equal.grouped.variable.labels
+
+    @property
+    def equal(self) -> LevelFit:
+        """The model whose answers are equal in all groups."""
+        return self.levels.fits[0]
+
+    @cached_property
+    def cases(self) -> FloatArray:
+        """Cases of each group."""
+        problem, grouped = self.equal.fitted.fit.problem, self.equal.grouped
+        return problem.layout.table(problem.seen, grouped.group)
+
+    @property
+    def level(self) -> Level:
+        """The answer: the most probable of the models."""
+        return Level(str(self.selection.label))
+
+    @property
+    def best(self) -> Candidate:
+        """The model that the answer names."""
+        return self.selection.best
+
+    @property
+    def fit(self) -> Fit:
+        """Its fit."""
+        return self.best.fit
+
+    @property
+    def model(self) -> Model:
+        """Its parameters, a network in which the group is a variable."""
+        return self.best.model
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Items that differ between groups, in the model that the answer names."""
+        return self.of(self.level).grouped.free
+
+    @property
+    def items(self) -> tuple[Trial, ...]:
+        """Items set free one at a time, all others equal: their tests."""
+        return tuple(trial for trial in self.levels.trials if trial.step == 0)
+
+    @property
+    def alignment(self) -> Alignment:
+        """How well the classes of groups match each other, all answers free."""
+        return self.levels.alignment
+
+    def of(self, level: Level | str) -> LevelFit:
+        """Give one of the models."""
+        return next(f for f in self.levels.fits if f.level == level)
+
+    def candidate(self, level: Level | str) -> Candidate:
+        """Give one of the models as a candidate, with its scores and its evidence."""
+        return next(c for c in self.selection.candidates if c.label == level)
+
+    def sizes(self, level: Level | str) -> FloatArray:
+        """Give p(class | group), (groups, K)."""
+        found, grouped = self.candidate(level), self.of(level).grouped
+        return found.problem.layout.table(found.model.theta, grouped.root)
+
+    def log_lik(self, level: Level | str) -> float:
+        """Log p(answers | groups) where it is greatest; at the estimate, if it has no maximum."""
+        fitted = self.of(level).fitted
+        point = (fitted.likeliest or fitted.fit).point
+        shares = fitted.fit.problem.layout.table(point.theta, self.equal.grouped.group)
+        return point.log_lik - float(self.cases @ np.log(shares))
+
+    def dimension(self, level: Level | str) -> int:
+        """Free parameters, without those of the groups themselves."""
+        return self.of(level).fitted.network.dimension - (len(self.groups) - 1)
+
+    def criteria(self, level: Level | str) -> dict[str, float]:
+        """Give AIC, BIC and their kin; lower is better."""
+        return criteria(self.log_lik(level), self.dimension(level), float(self.cases.sum()))
+
+    def log_evidence(self, level: Level | str) -> float:
+        """Log p(answers | groups) over all parameters, as the answer knows it."""
+        problem = self.equal.fitted.fit.problem
+        own = log_marginal(problem.seen, problem.alpha, problem.layout)
+        return self.selection.certainty.values[str(level)] - float(own[self.equal.grouped.group])
+
+    @cached_property
+    def tests(self) -> tuple[LevelTest, ...]:
+        """Likelihood-ratio tests of each level against every wider one."""
+        return tuple(self._tests())
+
+    def _tests(self) -> Iterator[LevelTest]:
+        fits = self.levels.fits
+        for i, narrow in enumerate(fits):
+            for wide in fits[i + 1 :]:
+                ratio = wide.fitted.ratio_to(narrow.fitted)
+                if ratio is not None:
+                    yield LevelTest(narrow.level, wide.level, ratio)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the model that the answer names, and of how classes match."""
+        return (*self.best.flags, *self.alignment.flags())
+
+    def grouped(self, level: Level | str) -> Grouped:
+        """Give where the variables of a model are."""
+        return self.of(level).grouped
+
+    def brief(self) -> str:
+        """Say the answer."""
+        from lacunet.search.groups.grids import answer
+
+        return answer(self)
+
+    def tidy(self) -> Columns:
+        """Give a row for each model."""
+        certainty = self.selection.certainty
+        names = ("model", "log_likelihood", "dimension", "AIC", "BIC", "log_evidence")
+        rows = (
+            (
+                str(f.level),
+                self.log_lik(f.level),
+                self.dimension(f.level),
+                *(self.criteria(f.level)[name] for name in ("AIC", "BIC")),
+                self.log_evidence(f.level),
+                certainty.probabilities[str(f.level)],
+            )
+            for f in self.levels.fits
+        )
+        return transposed((*names, "probability"), rows)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        from lacunet.search.groups.grids import comparison_grids
+
+        return comparison_grids(self)

@@ -1,0 +1,196 @@
+"""Classes in groups: likelihoods, evidence, tests and the order of classes, each with an oracle."""
+
+import numpy as np
+import pytest
+from group_worlds import SIZES, YES, log_evidence, people, with_change
+
+import lacunet
+from lacunet.flags import Kind
+from lacunet.model.grouped import grouped_classes, widened
+from lacunet.model.latent_class import with_edges
+from lacunet.model.network import Variable
+from lacunet.search.groups.levels import Level
+
+QUICK = {"starts": 4, "threads": 1, "quick": True}
+ITEMS = list("ABCDE")
+
+
+@pytest.fixture(scope="module")
+def one_differs():
+    """B means something else to the second group; some answers are missing."""
+    return people(500, 1, other=with_change(1, 0.3), holes=0.05)
+
+
+@pytest.fixture(scope="module")
+def found(one_differs):
+    return lacunet.compare_groups(one_differs, 2, "sex", **QUICK)
+
+
+def of(data, sex):
+    chosen = [i for i, s in enumerate(data["sex"]) if s == sex]
+    return {name: [data[name][i] for i in chosen] for name in ITEMS}
+
+
+def test_the_item_that_differs_is_found(found):
+    assert found.level is Level.PARTLY
+    assert found.free == ("B",)
+    assert [t.edge[1] for t in found.levels.trials if t.kept] == ["B"]
+    tests = {trial.edge[1]: trial for trial in found.items}
+    assert tests["B"].ratio.p_value < 1e-6 < 0.01 < min(tests[n].ratio.p_value for n in "ACDE")
+    assert tests["B"].gain > 5 > 0 > max(tests[n].gain for n in "ACDE")
+    assert tests["B"].ratio.df == 2
+    assert tests["B"].change_of_bic < 0 < tests["A"].change_of_bic
+
+
+def test_free_is_every_group_by_itself(found, one_differs):
+    """The sum of separate fits, by likelihood and by evidence."""
+    alone = [of(one_differs, sex) for sex in found.groups]
+    fits = [lacunet.fit(x, 2, estimate="ml", starts=4, threads=1) for x in alone]
+    assert found.log_lik("free") == pytest.approx(sum(f.log_lik for f in fits), abs=1e-7)
+    assert found.dimension("free") == sum(f.model.network.dimension for f in fits)
+    how = {"scores": "csl,vb", "starts": 4, "threads": 1, "quick": True}
+    apart = [lacunet.select(x, [2], **how).candidates[0].scores for x in alone]
+    own = found.candidate("free").scores
+    constant = found.selection.certainty.values["free"] - found.log_evidence("free")
+    for name in ("csl", "vb"):
+        together = own[name].value - constant
+        assert together == pytest.approx(sum(s[name].value for s in apart), abs=1e-6)
+
+
+def test_equal_is_the_group_as_a_covariate(found, one_differs):
+    """A multinomial logit with a state for each group has every class size that there is."""
+    how = {"estimate": "ml", "starts": 4, "threads": 1}
+    regression = lacunet.class_regression(one_differs, 2, ["sex"], **how)
+    assert found.log_lik("equal") == pytest.approx(regression.log_lik, abs=1e-6)
+    assert found.dimension("equal") == regression.dimension
+    assert found.criteria("equal") == pytest.approx(regression.criteria)
+
+
+def test_models_are_nested(found):
+    likelihoods = [found.log_lik(f.level) for f in found.levels.fits]
+    assert likelihoods == sorted(likelihoods)
+    tests = {(t.narrow, t.wide): t.ratio for t in found.tests}
+    whole = tests[Level.EQUAL, Level.FREE]
+    parts = tests[Level.EQUAL, Level.PARTLY], tests[Level.PARTLY, Level.FREE]
+    assert whole.statistic == pytest.approx(sum(p.statistic for p in parts))
+    assert whole.df == sum(p.df for p in parts) == 10
+
+
+def test_evidence_by_plain_sums():
+    """The exact evidence of each level, against a sum over all memberships."""
+    data = people(20, 6, other=np.array([[0.9, 0.2, 0.8], [0.2, 0.6, 0.1]]), yes=YES[:, :3])
+    data = {name: data[name] for name in ("A", "B", "sex")}
+    how = {"evidence": True, "free": ["B"], "alpha": 1.0, "starts": 2, "threads": 1}
+    found = lacunet.compare_groups(data, 2, "sex", **how)
+    for level in Level:
+        exact = log_evidence(data, found.grouped(level).free, 1.0)
+        assert found.log_evidence(level) == pytest.approx(exact, abs=1e-9)
+
+
+def test_classes_have_the_same_numbers_in_all_groups():
+    found = lacunet.compare_groups(people(600, 2), 2, "sex", **QUICK)
+    assert found.level is Level.EQUAL
+    assert found.alignment.convincing
+    assert not any(flag.kind is Kind.NO_CLEAR_MATCH for flag in found.flags)
+    tables = found.candidate("free").model
+    order = np.argsort(-found.sizes("equal").sum(axis=0))
+    assert order.tolist() == [0, 1]  # the larger class first, over both groups
+    for name in ITEMS:
+        profile = tables.table(name)[..., 1]  # (class, group)
+        assert np.abs(profile[:, 0] - profile[:, 1]).max() < 0.2
+    first = int(found.model.table("A")[0, 1] < 0.5)  # which class answers no
+    assert found.sizes("free") == pytest.approx(SIZES[:, [first, 1 - first]], abs=0.1)
+
+
+def test_no_match_is_said():
+    """A third of the answers turned round: no class is where it was."""
+    turned = YES.copy()
+    turned[:, :3] = turned[::-1, :3]
+    found = lacunet.compare_groups(people(800, 4, other=turned), 2, "sex", **QUICK)
+    assert found.level is not Level.EQUAL
+    assert not found.alignment.convincing
+    assert "no clear match: class 1 of" in str(found)
+
+
+def test_holes_in_groups_and_whole_weights():
+    """Rows without a group are left out; a weight of 2 is the row twice."""
+    data = people(240, 5)
+    weighted = {**data, "times": [1 + i % 2 for i in range(240)]}
+    twice = {n: [x for i, x in enumerate(v) for _ in range(1 + i % 2)] for n, v in data.items()}
+    one = lacunet.compare_groups(weighted, 2, "sex", weights="times", **QUICK)
+    other = lacunet.compare_groups(twice, 2, "sex", **QUICK)
+    assert one.tidy() == other.tidy()
+    lost = {**data, "sex": [None if i % 10 == 0 else s for i, s in enumerate(data["sex"])]}
+    kept = {n: [x for i, x in enumerate(v) if i % 10] for n, v in data.items()}
+    holes = lacunet.compare_groups(lost, 2, "sex", **QUICK)
+    assert holes.tidy() == lacunet.compare_groups(kept, 2, "sex", **QUICK).tidy()
+    assert "24 of 240 cases do not show their group" in holes.selection.table.notes[-1]
+
+
+def test_the_order_of_columns_and_threads_change_nothing(found, one_differs):
+    turned = dict(reversed(one_differs.items()))
+    again = lacunet.compare_groups(turned, 2, "sex", **{**QUICK, "threads": 2})
+    assert again.tidy() == found.tidy()
+    assert (again.sizes("free") == found.sizes("free")).all()
+
+
+def test_numbers_have_evidence_and_no_test():
+    data = people(200, 6)
+    rng = np.random.default_rng(6)
+    ages = rng.normal(40, 10, 200).round(2).tolist()
+    found = lacunet.compare_groups({**data, "age": ages}, 2, "sex", **QUICK)
+    assert found.tests == ()
+    assert "the MAP, for it has no maximum" in str(found)
+    assert found.criteria("free")["BIC"] > found.criteria("equal")["BIC"]
+
+
+def test_flat_vectors_by_group():
+    """Taken apart and put together again; a wider network in which nothing has changed."""
+    leaves = [Variable(n, (0, 1, 2)) for n in "ab"] + [Variable("sex", ("f", "m", "x"))]
+    equal = grouped_classes(leaves, "sex", 2)
+    free = type(equal)(with_edges(equal.network, [("sex", "a"), ("sex", "b")]), equal.group)
+    assert (equal.free, free.free) == ((), ("a", "b"))
+    x = np.random.default_rng(0).random(free.network.layout.size)
+    parts = [free.of_group(x, g) for g in range(3)]
+    assert (free.joined(parts, x) == x).all()
+    narrow = np.random.default_rng(1).random(equal.network.layout.size)
+    wide = widened(narrow, equal.network.layout, free.network.layout)
+    for g in range(3):
+        assert (free.of_group(wide, g) == equal.of_group(narrow, g)).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "how", "told"),
+    [
+        ({"sex": ["f"] * 60}, {}, "in all rows it is 'f'. Name a column with two values or more"),
+        ({"sex": ["f"] * 57 + ["m"] * 3}, {}, "group 'm' of 'sex' has 3 cases, and 10 are the few"),
+        ({"sex": [i % 50 for i in range(60)]}, {}, "has 50 values, and 30 groups are the most"),
+        ({}, {"group": "sez"}, "group 'sez' is no column of the data. Did you mean 'sex'"),
+        ({}, {"columns": ["A", "sex"]}, "'sex' is the group, so it is no item"),
+        ({}, {"free": ["Q"]}, "free names 'Q', which is no item"),
+        ({}, {"free": ["sex"]}, "which is the group"),
+        ({}, {"free": ITEMS}, "free names every item: that is the free model"),
+        ({}, {"exclude": ["sex"]}, "left out by exclude"),
+        ({}, {"states": 1}, "give 2 or more"),
+        ({}, {"covariance": "full"}, "covariance= is not for groups"),
+    ],
+)
+def test_mistakes(change, how, told):
+    data = {**people(60, 7), **change}
+    given = {"states": 2, "group": "sex", **QUICK, **how}
+    with pytest.raises(lacunet.LacunetError) as error:
+        lacunet.compare_groups(data, **given)
+    assert told in str(error.value)
+
+
+@pytest.mark.long
+def test_likelihood_ratio_tests_reject_as_often_as_they_say():
+    """Where classes are the same, 5 % of the tests have p below 0.05; of 400, 11 to 30 or so."""
+    below = {"all": 0, "A": 0}
+    for seed in range(400):
+        found = lacunet.compare_groups(people(800, 1000 + seed), 2, "sex", **QUICK)
+        test = next(t for t in found.tests if (t.narrow, t.wide) == (Level.EQUAL, Level.FREE))
+        below["all"] += test.ratio.p_value < 0.05
+        below["A"] += found.items[0].ratio.p_value < 0.05
+    for times in below.values():
+        assert 8 <= times <= 33  # 20 ± 3 standard errors of 4.36
