@@ -10,6 +10,7 @@ from lacunet.model.grouped import grouped_classes, widened
 from lacunet.model.latent_class import with_edges
 from lacunet.model.network import Variable
 from lacunet.search.groups.levels import Level
+from surveys import clustered
 
 QUICK = {"starts": 4, "threads": 1, "quick": True}
 ITEMS = list("ABCDE")
@@ -125,6 +126,22 @@ def test_holes_in_groups_and_whole_weights():
     holes = lacunet.compare_groups(lost, 2, "sex", **QUICK)
     assert holes.tidy() == lacunet.compare_groups(kept, 2, "sex", **QUICK).tidy()
     assert "24 of 240 cases do not show their group" in holes.selection.table.notes[-1]
+
+
+def test_a_sample_keeps_its_units_where_rows_are_left_out():
+    """Strata and clusters are known to intervals; who does not show a group counts for nothing."""
+    frame = clustered(0, strata=3, units=4, people=10)
+    sex = np.array(["f", "m"])[np.arange(120) % 2].astype(object)
+    sex[frame["unit"] < 102] = None  # whole units, too
+    how = {"weights": "w", "strata": "stratum", "clusters": "unit"}
+    found = lacunet.compare_groups(frame.assign(sex=sex), 2, "sex", **how, **QUICK)
+    table = found.selection.table
+    assert (table.design.units, table.design.degrees) == (12, 9)
+    np.testing.assert_allclose(table.design.counts(np.ones(12), len(table.codes)), table.counts)
+    assert "know nothing of strata and clusters" in str(found)
+    assert lacunet.intervals(table, found.fit).design is not None
+    with pytest.raises(lacunet.OptionError, match="it says how rows were drawn"):
+        lacunet.compare_groups(frame, 2, "stratum", **how, **QUICK)
 
 
 def test_the_order_of_columns_and_threads_change_nothing(found, one_differs):

@@ -102,8 +102,13 @@ def read_groups(data: object, group: str, reading: ReadOptions) -> Table:
     asked: dict[str, Any] = {**reading}
     if group in (asked.get("exclude") or ()):
         raise OptionError(f"'{group}' is the group, and left out by --exclude. Take one back.")
-    if group == asked.get("weights"):
-        raise OptionError(f"'{group}' has the weights: it cannot be the group too. Name another.")
+    clusters = asked.get("clusters") or ()
+    drawn = [clusters] if isinstance(clusters, str) else clusters
+    if group in (asked.get("weights"), asked.get("strata"), *drawn):
+        raise OptionError(
+            f"'{group}' cannot be the group, for it says how rows were drawn or what they weigh. "
+            "Put a copy of it into the data, under another name."
+        )
     if asked.get("columns"):  # which name items
         items = [asked["columns"]] if isinstance(asked["columns"], str) else asked["columns"]
         if group in items:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 
@@ -52,7 +53,7 @@ def with_groups(table: Table, name: str) -> Table:
     return _only(table, column, told, used.tolist())
 
 
-def _only(table: Table, column: int, told: np.ndarray, used: list[int]) -> Table:
+def _only(table: Table, column: int, told: BoolArray, used: list[int]) -> Table:
     """Leave out rows without a group, and groups without rows."""
     states = tuple(table.columns[column].states[g] for g in used)
     columns = list(table.columns)
@@ -60,6 +61,8 @@ def _only(table: Table, column: int, told: np.ndarray, used: list[int]) -> Table
     codes = table.codes[told].copy()
     codes[:, column] = np.searchsorted(used, codes[:, column])
     lost = float(table.counts[~told].sum())
+    share = 1.0 - lost / table.weight
+    design = table.design if table.design is None or not lost else table.design.only(told, share)
     note = f"{lost:,g} of {table.weight:,g} cases do not show their group: they are left out."
     return replace(
         table,
@@ -68,4 +71,5 @@ def _only(table: Table, column: int, told: np.ndarray, used: list[int]) -> Table
         counts=table.counts[told],
         rows=table.rows - round(lost) if table.weights is None else table.rows,
         notes=(*table.notes, note) if lost else table.notes,
+        design=design,
     )

@@ -8,12 +8,12 @@ distinct row, what it weighs in each unit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.distinct import firsts
 from lacunet.errors import DataError
 
@@ -67,6 +67,16 @@ class SamplingDesign:
         return type(self)(
             *_arranged(places[self.row], self.unit if self.clusters else None, *own), *told
         )
+
+    def only(self, kept: BoolArray, share: float) -> Self:
+        """Give the design of some of the distinct rows, which are such a share of the cases.
+
+        All units stay: those who are left out might have been more, or fewer, in another sample.
+        """
+        own = kept[self.row]
+        row = (np.cumsum(kept) - 1)[self.row[own]]
+        unit, weight = self.unit[own], self.weight[own]
+        return replace(self, row=row, unit=unit, weight=weight, people=self.people * share)
 
     def __str__(self) -> str:
         clusters = " and ".join(f"'{name}'" for name in self.clusters)

@@ -100,8 +100,11 @@ def _tests(found: GroupComparison) -> Grid:
     edges = max(t.ratio.at_edge for t in found.tests)
     if edges:
         notes.append(AT_EDGE.format(number=edges))
-    if found.selection.table.survey is not None:
+    table = found.selection.table
+    if table.survey is not None:
         notes.append("Weights of a survey are scaled to their effective cases: p is approximate.")
+    if table.design is not None and table.design.told:
+        notes.append("Tests and evidence know nothing of strata and clusters; intervals do.")
     header = ("likelihood-ratio test", "2 log ratio", "df", "p(χ²)")
     return Grid("Likelihood-ratio tests", header, rows, notes=tuple(notes))
 
