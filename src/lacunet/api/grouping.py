@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack, cast
 
+from lacunet.api.engine import at_work
 from lacunet.api.inputs import as_table, listed, names_in, one_alpha
 from lacunet.api.options import GroupOptions, ReadOptions, divide, with_options
 from lacunet.api.selecting import as_sure_as_asked
@@ -16,7 +17,6 @@ from lacunet.data.groups import with_groups
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.missing_state import missing_as_state
 from lacunet.errors import DataError, OptionError, did_you_mean
-from lacunet.executor import on_threads
 from lacunet.inference.devices.device import Place
 from lacunet.inference.leaves import leaves_apart
 from lacunet.kept import FORGETFUL
@@ -81,7 +81,8 @@ def compare_groups(
     check_states([k], table)
     grouped = grouped_classes(leaves_apart(table, settings.numbers), group, k)
     named = None if free is None else _checked_free(free, grouped)
-    with on_threads(settings.threads, listener) as executor:
+    with at_work(settings, listener) as engine:
+        executor = engine.executor
         prepare(executor, grouped.network)
         fitting = Workshop(table, alpha, settings.options, executor.part(0.0, 0.5))
         levels, found = compare_levels(fitting, grouped, named)
