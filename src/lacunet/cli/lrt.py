@@ -51,7 +51,8 @@ def lrt(
     """Test a number of hidden states against one more: bootstrap likelihood-ratio test.
 
     Data sets are drawn from the ML fit with the smaller number, with the holes of the real data,
-    and go through the same two fits. The p-value says how many of them gain as much. Continuous
+    and go through the same two fits. The p-value says how many of them gain as much. The test of
+    Vuong, Lo, Mendell and Rubin (VLMR, LMR) is printed beside it; go by the bootstrap. Continuous
     numbers have no ML fit, so they are refused; counts and ordered answers are not.
     """
     if states < 1:

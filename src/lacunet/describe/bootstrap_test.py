@@ -6,14 +6,15 @@ drawing data from the fitted smaller model (McLachlan 1987). Real and simulated 
 same search, with the same starts: whatever the search misses, it misses on both sides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.describe.bootstrap import check_replicates, simulate_like
+from lacunet.describe.vuong_test import VuongTest, vuong_test
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind, Sizes
@@ -21,11 +22,12 @@ from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.model.latent_class import counted, unit
 from lacunet.model.surgery import with_shown
-from lacunet.tabular import Columns, Grid, Printable, number
+from lacunet.tabular import Columns, Grid, Printable, number, probability
 
 REPLICATES = 200
 STARTS = 16  # of each fit; there are two fits for each replicate
 TIE = 1e-6  # nats: statistics this near are equal, as far as the search can tell
+NAN = float("nan")
 BATCH = 16  # replicates between two looks at whether to stop early
 
 
@@ -63,6 +65,11 @@ class RatioTest(Printable):
             return self.exceeding / len(self.replicates)
         return (1 + self.exceeding) / (1 + len(self.replicates))
 
+    @cached_property
+    def vuong(self) -> VuongTest | None:
+        """The test of Vuong, Lo, Mendell & Rubin of the same fits; None where it has no meaning."""
+        return vuong_test(self.small, self.large)
+
     @property
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the two fits."""
@@ -85,6 +92,8 @@ class RatioTest(Printable):
             "p_value": [self.p_value],
             "replicates": [len(self.replicates)],
             "exceeding": [self.exceeding],
+            "vlmr_p": [NAN if self.vuong is None else self.vuong.p_value],
+            "lmr_p": [NAN if self.vuong is None else self.vuong.adjusted_p],
         }
 
     def grids(self) -> Sequence[Grid]:
@@ -105,6 +114,7 @@ class RatioTest(Printable):
             f"2 log ratio = {number(self.statistic, 4)}",
             f"{drawn} drawn from {small} reach it{ending}",
             f"quantiles of theirs: {quantiles}",
+            *self._limit_words(),
             *(f"- {flag}" for flag in self.flags),
         )
         what = self._unit()
@@ -114,6 +124,17 @@ class RatioTest(Printable):
             Grid(f"{k} against {more} {what}{of}: {answer}"),
             Grid(title, header, rows, frozenset(), notes),
         ]
+
+    def _limit_words(self) -> Iterator[str]:
+        """Say what the test of Vuong, Lo, Mendell & Rubin gives, and how far to trust it."""
+        if self.vuong is not None:
+            told = self.vuong
+            yield (
+                f"VLMR p-value {probability(told.p_value)} (mean {number(told.mean)}, sd "
+                f"{number(told.deviation)}); LMR (adjusted to {number(told.adjusted)}) "
+                f"p-value {probability(told.adjusted_p)}"
+            )
+            yield "theory does not carry VLMR and LMR over to classes: go by the bootstrap"
 
     def _unit(self, *, several: bool = True) -> str:
         return unit(self.small.model.network, several=several)

@@ -12,6 +12,8 @@ from lacunet.report.documents import evidence_document, fit_document, table_docu
 from lacunet.search.candidate_criteria import Criteria
 from lacunet.search.hole_readings import MissingComparison
 
+VUONG = ("statistic", "p_value", "adjusted", "adjusted_p", "mean", "deviation")
+
 
 def intervals_document(intervals: Intervals) -> dict[str, Any]:
     """Describe standard errors and intervals: a table of each for every variable."""
@@ -102,6 +104,7 @@ def ratio_document(test: RatioTest) -> dict[str, Any]:
         "asked": test.asked,
         "stopped_early": test.stopped,
         "seed": test.small.options.seed,
+        "vlmr": test.vuong and taken(test.vuong, *VUONG),
         "fits": [fit_document(test.small), fit_document(test.large)],
         "flags": list(map(str, test.flags)),
     }

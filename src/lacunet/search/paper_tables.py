@@ -2,9 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import isnan, nan
 
 from lacunet.describe.item_table import ItemTable
 from lacunet.describe.profiles import sizes_of
+from lacunet.describe.vuong_test import VuongTest, vuong_test
+from lacunet.model.latent_class import find_classes
+from lacunet.search.average import Label
 from lacunet.search.candidate_criteria import CandidateStatistics, Criteria
 from lacunet.search.grids import TITLES, first_column, limits, starred, tidy_name
 from lacunet.search.truth import TRUTH
@@ -12,6 +17,10 @@ from lacunet.tabular import Columns, Grid, Printable, chance, number, probabilit
 from lacunet.tabular.export import csv_table
 
 SHOWN = ("AIC", "BIC", "SABIC")  # what papers print of the criteria
+RATIOS = (
+    "VLMR and LMR p: k classes against k − 1; theory does not carry them over to classes, the "
+    "bootstrap test (lacunet lrt) is the one to go by."
+)
 NO_ITEMS = (
     "Items by class: left out, for answers that listen to more than their class have no such table."
 )
@@ -22,6 +31,19 @@ class FitTable(Printable):
     """Every candidate of a selection: its fit, its criteria, its classes and its evidence."""
 
     criteria: Criteria
+
+    @cached_property
+    def _ratio_tests(self) -> dict[Label, VuongTest]:
+        """Each number of classes against one less, where both have ML fits."""
+        fits = {c.candidate.label: c.candidate.fit for c in self.criteria.candidates}
+        found: dict[Label, VuongTest] = {}
+        for k, fit in fits.items():
+            less = fits.get(k - 1) if isinstance(k, int) else None
+            if less is not None and find_classes(fit.model.network) is not None:
+                test = vuong_test(less, fit)
+                if test is not None:
+                    found[k] = test
+        return found
 
     @property
     def _hidden(self) -> list[str]:
@@ -36,6 +58,7 @@ class FitTable(Printable):
         names = (
             *(tidy_name(self.criteria.selection), "log_likelihood", "dimension", *SHOWN),
             *(name for o in of for name in (f"entropy_r2{o}", f"smallest_class{o}")),
+            *(("vlmr_p", "lmr_p") if self._ratio_tests else ()),
             *("log_evidence", "probability"),
         )
         rows = (
@@ -45,6 +68,7 @@ class FitTable(Printable):
                 c.candidate.fit.model.network.dimension,
                 *(c.criteria[name] for name in SHOWN),
                 *(x for name in hidden for x in _told(c, name)),
+                *self._ratio_p(c.candidate.label),
                 certainty.values[c.candidate.label],
                 certainty.probabilities[c.candidate.label],
             )
@@ -66,6 +90,7 @@ class FitTable(Printable):
                 str(fit.model.network.dimension),
                 *(starred(c.criteria[n], chosen[n] == label and not alone) for n in SHOWN),
                 *(text for r2, least in told for text in (number(r2, 3), probability(least))),
+                *(number(p, 3) if isnan(p) else probability(p) for p in self._ratio_p(label)),
                 number(certainty.values[label]),
                 chance(certainty.probabilities[label], certainty.stderr[label], exact=alone),
             )
@@ -76,9 +101,17 @@ class FitTable(Printable):
         one = "class" if selection.unit == "classes" else "state"
         apart = [text for o in of for text in (f"entropy R²{o}", f"smallest {one}{o}")]
         evidence = (f"log p(D|{symbol})", f"p({symbol})")
-        header = (first, "log L", "d", *SHOWN, *apart, *evidence)
+        ratios = ("VLMR p", "LMR p") if self._ratio_tests else ()
+        header = (first, "log L", "d", *SHOWN, *apart, *ratios, *evidence)
         rows = tuple(row(c) for c in self.criteria.candidates)
         return [Grid(self._title(), header, rows, words, tuple(self._notes(alone)))]
+
+    def _ratio_p(self, label: Label) -> tuple[float, ...]:
+        """P-values of a number of classes against one less; nothing where no number has any."""
+        if not self._ratio_tests:
+            return ()
+        test = self._ratio_tests.get(label)
+        return (nan, nan) if test is None else (test.p_value, test.adjusted_p)
 
     def _title(self) -> str:
         names = isinstance(self.criteria.candidates[0].candidate.label, str)
@@ -93,6 +126,8 @@ class FitTable(Printable):
         notes = [f"N = {cases:,.10g}; d parameters. AIC, BIC, SABIC: lower is better.{stars}"]
         notes += self.criteria.where_taken()
         notes.append(f"Evidence by {TITLES[certainty.by]}: {certainty.how}.")
+        if self._ratio_tests:
+            notes.append(RATIOS)
         far = [str(k) for k in certainty.values if k not in certainty.measured]
         if certainty.by == TRUTH.name and far:
             notes.append(f"Not measured, for a score has them far behind: {', '.join(far)}.")

@@ -10,6 +10,7 @@ Where it is known how rows were drawn, the covariance is A⁻¹ G A⁻¹ (linear
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
@@ -61,30 +62,46 @@ def precision(
     held
         (size,) probabilities on the boundary: held where they are, without a standard error.
     """
-    layout = problem.layout
-    coordinates = _without(free_coordinates(layout, theta), held)
+    layout, found = problem.layout, informed(problem, theta, counts, held)
     unknown = np.full(layout.size, np.nan)
-    # softmax_hessian adds α to the counts, for the density of φ; here what was maximised counts.
-    A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
-    complete = np.sqrt(_complete(counts, theta, layout))
-    scale = complete[coordinates.free]
-    factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
-    if not maximum:
+    if not found.maximum:
         return Precision(unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False)
-    slope, design = conjugacy.scale_slope(theta, layout), None
+    root, slope, design = found.root, conjugacy.scale_slope(theta, layout), None
     if problem.design is not None:
-        G = spread_of_scores(problem, problem.design, theta, coordinates.free)
+        G = spread_of_scores(problem, problem.design, theta, found.free)
         often = problem.design.people / problem.cases
-        simple = _errors(factor / scale[:, None], coordinates.free, theta, layout)
-        middle = factor.T @ (G / np.outer(scale, scale)) @ factor
-        overall = often * float(middle.trace()) / max(1, factor.shape[1])
+        simple = _errors(root, found.free, theta, layout)
+        middle = root.T @ G @ root
+        overall = often * float(middle.trace()) / max(1, root.shape[1])
         design = DesignEffect(slope * simple / np.sqrt(often), overall)
-        factor = factor @ _root(middle)
-    along = _changes(flat / scale[:, None], coordinates.free, theta, layout)
+        root = root @ root_of(middle)
+    along = _changes(found.flat, found.free, theta, layout)
+    complete = np.sqrt(_complete(counts, theta, layout))
     unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
-    error = _errors(factor / scale[:, None], coordinates.free, theta, layout)
+    error = _errors(root, found.free, theta, layout)
     error[unidentified | held] = np.nan
     return Precision(slope * error, error, unidentified & ~held, maximum=True, design=design)
+
+
+class Informed(NamedTuple):
+    """The inverse of the information in φ, A⁻¹ = root rootᵀ."""
+
+    free: IntArray  # (d,) positions that vary
+    root: FloatArray  # (d, r)
+    flat: FloatArray  # (d, d − r) directions in which A is zero
+    maximum: bool  # whether A has no negative curvature
+
+
+def informed(problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray) -> Informed:
+    """Invert the information at θ, without what is held; arguments as those of `precision`."""
+    layout = problem.layout
+    coordinates = _without(free_coordinates(layout, theta), held)
+    # softmax_hessian adds α to the counts, for the density of φ; here what was maximised counts.
+    A = softmax_hessian(problem, theta, counts - problem.alpha, coordinates)
+    scale = np.sqrt(_complete(counts, theta, layout))[coordinates.free]
+    factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
+    root, along = factor / scale[:, None], flat / scale[:, None]
+    return Informed(coordinates.free, root, along, maximum)
 
 
 def _complete(counts: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
@@ -120,7 +137,7 @@ def root_of_inverse(A: FloatArray) -> tuple[FloatArray, FloatArray, bool]:
     return vectors[:, alive] / np.sqrt(values[alive]), vectors[:, flat], bool((alive | flat).all())
 
 
-def _root(A: FloatArray) -> FloatArray:
+def root_of(A: FloatArray) -> FloatArray:
     """Give R with R Rᵀ = A, which may be singular."""
     values, vectors = np.linalg.eigh(A)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

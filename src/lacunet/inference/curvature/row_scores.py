@@ -16,14 +16,17 @@ NUMBERS = 1 << 23  # to hold at once: rows times cells
 
 
 def row_scores(
-    problem: Problem, theta: FloatArray, free: IntArray
+    problem: Problem, theta: FloatArray, free: IntArray, step: int | None = None
 ) -> Iterator[tuple[slice, FloatArray]]:
-    """Give d log p(row)/dφ at θ for some distinct rows after the other, (rows, free)."""
+    """Give d log p(row)/dφ at θ for some distinct rows after the other, (rows, free).
+
+    `step` says how many at once, if not as many as can well be held.
+    """
     cells, layout = problem.components.cells, problem.layout
     weights = cells.weights(conjugacy.natural(theta, layout))
     directions = [_pushed(theta, position, layout) for position in free]
     pushed = csr_array(np.array(directions).reshape(len(free), layout.size))
-    step = max(1, NUMBERS // len(weights))
+    step = step or max(1, NUMBERS // len(weights))
     for start in range(0, len(problem.codes), step):
         rows = slice(start, min(start + step, len(problem.codes)))
         asked = ByRow(problem.network, problem.codes[rows], cells)
