@@ -181,7 +181,7 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
     if told and reading.weights is not None and how is WeightsAs.AUTO:
         how = WeightsAs.SURVEY
     entries = None
-    if told or (is_survey(weight, how) and len(weight) > 1):  # before the array is used up
+    if told or (is_survey(weight, how) and copies.sum() > 1):  # before the array is used up
         entries = drawn, places(codes), weight, copies
     codes, weight, copies = merge(codes, weight, copies)
     cases, survey = as_cases(weight, copies, how)
