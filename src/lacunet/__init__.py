@@ -8,7 +8,7 @@
 What there is, by task; `help(lacunet.select)` and the like say more:
 
   read tables       read_table, load_dataset, dataset_path, missing_as_state, simulate
-  hidden classes    select, fit, score, LatentClassModel, LatentClassSelector
+  hidden classes    select, fit, forecast, score, LatentClassModel, LatentClassSelector
   any network       compare, read_network, read_model, random_model, BayesianNetworkModel
   learn a graph     learn_structure, find_hidden, learn_latent_tree, edge_certainty, Knowledge
   the evidence      log_evidence, log_evidence_bounds, information_criteria, compare_missing

@@ -21,6 +21,7 @@ from lacunet.api import (
     find_hidden as find_hidden,
     fit as fit,
     fit_statistics as fit_statistics,
+    forecast as forecast,
     graph_distances as graph_distances,
     impute as impute,
     information_criteria as information_criteria,
@@ -104,6 +105,7 @@ from lacunet.report.page import write_report as write_report
 from lacunet.report.tables_file import write_tables as write_tables
 from lacunet.scores import Evidence as Evidence
 from lacunet.search.average import Labellings as Labellings
+from lacunet.search.forecasting import Forecast as Forecast
 from lacunet.search.candidates import Candidate as Candidate, Selection as Selection
 from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, How as How
 from lacunet.search.effects.direct import DirectEffects as DirectEffects

@@ -17,6 +17,7 @@ from lacunet.api.describe import (
 )
 from lacunet.api.drawing import draw, random_model, simulate
 from lacunet.api.fitting import add_direct_effects, fit, score
+from lacunet.api.forecasting import forecast
 from lacunet.api.graphs import (
     check_edges,
     cpdag,

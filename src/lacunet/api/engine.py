@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from lacunet import __version__
 from lacunet.cluster.connecting import Engine, current_client, on_cluster
+from lacunet.cluster.holding import Shared
 from lacunet.data.table import Table
-from lacunet.executor import on_threads
+from lacunet.executor import SHORT, cores, on_threads
 from lacunet.holding import SomeRows
+from lacunet.inference.devices.device import Place
 from lacunet.progress import Listener
 from lacunet.settings import Settings
 
@@ -25,7 +27,33 @@ def at_work(settings: Settings, listener: Listener) -> Iterator[Engine]:
         yield engine
 
 
+def described(settings: Settings, table: Table, seconds: float) -> tuple[str, int]:
+    """Say who would do work with E steps so long, and how many of them side by side.
+
+    A cluster must be there.
+    """
+    if settings.device != Place.CPU:
+        return f"device {settings.device}: E steps run there", 1
+    cluster = settings.cluster or current_client()
+    many = " hold parts of the rows" if Shared.many(_rows(table)) else ": fits are tasks"
+    if settings.workers is not None:
+        return f"Dask, {settings.workers} workers of this machine{many}", settings.workers
+    if cluster is not None:
+        with on_cluster(cluster, __version__) as engine:
+            where = settings.cluster or "the client that one works in"
+            return f"Dask, {engine.count} workers of {where}{many}", engine.count
+    threads = settings.threads or cores()
+    if threads > 1 and 1e9 * seconds < SHORT:
+        return "one thread: E steps are too short to be shared", 1
+    return f"{threads} threads of this process" if threads > 1 else "one thread", threads
+
+
+def _rows(table: Table) -> SomeRows:
+    return SomeRows(table.codes, table.counts)
+
+
 def held_by(table: Table, engine: Engine) -> Table:
     """Let the rows of a table be held where they are worked on, if they are so many."""
-    holder, rows = engine.holder, SomeRows(table.codes, table.counts)
-    return table if holder is None or not holder.wants(rows) else replace(table, holder=holder)
+    holder = engine.holder
+    wanted = holder is not None and holder.wants(_rows(table))
+    return replace(table, holder=holder) if wanted else table

@@ -82,18 +82,8 @@ def select(
     numbers = whole_numbers(states)
     if all(s.only_exact for s in settings.chosen_scores) and any(k > 1 for k in numbers):
         raise not_defined(settings.chosen_scores)
-    if network is None:
-        if as_sizes(hidden):
-            raise OptionError("hidden variables are named, but no network. Give the network too.")
-        table = as_table(data, reading, numbers=True)
-        proposals = latent_classes(table, numbers, settings.numbers, read_edges(edges))
-    else:
-        check_no_edges(edges)
-        found = structured(data, network, hidden, reading, settings.numbers)
-        table, structure = found.table, found.network
-        varied = dict.fromkeys(to_vary(structure, found.hidden), numbers)
-        proposals = sizes_of_hidden(structure, varied, table)
-    return _evaluate(table, _told(proposals, knowledge), prior, resume, settings, listener)
+    table, proposals = proposed(data, numbers, network, hidden, edges, reading, settings.numbers)
+    return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
 
 
 @with_options
@@ -124,10 +114,31 @@ def compare(
     """
     settings, reading = divide(settings, options)
     table, proposals = structures(data, networks, hidden, reading, settings.numbers)
-    return _evaluate(table, _told(proposals, knowledge), prior, resume, settings, listener)
+    return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
 
 
-def _told(proposals: Sequence[Proposal], knowledge: KnowledgeLike | None) -> list[Proposal]:
+def proposed(
+    data: object,
+    numbers: Sequence[int],
+    network: NetworkLike | None,
+    hidden: Hidden,
+    edges: EdgesLike,
+    reading: ReadOptions,
+    prior: NumberPrior,
+) -> tuple[Table, list[Proposal]]:
+    """Read the table, and give a candidate for each number of states."""
+    if network is None:
+        if as_sizes(hidden):
+            raise OptionError("hidden variables are named, but no network. Give the network too.")
+        table = as_table(data, reading, numbers=True)
+        return table, list(latent_classes(table, numbers, prior, read_edges(edges)))
+    check_no_edges(edges)
+    found = structured(data, network, hidden, reading, prior)
+    varied = dict.fromkeys(to_vary(found.network, found.hidden), numbers)
+    return found.table, list(sizes_of_hidden(found.network, varied, found.table))
+
+
+def told(proposals: Sequence[Proposal], knowledge: KnowledgeLike | None) -> list[Proposal]:
     """Tell every candidate what is known of its tables."""
     known = as_knowledge(knowledge)
     return [replace(p, network=known.of(p.network)) for p in proposals]

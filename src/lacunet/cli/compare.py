@@ -6,7 +6,7 @@ from typing import Annotated
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command
-from lacunet.cli.outcome import check_outputs, finish
+from lacunet.cli.outcome import check_outputs, finish, show_forecast
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import tell
 
@@ -30,6 +30,7 @@ def compare(
     resume: o.Resume = None,
     save: o.SaveFolder = None,
     report: o.Report = None,
+    dry_run: o.DryRun = False,
     criteria: o.Criteria = False,
     reference: Annotated[
         Path | None,
@@ -45,6 +46,9 @@ def compare(
     table, structures = api.structures(data, networks, sizes, asked.reading, numbers)
     tell(table, asked)
     by_name = {str(p.label): p.network for p in structures}
+    if dry_run:
+        show_forecast(asked, table, 1, networks=by_name, knowledge=knowledge)
+        return
     distances = None if reference is None else api.graph_distances(by_name, reference)
     with asked.work() as how:
         found = api.compare(table, by_name, knowledge=knowledge, resume=resume, **how)

@@ -7,7 +7,7 @@ from lacunet import api
 from lacunet.api.measuring import UNIFORM
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say
-from lacunet.cli.outcome import show_and_save
+from lacunet.cli.outcome import show_and_save, show_forecast
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.errors import OptionError
@@ -46,6 +46,7 @@ def evidence(
         ),
     ] = False,
     resume: o.Resume = None,
+    dry_run: o.DryRun = False,
     save: Annotated[Path | None, o.option("File to write what --json prints to.")] = None,
 ) -> None:
     """Compute log p(D|S) itself, with an error bar and a verdict.
@@ -66,6 +67,9 @@ def evidence(
     classes, structure = settle(found_for, states)
     settings = asked.settings
     _say_prior(settings)
+    if dry_run:
+        show_forecast(asked, table, classes, structure, knowledge=knowledge)
+        return
     document = {
         "data": table_document(table),
         "states": states,

@@ -17,6 +17,7 @@ from lacunet.cli.outcome import (
     check_number_outputs,
     report_network,
     save_network,
+    show_forecast,
 )
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, read_structure, settle
@@ -109,6 +110,7 @@ def fit(
             "AIC, BIC, CAIC, SABIC (lower is better), entropy, G², bivariate residuals.",
         ),
     ] = False,
+    dry_run: o.DryRun = False,
     like: Annotated[
         Path | None,
         o.option("Model file: number the hidden states like those that they resemble there."),
@@ -162,6 +164,10 @@ def fit(
         check_number(settings.bootstrap, FEWEST)
         if table.design is None:
             check_replicates(table.counts, settings.bootstrap, FEWEST)
+    if dry_run:
+        alone = replace(asked, settings=replace(settings, quick=True))  # nothing is sampled
+        show_forecast(alone, table, classes, structure, knowledge=knowledge, edges=edge or ())
+        return
     effects = None
     with asked.work() as how:
         if residuals is None or classes is None:

@@ -103,6 +103,14 @@ Resume: TypeAlias = Annotated[
     ),
 ]
 SaveFolder: TypeAlias = Annotated[Path | None, option("Folder for the result and the model files.")]
+DryRun: TypeAlias = Annotated[
+    bool,
+    switch(
+        "--dry-run",
+        "Fit nothing: read the data, and say how many rows and components there are, what memory "
+        "and about what time the work would take, and who would do it.",
+    ),
+]
 Report: TypeAlias = Annotated[
     Path | None,
     option(

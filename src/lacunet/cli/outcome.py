@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ from lacunet.data import Table
 from lacunet.files import check_folder, write_text
 from lacunet.graphs.distances import GraphDistances
 from lacunet.model.formats import check_holds_numbers, check_network_file, write_network
-from lacunet.model.network import Model
-from lacunet.report.descriptions import criteria_document
+from lacunet.model.network import Model, Network
+from lacunet.report.descriptions import criteria_document, forecast_document
 from lacunet.report.documents import selection_document, table_document, taken, to_json
 from lacunet.report.folder import save_selection
 from lacunet.report.page import (
@@ -31,6 +31,24 @@ from lacunet.tabular import Printable, Together
 def command_line() -> str:
     """Give the command that runs, to run it again."""
     return shlex.join(["lacunet", *sys.argv[1:]])
+
+
+def show_forecast(
+    asked: Asked,
+    table: Table,
+    states: Sequence[int] | int | None,
+    network: Network | None = None,
+    **given: Any,
+) -> None:
+    """Show what work would take, which is not done: of numbers of classes, or of one network."""
+    if states is None:
+        given["networks"] = {"network": network}
+        states = 1
+    elif network is not None:
+        given["network"] = network
+    with asked.work() as how:
+        found = api.forecast(table, states, **given, **how)
+    show(found, forecast_document(found), asked.form)
 
 
 def check_outputs(save: Path | None, report: Path | None, tables: Path | None = None) -> None:

@@ -8,7 +8,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say
-from lacunet.cli.outcome import check_outputs, finish
+from lacunet.cli.outcome import check_outputs, finish, show_forecast
 from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.table_words import doubt, read_structure
 from lacunet.errors import OptionError
@@ -44,6 +44,7 @@ def select(
     save: o.SaveFolder = None,
     report: o.Report = None,
     tables: o.Tables = None,
+    dry_run: o.DryRun = False,
     criteria: o.Criteria = False,
 ) -> None:
     """Choose the number of hidden states, and say how sure that is.
@@ -64,6 +65,11 @@ def select(
             f"{len(numbers) ** len(varied):,} networks."
         )
     doubt(numbers, table)
+    if dry_run:
+        structure, sizes = (None, {}) if given is None else (given.network, given.hidden)
+        told = {"hidden": sizes, "knowledge": knowledge, "edges": edge or ()}
+        show_forecast(asked, table, numbers, structure, **told)
+        return
     with asked.work() as how:
         found = api.select(
             table,

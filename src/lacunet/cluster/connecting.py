@@ -33,6 +33,7 @@ class Engine:
 
     executor: Executor
     holder: Holder | None = None
+    count: int = 1  # threads of workers, where these are a cluster's
 
 
 def current_client() -> Client | None:
@@ -66,7 +67,7 @@ def on_cluster(
         workers, shared = Workers(client, listener), Shared(client)
         stack.callback(shared.close)
         try:
-            yield Engine(workers, shared)
+            yield Engine(workers, shared, sum(client.nthreads().values()))
         except BaseException:  # also Ctrl-C: nobody wants what is under way
             workers.close(wait=False)
             raise

@@ -106,6 +106,11 @@ class Shared(Holder):
 
     def wants(self, rows: SomeRows) -> bool:
         """Whether each worker had better hold a part."""
+        return self.many(rows)
+
+    @staticmethod
+    def many(rows: SomeRows) -> bool:
+        """Whether rows are too many for each worker to hold all of them."""
         return rows.codes.nbytes + rows.counts.nbytes >= MANY
 
     def hold(self, rows: SomeRows) -> HeldByWorkers[SomeRows]:

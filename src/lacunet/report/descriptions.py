@@ -10,6 +10,7 @@ from lacunet.describe.statistics import FitStatistics
 from lacunet.model.network import Variable
 from lacunet.report.documents import evidence_document, fit_document, table_document, taken
 from lacunet.search.candidate_criteria import Criteria
+from lacunet.search.forecasting import Forecast
 from lacunet.search.hole_readings import MissingComparison
 
 VUONG = ("statistic", "p_value", "adjusted", "adjusted_p", "mean", "deviation")
@@ -44,6 +45,34 @@ def _intervals_of(intervals: Intervals, v: Variable) -> dict[str, Any]:
 
 def _lists(interval: Interval) -> dict[str, Any]:
     return {name: x.tolist() for name, x in interval._asdict().items() if x is not None}
+
+
+def forecast_document(forecast: Forecast) -> dict[str, Any]:
+    """Describe what work would take."""
+    return {
+        "dry_run": True,
+        "rows": forecast.rows,
+        "distinct_rows": forecast.distinct_rows,
+        "columns": forecast.columns,
+        "engine": forecast.engine,
+        "workers": forecast.workers,
+        "memory": forecast.memory,
+        "table_bytes": forecast.table_bytes,
+        "estimated_seconds": forecast.seconds,
+        "sampling_at_most": forecast.sampling,
+        "fits": [
+            {
+                "candidate": fit.label,
+                "parameters": fit.parameters,
+                "components": fit.components,
+                "memory": fit.memory,
+                "em_step": fit.step,
+                "estimated_steps": fit.steps,
+                "estimated_seconds": fit.seconds,
+            }
+            for fit in forecast.fits
+        ],
+    }
 
 
 def classification_document(classification: Classification) -> dict[str, Any]:

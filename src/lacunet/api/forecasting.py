@@ -1,0 +1,85 @@
+"""What work would take, before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Unpack
+
+from lacunet.api.engine import described
+from lacunet.api.inputs import Hidden, KnowledgeLike
+from lacunet.api.missing import with_answers
+from lacunet.api.options import SelectOptions, divide, with_options
+from lacunet.api.selecting import proposed, structures, told
+from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
+from lacunet.executor import on_threads
+from lacunet.learn.prepare import prepare
+from lacunet.model.holders import NetworkLike
+from lacunet.progress import Listener, ignore
+from lacunet.search.forecasting import Forecast, forecast_fits
+from lacunet.settings import DEFAULTS, Settings
+
+
+@with_options
+def forecast(
+    data: object,
+    states: int | Iterable[int] = range(1, 9),
+    *,
+    network: NetworkLike | None = None,
+    networks: Sequence[NetworkLike] | Mapping[str, NetworkLike] | None = None,
+    hidden: Hidden = (),
+    knowledge: KnowledgeLike | None = None,
+    edges: EdgesLike = (),
+    settings: Settings = DEFAULTS,
+    listener: Listener = ignore,
+    **options: Unpack[SelectOptions],
+) -> Forecast:
+    """Say what `select`, `fit` or `compare` would take: memory, time, and who would do the work.
+
+    The table is read, components are made, and a step of EM of each candidate is measured; nothing
+    is fitted. Times are estimates: how many steps a fit needs differs from table to table.
+
+    Parameters
+    ----------
+    **data
+    states
+        Numbers of hidden states to try; one, for `fit`.
+    network, hidden
+        A network with hidden variables, as for `select`.
+    networks
+        Networks to compare, as for `compare`.
+    **knowledge; edges; options
+
+    Examples
+    --------
+    >>> import lacunet
+    >>> found = lacunet.forecast(lacunet.load_dataset("carcinoma"), [2, 3], starts=8)
+    >>> found.distinct_rows, [fit.parameters for fit in found.fits]
+    (20, [15, 23])
+    """
+    settings, reading = divide(settings, options)
+    if networks is None:
+        numbers = whole_numbers(states)
+        given = proposed(data, numbers, network, hidden, edges, reading, settings.numbers)
+    else:
+        check_no_edges(edges)
+        given = structures(data, networks, hidden, reading, settings.numbers)
+    table, proposals = given[0], told(given[1], knowledge)
+    if settings.missing_as_state:
+        table, answered = with_answers(table, *(p.network for p in proposals))
+        proposals = [replace(p, network=n) for p, n in zip(proposals, answered, strict=True)]
+    with on_threads(1, listener) as executor:
+        prepare(executor, *(p.network for p in proposals))
+        fits = forecast_fits(table, proposals, settings.alpha, settings.options)
+    engine, workers = described(settings, table, max(fit.step for fit in fits))
+    return Forecast(
+        source=table.source,
+        rows=table.rows,
+        distinct_rows=table.distinct_rows,
+        columns=len(table.columns),
+        table_bytes=table.codes.nbytes + table.counts.nbytes,
+        fits=fits,
+        engine=engine,
+        workers=workers,
+        sampling=None if settings.quick else settings.goal.budget,
+    )

@@ -1,0 +1,208 @@
+"""What work would take, before it starts: rows, components, memory, and time as far as is known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from lacunet.data.table import Table
+from lacunet.inference.problem import Problem, build_problem
+from lacunet.learn.fit import Options
+from lacunet.learn.objective import Estimate, Objective
+from lacunet.learn.schedules import FINALISTS, RACED, Schedule
+from lacunet.model.conjugacy import random_theta
+from lacunet.model.prior import Alpha, dirichlet
+from lacunet.search.average import Label
+from lacunet.search.candidates import Proposal
+from lacunet.tabular import Columns, Grid, Printable
+
+# Steps that a climb takes from a start to its maximum: the median of 21 fits of seven tables.
+CLIMB = 60
+OFTEN = "Some fits take ten times the usual number."
+FURTHER = 4.0  # times as many where the search goes further, about
+LOOK = 0.2  # seconds for which steps are measured
+NUMBER = 8  # bytes
+UNITS = {"GB": 1e9, "MB": 1e6, "KB": 1e3}
+
+
+@dataclass(frozen=True)
+class FitForecast:
+    """What a candidate would take."""
+
+    label: Label
+    parameters: int
+    components: int  # distinct ones, which an E step goes over
+    step: float  # seconds of a step of EM on one core, measured
+    steps: int  # of a fit: an estimate
+    memory: int  # bytes of components and starts
+
+    @property
+    def seconds(self) -> float:
+        """The time of a fit on one core: an estimate."""
+        return self.step * self.steps
+
+
+@dataclass(frozen=True, repr=False)
+class Forecast(Printable):
+    """What work would take."""
+
+    source: str
+    rows: int
+    distinct_rows: int
+    columns: int
+    table_bytes: int  # codes and counts
+    fits: tuple[FitForecast, ...]
+    engine: str  # who would do it, in words
+    workers: int  # that would work side by side
+    sampling: float | None  # seconds at most for measuring the evidence after that; None: no such
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the data, and of all that is made of them."""
+        return self.table_bytes + sum(fit.memory for fit in self.fits)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all fits: an estimate."""
+        return sum(fit.seconds for fit in self.fits) / self.workers
+
+    def tidy(self) -> Columns:
+        """Give a row for each candidate."""
+        told: dict[str, list[str | int | float]] = {
+            "candidate": [fit.label for fit in self.fits],
+            "parameters": [fit.parameters for fit in self.fits],
+            "components": [fit.components for fit in self.fits],
+            "memory": [fit.memory for fit in self.fits],
+            "em_step": [fit.step for fit in self.fits],
+            "steps": [fit.steps for fit in self.fits],
+            "seconds": [fit.seconds for fit in self.fits],
+        }
+        return told
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        header = ("candidate", "parameters", "components", "memory", "EM step", "steps", "time")
+        rows = tuple(
+            (
+                str(fit.label),
+                f"{fit.parameters:,}",
+                f"{fit.components:,}",
+                in_bytes(fit.memory),
+                in_time(fit.step),
+                f"{fit.steps:,}",
+                in_time(fit.seconds),
+            )
+            for fit in self.fits
+        )
+        return [Grid(self.brief(), header, rows, notes=tuple(self._notes()))]
+
+    def _notes(self) -> list[str]:
+        whole, table = in_bytes(self.memory), in_bytes(self.table_bytes)
+        time_ = f"time: about {in_time(self.seconds)}"
+        if self.sampling is not None:
+            time_ += f"; what is sampled after that, at most {in_time(self.sampling)}"
+        return [
+            f"engine: {self.engine}",
+            f"memory: {whole}, of which the table {table}; the program itself comes on top",
+            time_,
+            "times are estimates: EM steps were measured, but how many there will be was not. "
+            + OFTEN,
+        ]
+
+    def brief(self) -> str:
+        """Say how large it is."""
+        return (
+            f"{self.source}: {self.rows:,} rows, {self.distinct_rows:,} distinct; "
+            f"{self.columns} columns. Nothing was fitted."
+        )
+
+
+def forecast_fits(
+    table: Table, proposals: Sequence[Proposal], alpha: Alpha, options: Options
+) -> tuple[FitForecast, ...]:
+    """Look at each candidate: its components are made, and an E step is measured."""
+    return tuple(_fit(table, proposal, alpha, options) for proposal in proposals)
+
+
+def _fit(table: Table, proposal: Proposal, alpha: Alpha, options: Options) -> FitForecast:
+    network = proposal.network
+    problem = build_problem(table, network, dirichlet(network, alpha))
+    plans = problem.components.plans
+    starts = options.starts * 2 * NUMBER * problem.layout.size
+    return FitForecast(
+        proposal.label,
+        network.dimension,
+        sum(len(plan.counts) for plan in plans),
+        em_step(problem, options.estimate),
+        em_steps(options) if plans else 1,
+        starts + sum(map(size_of, plans)),
+    )
+
+
+def em_step(problem: Problem, estimate: Estimate) -> float:
+    """Seconds of a step of EM, the shortest of a few."""
+    objective = Objective.build(problem, estimate)
+    theta = random_theta(problem.layout, np.random.default_rng(0), problem.alpha)
+    point = objective.at(theta)
+    began, shortest = time.perf_counter(), np.inf
+    while time.perf_counter() - began < LOOK or shortest == np.inf:
+        before = time.perf_counter()
+        point = objective.em_step(point)
+        shortest = min(shortest, time.perf_counter() - before)
+    return float(shortest)
+
+
+def em_steps(options: Options) -> int:
+    """Steps of a fit: the race of its starts, and a typical number for each climb after it.
+
+    >>> em_steps(Options(starts=64)), em_steps(Options(starts=4))
+    (796, 188)
+    """
+    starts = options.starts
+    finalists = min(FINALISTS, max(starts // RACED, min(2, starts)))
+    raced, left, iterations = starts, starts, 1
+    while left > finalists:
+        raced += left * iterations
+        left, iterations = max(finalists, left // 2), 2 * iterations
+    steps = raced + CLIMB * (finalists + 1)
+    further = options.schedule in (Schedule.THOROUGH, Schedule.HIGHEST)
+    return round(steps * (FURTHER if further else 1.0))
+
+
+def size_of(thing: Any) -> int:
+    """Bytes of the arrays in a plan, however deep."""
+    if isinstance(thing, np.ndarray):
+        return int(thing.nbytes)
+    if isinstance(thing, tuple):
+        return sum(map(size_of, thing))
+    if is_dataclass(thing):
+        return sum(size_of(getattr(thing, f.name)) for f in fields(thing))
+    return 0
+
+
+def in_bytes(number: float) -> str:
+    """Give bytes in the unit that people use.
+
+    >>> in_bytes(1_530_000), in_bytes(999)
+    ('1.53 MB', '999 bytes')
+    """
+    for unit, size in UNITS.items():
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.0f} bytes"
+
+
+def in_time(seconds: float) -> str:
+    """Give a time in the unit that people use.
+
+    >>> in_time(0.0021), in_time(75), in_time(7200)
+    ('2.1 ms', '75 s', '2 h')
+    """
+    for unit, size, least in (("h", 3600.0, 5400.0), ("min", 60.0, 120.0), ("s", 1.0, 1.0)):
+        if seconds >= least:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{1000 * seconds:.2g} ms"
