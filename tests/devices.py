@@ -1,8 +1,11 @@
-"""A device of plain NumPy: the twin of the kernels that read packed rows."""
+"""A device of plain NumPy: the twin of the kernels that read packed rows, and of chains."""
+
+from types import SimpleNamespace
 
 import numpy as np
 from scipy.special import logsumexp
 
+from chain_twin import TwinChains
 from lacunet.inference.devices.device import Device, RowsThere
 
 
@@ -11,6 +14,9 @@ class Twin(Device):
 
     def hold(self, packed):
         return TwinRows(packed)
+
+    def send(self, path):
+        return TwinChains(path)
 
 
 class TwinRows(RowsThere):
@@ -49,3 +55,26 @@ class TwinRows(RowsThere):
         change = self.weights(along)
         mean = (posterior * change).sum(axis=1, keepdims=True)
         return self.count(self.packed.counts[:, None] * posterior * (change - mean))
+
+
+class NoDeviceError(Exception):
+    """What CUDA raises."""
+
+
+def fake_cupy(count=1, free=10**9, error=None):
+    """A CuPy that has so many devices, and cannot allocate."""
+
+    def counted():
+        if error:
+            raise NoDeviceError(error)
+        return count
+
+    device = SimpleNamespace(
+        attributes={"MaxSharedMemoryPerBlockOptin": 232448}, mem_info=(free, 2 * free)
+    )
+    pool = SimpleNamespace(total_bytes=lambda: 0, used_bytes=lambda: 0)
+    runtime = SimpleNamespace(getDeviceCount=counted, CUDARuntimeError=NoDeviceError)
+    return SimpleNamespace(
+        cuda=SimpleNamespace(runtime=runtime, Device=lambda: device),
+        get_default_memory_pool=lambda: pool,
+    )

@@ -173,3 +173,8 @@ def best_normal(first: FloatArray, n: float, second: FloatArray, m: float) -> Fl
     """Twin of `write_best` for one configuration: mean and covariance of statistics."""
     mean = first / n
     return mean, (second - np.outer(first, mean)) / m
+
+
+def log_gamma_above(a: FloatArray, n: FloatArray) -> FloatArray:
+    """Twin of `rising_kernels.log_gamma_above`, where a is not large."""
+    return gammaln(a + n)

@@ -1,7 +1,6 @@
 """Rows on a device, held to the enumeration plan through the kernels' twin; what is refused."""
 
 import pickle
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import lacunet
-from devices import Twin, TwinRows
+from devices import Twin, TwinRows, fake_cupy
 from enumeration import enumerated
 from examples import examples
 from lacunet.errors import OptionError
@@ -127,27 +126,6 @@ def test_what_is_not_there_is_refused():
         pytest.raises(OptionError, match="needs cupy"),
     ):
         lacunet.fit("no such file", 2, device="cuda")  # before data are read
-
-
-class NoDeviceError(Exception):
-    pass
-
-
-def fake_cupy(count=1, free=10**9, error=None):
-    def counted():
-        if error:
-            raise NoDeviceError(error)
-        return count
-
-    device = SimpleNamespace(
-        attributes={"MaxSharedMemoryPerBlockOptin": 232448}, mem_info=(free, 2 * free)
-    )
-    pool = SimpleNamespace(total_bytes=lambda: 0, used_bytes=lambda: 0)
-    runtime = SimpleNamespace(getDeviceCount=counted, CUDARuntimeError=NoDeviceError)
-    return SimpleNamespace(
-        cuda=SimpleNamespace(runtime=runtime, Device=lambda: device),
-        get_default_memory_pool=lambda: pool,
-    )
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.evidence.sandwich import Sandwich, sandwich
 from lacunet.files import StrPath
+from lacunet.inference.devices.device import open_device
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.kept import Kept
 from lacunet.model.holders import ModelLike, NetworkLike
@@ -54,6 +55,7 @@ def log_evidence(
     table, structure = table_and_structure(data, states, network, hidden, reading, settings.numbers)
     structure = as_knowledge(knowledge).of(structure)
     problem = build_problem(table, structure, dirichlet(structure, settings.alpha))
+    problem = problem.on(open_device(settings.options.device))
     with (
         at_work(settings, listener) as engine,
         closing(_kept(resume, problem, settings)) as kept,
@@ -102,6 +104,7 @@ def log_evidence_bounds(
     given = as_model(model, hidden)
     table = table_for(data, given.network, reading)
     problem = build_problem(table, given.network, dirichlet(given.network, settings.alpha))
+    problem = problem.on(open_device(settings.options.device))
     with at_work(settings, listener) as engine:
         prepare_sampling(engine.executor, given.network)
         goal, seed = settings.goal, settings.seed

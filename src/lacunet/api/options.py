@@ -177,6 +177,7 @@ class BoundOptions(ClusterOptions, total=False):  # of `log_evidence_bounds`
     alpha: Alpha
     target: float
     budget: float | str
+    device: str
 
 
 class EvidenceOptions(BoundOptions, NumberOptions, total=False):  # of `log_evidence`

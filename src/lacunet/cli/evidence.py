@@ -20,7 +20,7 @@ from lacunet.settings import DEFAULTS, Settings
 @o.options_after(
     api.log_evidence,
     hidden=("alpha", "method", "target", "budget"),
-    sandwich=("seed", "threads", *o.CLUSTER, *o.READING, *o.NUMBERS),
+    sandwich=("seed", "threads", "device", *o.CLUSTER, *o.READING, *o.NUMBERS),
     save=o.PRINTING,
 )
 def evidence(

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.evidence.annealing import anything
 from lacunet.evidence.clock import Means, OutOfTimeError
 from lacunet.evidence.estimate import RELIABLE_ERROR, LogMean, known, log_sum
 from lacunet.evidence.legs import Leg, Term
 from lacunet.evidence.modes import Found
-from lacunet.evidence.used_classes import AllUsed, used, without
+from lacunet.evidence.travellers import anything
+from lacunet.evidence.used_classes import all_used, used, without
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
@@ -37,7 +37,7 @@ class UsedClasses:
         """Give the term of a problem in which all classes are to be used."""
         m = classes_of(fewer.network).number
         if m not in self.terms:
-            allowed = AllUsed.of(fewer)
+            allowed = all_used(fewer)
             self.terms[m] = Term(fewer, found, allowed, (seed, STREAM, m), means)
         return self.terms[m]
 

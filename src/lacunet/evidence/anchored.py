@@ -28,7 +28,7 @@ from lacunet.evidence.modes import Found, ranked, widened
 from lacunet.evidence.partitions.cases import shown_cells
 from lacunet.evidence.partitions.posterior import PosteriorWalk, Snapshot
 from lacunet.evidence.path import Reference
-from lacunet.evidence.used_classes import AllUsed
+from lacunet.evidence.used_classes import all_used
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import symmetries_of
@@ -91,7 +91,7 @@ class AnchoredWalk:
 
     def _reference(self) -> Reference:
         """Put it at the heaviest mode that chains with m classes were in."""
-        allowed = AllUsed.of(self.fewer)
+        allowed = all_used(self.fewer)
         latest = {s.chain: Found(s.N, s.chain) for s in self._there}
         best = ranked(self.fewer, list(latest.values()), allowed, self.seed, self.means)[0]
         return widened(self.fewer, best.N, allowed, self.seed, self.means)

@@ -1,32 +1,27 @@
 """Annealed importance sampling along a path, forwards and backwards (Neal 2001; Jarzynski).
 
-Chains are run in groups of a fixed size, each with a generator of its own: the numbers do not
-depend on the number of threads, and more chains never change those that there are.
+Chains are run in groups of a fixed size, each with a generator of its own, or all of them by a
+device: the numbers do not depend on the number of threads, and more chains never change those that
+there are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
+from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.path import Path
+from lacunet.evidence.travellers import Allowed, Here, There, Traveller, anything
+from lacunet.inference.devices.chains import Journey
+from lacunet.inference.devices.device import Device
 from lacunet.inference.sampling.draws import Draws
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 
-GROUP = 16  # chains that move together: enough to share the price of a call
-
-Allowed: TypeAlias = Callable[[FloatArray], BoolArray]  # which count vectors (chains, size) may be
-
-
-def anything(N: FloatArray) -> BoolArray:
-    """Allow every count vector."""
-    return np.ones(len(N), dtype=np.bool_)
+GROUP = 16  # chains that move together here: enough to share the price of a call
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +39,13 @@ class Annealing:
     path: Path
     allowed: Allowed = anything  # count vectors outside have no mass
 
-    def forwards(
-        self, steps: int, groups: Sequence[int], seed: Sequence[int], means: Means
-    ) -> Ended:
+    def forwards(self, steps: int, groups: range, seed: Sequence[int], means: Means) -> Ended:
         """Run groups of chains from the reference."""
-        found = means.map(partial(_forwards, self, steps, seed, means.clock), groups)
+        if means.device is None:
+            found = means.map(partial(_forwards, self, steps, seed, means.clock), groups)
+        else:
+            there = partial(_forwards_there, self, steps, seed, means.clock, means.device)
+            found = means.map(there, [groups])
         weights, ends = zip(*found, strict=True)
         return Ended(np.concatenate(weights), np.concatenate(ends))
 
@@ -57,23 +54,56 @@ class Annealing:
 
         If these are perfect samples of a region, the mean of exp(−weight) estimates 1/mass.
         """
+        if means.device is not None:
+            there = partial(_backwards_there, self, steps, seed, means.clock, means.device)
+            return np.concatenate(means.map(there, [N]))
         groups = [(n, N[n * GROUP : (n + 1) * GROUP]) for n in range(-(-len(N) // GROUP))]
         task = partial(_backwards, self, steps, seed, means.clock)
         return np.concatenate(means.map(task, groups))
+
+    def here(self, rng: np.random.Generator, clock: Clock) -> Here:
+        """Let the processor take chains."""
+        return Here(self.path, self.allowed, Draws(self.path.problem, rng), clock)
+
+    def there(self, device: Device, clock: Clock, seed: Sequence[int], chains: range) -> There:
+        """Let a device take these."""
+        return There(self.path, self.allowed, device, clock, seed, np.array(chains))
+
+    def gone_up(
+        self, traveller: Traveller, steps: int, chains: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Log weights of chains from the reference, (chains,), and where they end."""
+        start = traveller.start(chains)
+        N, weight = traveller.go(start, Journey.upwards(steps))
+        may = np.where(self.allowed(start), 0.0, -np.inf)
+        return may + weight + self.path.log_seen, N
+
+    def gone_down(self, traveller: Traveller, steps: int, N: FloatArray) -> FloatArray:
+        """Log weights of chains from the posterior, (chains,)."""
+        return traveller.go(N, Journey.downwards(steps))[1] + self.path.log_seen
 
 
 def _forwards(
     annealing: Annealing, steps: int, seed: Sequence[int], clock: Clock, group: int
 ) -> tuple[FloatArray, FloatArray]:
-    path = annealing.path
-    draws = Draws(path.problem, np.random.default_rng([*seed, steps, group]))
-    N = path.start(GROUP, draws)
-    weight = np.where(annealing.allowed(N), 0.0, -np.inf)
-    for lower, b in pairwise(temperatures(steps)):
-        clock.check()
-        weight += path.log_density(b, N) - path.log_density(lower, N)
-        N = moved(path, b, N, annealing.allowed, draws)
-    return weight + path.log_seen, expected(path, N, draws)
+    here = annealing.here(np.random.default_rng([*seed, steps, group]), clock)
+    weights, N = annealing.gone_up(here, steps, GROUP)
+    return weights, expected(annealing.path, N, here.draws)
+
+
+def _forwards_there(
+    annealing: Annealing,
+    steps: int,
+    seed: Sequence[int],
+    clock: Clock,
+    device: Device,
+    groups: range,
+) -> tuple[FloatArray, FloatArray]:
+    chains = range(GROUP * groups.start, GROUP * groups.stop)
+    there = annealing.there(device, clock, [*seed, steps], chains)
+    weights, N = annealing.gone_up(there, steps, len(chains))
+    draws = Draws(annealing.path.problem, np.random.default_rng([*seed, steps, groups.start]))
+    return weights, expected(annealing.path, N, draws)
 
 
 def _backwards(
@@ -83,21 +113,21 @@ def _backwards(
     clock: Clock,
     group: tuple[int, FloatArray],
 ) -> FloatArray:
-    path, (number, state) = annealing.path, group
-    draws = Draws(path.problem, np.random.default_rng([*seed, steps, number, 1]))
-    weight = np.zeros(len(state))
-    for b, lower in pairwise(temperatures(steps)[::-1]):
-        clock.check()
-        state = moved(path, b, state, annealing.allowed, draws)
-        weight += path.log_density(b, state) - path.log_density(lower, state)
-    return weight + path.log_seen
+    number, state = group
+    here = annealing.here(np.random.default_rng([*seed, steps, number, 1]), clock)
+    return annealing.gone_down(here, steps, state)
 
 
-def moved(path: Path, b: float, N: FloatArray, allowed: Allowed, draws: Draws) -> FloatArray:
-    """A Gibbs sweep; what is not allowed is refused (a Metropolis step)."""
-    new = path.move(b, N, draws)
-    may = allowed(new)
-    return new if may.all() else np.where(may[:, None], new, N)
+def _backwards_there(
+    annealing: Annealing,
+    steps: int,
+    seed: Sequence[int],
+    clock: Clock,
+    device: Device,
+    state: FloatArray,
+) -> FloatArray:
+    there = annealing.there(device, clock, [*seed, steps, 1], range(len(state)))
+    return annealing.gone_down(there, steps, state)
 
 
 def expected(path: Path, N: FloatArray, draws: Draws) -> FloatArray:
@@ -111,8 +141,3 @@ def drawn_cases(hyper: FloatArray, layout: Layout, draws: Draws) -> FloatArray:
     cases = [conjugacy.cases(own, layout) for own in hyper]
     drawn = zip(theta, cases, strict=True)
     return np.stack([conjugacy.expected_statistics(x, n, layout) for x, n in drawn])
-
-
-def temperatures(steps: int) -> FloatArray:
-    """Inverse temperatures from 0 to 1."""
-    return np.linspace(0.0, 1.0, steps + 1)

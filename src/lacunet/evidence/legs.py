@@ -15,12 +15,13 @@ from typing import Self
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
-from lacunet.evidence.annealing import Allowed, Annealing, expected
+from lacunet.evidence.annealing import Annealing, expected
 from lacunet.evidence.clock import Means
 from lacunet.evidence.estimate import LogMean, log_mean, log_sum
 from lacunet.evidence.modes import Found, ranked, widened
 from lacunet.evidence.path import Path
 from lacunet.evidence.told_apart import told_apart
+from lacunet.evidence.travellers import Allowed
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
@@ -74,7 +75,7 @@ class Leg:
         """Double the steps, or the chains."""
         began = time.perf_counter()
         steps, groups = (2 * self.steps, 0) if self.wide else (self.steps, self.groups)
-        more = range(groups, max(GROUPS, 2 * groups))
+        more = range(groups, max(GROUPS * means.more, 2 * groups))
         new = self.annealing.forwards(steps, more, self.seed, means)
         if steps > self.steps:  # only now: what there is stays if the time runs out
             self._restart(steps)

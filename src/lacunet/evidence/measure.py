@@ -21,6 +21,7 @@ from lacunet.evidence.partitions.cases import walkable
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings, told_together
 from lacunet.evidence.sampleable import check_sampling
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
+from lacunet.evidence.travellers import taken_along
 from lacunet.evidence.used_classes import fewer_classes
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
@@ -64,15 +65,17 @@ def measure(
     """Compute the evidence of a problem.
 
     Latent class models of one table whose classes have the same prior may have `shared` parts.
-    Weights that are not whole numbers are rounded, in several ways.
+    Weights that are not whole numbers are rounded, in several ways. Chains are moved by the device
+    that the problem is on, if any; short E steps are sooner done here.
     """
-    clock = Clock(goal or Goal())
+    problem, device = taken_along(problem)
+    means = Means(executor, Clock(goal or Goal()), kept, device)
     if not (problem.whole or problem.exact):
-        return _on_roundings(problem, method, Means(executor, clock, kept), seed)
-    measurement = _Measuring(problem, seed, Means(executor, clock, kept), shared).by(method)
+        return _on_roundings(problem, method, means, seed)
+    measurement = _Measuring(problem, seed, means, shared).by(method)
     executor.say("evidence", 1.0)
     check_log_probability(problem, "evidence", {"log p(D|S)": measurement.value}, measurement.noise)
-    return replace(measurement, seconds=clock.spent)
+    return replace(measurement, seconds=means.clock.spent)
 
 
 def _on_roundings(problem: Problem, method: Method, means: Means, seed: int) -> Measurement:
@@ -85,7 +88,8 @@ def _on_roundings(problem: Problem, method: Method, means: Means, seed: int) -> 
         left = max(clock.goal.budget - clock.spent, LEAST_PART * clock.goal.budget) / (n - i)
         part = executor.part(i / n, (i + 1) / n, f"rounding {i + 1}")
         goal = Goal(clock.goal.target, left)
-        parts.append(measure(whole, method, goal, seed=seed, executor=part, kept=means.kept))
+        placed = whole.on(means.device)
+        parts.append(measure(placed, method, goal, seed=seed, executor=part, kept=means.kept))
     above = [[p.value - bound_near(w, theta)] for p, w in zip(parts, near, strict=True)]
     errors = np.array([[p.stderr or 0.0] for p in parts])  # a lower bound has none
     mean, covariance = mean_of_roundings(np.array(above), errors)

@@ -7,9 +7,11 @@ from functools import partial
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.evidence.annealing import GROUP, Allowed, moved
+from lacunet.evidence.annealing import GROUP, Annealing
 from lacunet.evidence.clock import Means
 from lacunet.evidence.path import Path, Reference
+from lacunet.evidence.travellers import Allowed, Traveller
+from lacunet.inference.devices.chains import Journey
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.variational import at_hyperparameters, vary
@@ -33,12 +35,9 @@ def ranked(
     problem: Problem, found: Sequence[Found], allowed: Allowed, seed: Sequence[int], means: Means
 ) -> list[Found]:
     """Let samples settle by Gibbs sweeps, and put those with the highest bounds uphill first."""
-    draws = Draws(problem, np.random.default_rng([*seed, GIBBS, 0]))
-    path = Path(problem, Reference.prior(problem))
     N = np.stack([each.N for each in found])
-    for _ in range(BURNED):
-        means.clock.check()
-        N = moved(path, 1.0, N, allowed, draws)
+    around = _around(problem, allowed, (*seed, GIBBS, 0), means, len(N))
+    N, _ = around.go(N, Journey.staying(1.0, BURNED))
     bounds = means.map(partial(_bound, problem), list(N))
     settled = [
         Found(n, each.search, bound) for n, each, bound in zip(N, found, bounds, strict=True)
@@ -55,16 +54,24 @@ def widened(
     problem: Problem, N: FloatArray, allowed: Allowed, seed: Sequence[int], means: Means
 ) -> Reference:
     """Mean counts of a Gibbs run from a sample: nearer to the posterior than the mode itself."""
-    draws = Draws(problem, np.random.default_rng([*seed, GIBBS]))
-    path = Path(problem, Reference.prior(problem))
-    state = np.tile(N, (GROUP, 1))
+    chains = GROUP * means.more
+    around = _around(problem, allowed, (*seed, GIBBS), means, chains)
+    state, _ = around.go(np.tile(N, (chains, 1)), Journey.staying(1.0, BURNED))
     total = np.zeros(problem.layout.size)
-    for sweep in range(BURNED + KEPT):
-        means.clock.check()
-        state = moved(path, 1.0, state, allowed, draws)
-        if sweep >= BURNED:
-            total += state.mean(axis=0)
-    return Reference.around(problem, total / KEPT + problem.seen)
+    for _ in range(KEPT // means.more):
+        state, _ = around.go(state, Journey.staying(1.0, means.more))
+        total += state.mean(axis=0)
+    return Reference.around(problem, total / (KEPT // means.more) + problem.seen)
+
+
+def _around(
+    problem: Problem, allowed: Allowed, seed: Sequence[int], means: Means, chains: int
+) -> Traveller:
+    """Gibbs sweeps of the posterior itself, whatever the reference."""
+    annealing = Annealing(Path(problem, Reference.prior(problem)), allowed)
+    if means.device is None:
+        return annealing.here(np.random.default_rng(seed), means.clock)
+    return annealing.there(means.device, means.clock, seed, range(chains))
 
 
 def at_parameters(problem: Problem, theta: FloatArray, seed: Sequence[int]) -> FloatArray:

@@ -57,7 +57,7 @@ class Path:
         return self.problem.log_seen
 
     @cached_property
-    def _constants(self) -> tuple[float, float]:
+    def constants(self) -> tuple[float, float]:
         """What of log f_b depends on b alone: (at the reference, at the posterior)."""
         problem, q = self.problem, self.reference
         both = np.stack([q.counts, problem.seen])
@@ -75,7 +75,7 @@ class Path:
 
     def log_density(self, b: float, N: FloatArray) -> FloatArray:
         """Log f_b with θ integrated out, (chains,)."""
-        at_reference, at_posterior = self._constants
+        at_reference, at_posterior = self.constants
         q = N @ self.reference.log_weights + at_reference
         counts = (1.0 - b) * self.reference.counts + b * (self.problem.seen + N)
         integral = conjugacy.log_quotient(counts, self.problem.alpha, self.problem.layout)

@@ -4,12 +4,12 @@ import functools
 
 import numpy as np
 
-from lacunet.evidence.annealing import anything
 from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import widened
 from lacunet.evidence.particle_run import run_particles
 from lacunet.evidence.path import Path
+from lacunet.evidence.travellers import anything
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.prepare import example, prepare

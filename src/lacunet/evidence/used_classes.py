@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import replace
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.modes import Found
+from lacunet.evidence.travellers import Allowed
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
@@ -19,20 +19,9 @@ from lacunet.scoring.occupancy import log_factors
 NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
 
 
-@dataclass(frozen=True)
-class AllUsed:
-    """Allow the count vectors in which every class has a case."""
-
-    sizes: slice  # where the counts of the classes stand
-
-    @classmethod
-    def of(cls, problem: Problem) -> Self:
-        """Find the classes of a problem."""
-        return cls(problem.layout.block(classes_of(problem.network).root))
-
-    def __call__(self, N: FloatArray) -> BoolArray:
-        """Tell which of them, (chains, size), are allowed."""
-        return np.asarray((N[:, self.sizes] > 0).all(axis=1))
+def all_used(problem: Problem) -> Allowed:
+    """Allow the count vectors in which every class of a problem has a case."""
+    return Allowed(problem.layout.block(classes_of(problem.network).root))
 
 
 def used(problem: Problem, N: FloatArray) -> BoolArray:

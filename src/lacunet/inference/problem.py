@@ -139,6 +139,11 @@ class Problem:
         return replace(self, components=self.components.on(device), device=device)
 
     @property
+    def here(self) -> "Problem":
+        """The same with E steps on the processor."""
+        return replace(self, components=self.components.here, device=None)
+
+    @property
     def fingerprint(self) -> str:
         """What it is about, in a few letters: the same, wherever people see its variables."""
         return fingerprint(self.network.fingerprint, self.alpha, self.codes, self.counts)

@@ -14,7 +14,7 @@ from lacunet.evidence.clock import Means
 from lacunet.evidence.estimate import log_mean
 from lacunet.evidence.partitions.posterior import Snapshot
 from lacunet.evidence.path import Reference
-from lacunet.evidence.used_classes import AllUsed
+from lacunet.evidence.used_classes import all_used
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.symmetry import symmetries_of
@@ -132,7 +132,7 @@ class Sent(Crossing):
     def __init__(self, problem: Problem, around: Reference, seed: Sequence[int]) -> None:
         super().__init__(problem)
         self.reference, self.seed = around, tuple(seed)
-        self.allowed = AllUsed.of(problem)
+        self.allowed = all_used(problem)
         self.regions = Regions(symmetries_of(problem), [around.exponents])
 
     def send_up(self, groups: int, means: Means) -> None:

@@ -1,4 +1,4 @@
-"""The one door to CuPy: rows on an NVIDIA device, and the kernels that read them."""
+"""The one door to CuPy: rows on an NVIDIA device, and the kernels that read them; chains."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
+from lacunet.inference.devices.chains import ChainsThere, PackedPath
+from lacunet.inference.devices.cuda_chains import CudaChains
 from lacunet.inference.devices.device import Device, RowsThere
 from lacunet.inference.devices.packing import PackedRows
 from lacunet.inference.devices.shape import GRID, Shape, shape_for
@@ -29,6 +31,10 @@ class Cuda(Device):
     def hold(self, packed: PackedRows) -> RowsThere:
         """Put rows on it."""
         return CudaRows(self, packed)
+
+    def send(self, path: PackedPath) -> ChainsThere:
+        """Let it move chains."""
+        return CudaChains(self, path)
 
     def __reduce__(self) -> tuple[Callable[[], Device], tuple[()]]:
         return open_cuda, ()

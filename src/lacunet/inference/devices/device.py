@@ -1,4 +1,4 @@
-"""What a plan asks of a device: to hold rows, and to run an E step over them.
+"""What is asked of a device: to hold rows and run an E step over them, or to move chains.
 
 The numbers are those of the processor up to rounding. Whoever opens a device knows that it is
 there; whether rows fit is said before any memory is taken.
@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 
 from lacunet.arrays import FloatArray
+from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.packing import PackedRows
 
 
 class Place(StrEnum):
-    """Where long E steps are run."""
+    """Where long E steps are run, and chains moved."""
 
     CPU = "cpu"
     CUDA = "cuda"
@@ -38,6 +39,10 @@ class Device(ABC):
     @abstractmethod
     def hold(self, packed: PackedRows) -> RowsThere:
         """Put rows on it; an `OptionError` with sizes if they do not fit."""
+
+    @abstractmethod
+    def send(self, path: PackedPath) -> ChainsThere:
+        """Let it move chains along a path; an `OptionError` as above."""
 
 
 def open_device(place: Place) -> Device | None:

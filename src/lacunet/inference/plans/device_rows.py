@@ -1,16 +1,16 @@
 """Rows as sums of patterns whose E steps are run by a device; all else is done here."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.devices.device import Device, RowsThere
-from lacunet.inference.devices.packing import Field, pack
+from lacunet.inference.devices.packing import Field
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import LinearMap
 
@@ -25,16 +25,16 @@ class DevicePlan(PatternPlan):
     @cached_property
     def there(self) -> RowsThere:
         """The rows on the device, from the first E step on."""
-        return self.device.hold(pack(fields_of(self), self.counts, self.cells))
+        return self.device.hold(self.packed.rows)
 
-    @cached_property
-    def places(self) -> IntArray:
-        """Where the numbers of each block stand in a flat vector, (B, K)."""
-        return np.asarray(self.positions[:, None] + np.arange(self.cells))
+    @property
+    def here(self) -> PatternPlan:
+        """The same rows with E steps here."""
+        return PatternPlan(**{f.name: getattr(self, f.name) for f in fields(PatternPlan)})
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without what the device holds."""
-        return {name: value for name, value in vars(self).items() if name != "there"}
+        return {name: x for name, x in vars(self).items() if name not in ("there", "packed")}
 
     def expect(
         self,

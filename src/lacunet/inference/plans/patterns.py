@@ -20,13 +20,14 @@ from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
+from lacunet.inference.devices.packing import pack
 from lacunet.inference.kernels import drawing, one_pass, taking_in
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import padded
 from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.grouping import Slot, choose_groups, find_patterns
 from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
-from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
+from lacunet.inference.plans.plan import Choice, LinearMap, Packed, Plan, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +80,17 @@ class PatternPlan(Plan):
 
         own = {f.name: getattr(self, f.name) for f in fields(self)}
         return DevicePlan(**(own | {"device": device}))
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Where the numbers of each block stand in a flat vector, (B, K)."""
+        return np.asarray(self.positions[:, None] + np.arange(self.cells))
+
+    @cached_property
+    def packed(self) -> Packed:
+        from lacunet.inference.plans.device_rows import fields_of
+
+        return Packed(pack(fields_of(self), self.counts, self.cells), self.places)
 
     def table(self, x: FloatArray, padding: float) -> FloatArray:
         """Sum the blocks of a flat vector for each pattern, (P, W)."""

@@ -20,6 +20,7 @@ from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
+from lacunet.inference.devices.packing import PackedRows
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.number_covariance import FeatureCovariance
@@ -53,6 +54,14 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class Packed:
+    """Components as bytes, for a device."""
+
+    rows: PackedRows
+    places: IntArray  # (B, K) where the numbers of each block stand in a flat vector
+
+
+@dataclass(frozen=True, eq=False)
 class Choice:
     """A distinct component: each of its cases takes one of K joint hidden cells."""
 
@@ -82,7 +91,21 @@ class Plan(ABC):
 
     def on(self, device: Device) -> "Plan":  # noqa: ARG002
         """Give the same components with E steps on a device; an `OptionError` if it has none."""
-        raise OptionError(
+        raise self._not_there
+
+    @property
+    def here(self) -> "Plan":
+        """The same components with E steps here."""
+        return self
+
+    @property
+    def packed(self) -> Packed:
+        """The same components for a device that moves chains; an `OptionError` if there is none."""
+        raise self._not_there
+
+    @property
+    def _not_there(self) -> OptionError:
+        return OptionError(
             "--device cuda is for models in which each row leaves one variable open: latent "
             "classes of categories. This one has numbers, or several open variables that hang "
             "together. Use --device cpu."
@@ -191,6 +214,11 @@ class Components:
         if device is None:
             return self
         return replace(self, plans=tuple(plan.on(device) for plan in self.plans))
+
+    @property
+    def here(self) -> "Components":
+        """The same with E steps here."""
+        return replace(self, plans=tuple(plan.here for plan in self.plans))
 
     def add_expected(
         self, log_weights: FloatArray, out: FloatArray, executor: Executor = SERIAL

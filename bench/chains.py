@@ -1,0 +1,105 @@
+"""`python -m bench.chains`, where an NVIDIA device and CuPy are: chains there, beside their twin.
+
+It asks for no other package than NumPy, SciPy, Numba and CuPy. Results stand in the documentation.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from bench.cases import FloatArray
+from lacunet.evidence.clock import Clock, Goal
+from lacunet.evidence.measure import measure
+from lacunet.evidence.path import Path, Reference
+from lacunet.evidence.travellers import There, anything
+from lacunet.executor import on_threads
+from lacunet.inference.devices import cuda
+from lacunet.inference.devices.chains import Journey
+from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.model.latent_class import latent_class
+from lacunet.model.prior import uniform_alpha
+
+CHAINS, SWEEPS = 1024, 200
+AS_TWINS = ((6, 2, 3, 20), (64, 2, 32, 40), (5, 4, 7, 30), (20, 3, 40, 25), (300, 3, 40, 12))
+
+
+def problem_of(
+    leaves: int, states: int, classes: int, rows: int, *, seed: int = 5, missing: float = 0.0
+) -> Problem:
+    """Rows from classes with random tables."""
+    rng = np.random.default_rng(seed)
+    weights = rng.dirichlet(np.ones(classes))
+    tables = rng.dirichlet(np.ones(states), (leaves, classes)).cumsum(axis=2)
+    drawn = rng.choice(classes, rows, p=weights)
+    u = rng.random((rows, leaves, 1))
+    codes = (u > tables[:, drawn].transpose(1, 0, 2)[:, :, :-1]).sum(axis=2).astype(np.int8)
+    codes[rng.random(codes.shape) < missing] = -1
+    distinct, counts = np.unique(codes, axis=0, return_counts=True)
+    names = [(f"x{j}", tuple(range(states))) for j in range(leaves)]
+    network = latent_class(names, classes)
+    alpha = uniform_alpha(network.layout, 1.0)
+    return problem_of_codes(np.ascontiguousarray(distinct), counts * 1.0, network, alpha)
+
+
+def path_of(problem: Problem) -> Path:
+    N = np.random.default_rng(0).gamma(2.0, 1.0, problem.layout.size)
+    return Path(problem, Reference.around(problem, N))
+
+
+def travelled(path: Path, device: Any, chains: int, journey: Journey) -> tuple[FloatArray, ...]:
+    there = There(path, anything, device, Clock(Goal()), (1,), np.arange(chains))
+    return there.go(there.start(chains), journey)
+
+
+def beside_twin(device: Any, twin: Any) -> None:
+    for sizes in AS_TWINS:
+        path = path_of(problem_of(*sizes, missing=0.1))
+        N, weights = travelled(path, device, 5, Journey.upwards(6))
+        other, same = travelled(path, twin, 5, Journey.upwards(6))
+        apart, off = np.abs(N - other).sum(), np.abs(weights - same).max()
+        print(f"{sizes}: counts differ by {apart:g} cases of {N.sum():g}, weights by {off:.1e}")
+
+
+def speed(device: Any) -> None:
+    for sizes in ((64, 2, 32, 400), (6, 2, 2, 400), (20, 4, 8, 2000), (64, 2, 32, 4000)):
+        path = path_of(problem_of(*sizes))
+        for name, journey in (
+            ("Gibbs sweeps", Journey.staying(1.0, SWEEPS)),
+            ("annealing steps", Journey.upwards(SWEEPS)),
+        ):
+            there = There(path, anything, device, Clock(Goal()), (1,), np.arange(CHAINS))
+            N = there.start(CHAINS)
+            there.go(N, Journey.staying(1.0, 2))
+            best = np.inf
+            for _ in range(3):
+                began = time.perf_counter()
+                there.go(N, journey)
+                best = min(best, time.perf_counter() - began)
+            print(f"{sizes}: {CHAINS * SWEEPS / best / 1e6:.3f} million {name} a second")
+            sys.stdout.flush()
+
+
+def whole(device: Any, threads: int, target: float, budget: float, seed: int) -> None:
+    """From rows to the evidence of n = 64, c = 32, N = 400."""
+    problem = problem_of(64, 2, 32, 400).on(device)
+    with on_threads(threads) as executor:
+        began = time.perf_counter()
+        found = measure(problem, goal=Goal(target, budget), seed=seed, executor=executor)
+    where = "cpu" if device is None else "device"
+    print(f"{where}, {threads} threads: {time.perf_counter() - began:.1f} s\n{found}")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    device = cuda.open_cuda()
+    speed(device)
+    for threads in (1, 16):
+        whole(device, threads, 0.1, 30.0, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""Chains on a device: their numbers, their moves and the evidence, through the kernel's twin."""
+
+import itertools
+from dataclasses import replace
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+import lacunet
+from chain_twin import log_gammas, philox
+from devices import Twin, fake_cupy
+from lacunet.errors import OptionError
+from lacunet.evidence import travellers
+from lacunet.evidence.annealing import Annealing
+from lacunet.evidence.clock import Clock, Goal, Means
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
+from lacunet.evidence.path import Path, Reference
+from lacunet.evidence.travellers import There, anything
+from lacunet.evidence.used_classes import all_used
+from lacunet.executor import SERIAL
+from lacunet.inference.devices import cuda
+from lacunet.inference.devices.chains import Journey
+from lacunet.inference.devices.cuda_chains import chain_shape
+from lacunet.model.known import KnownTable
+from lacunet.model.network import Network
+from problems import build, make, make_case
+
+there = patch.object(cuda, "open_cuda", Twin)
+NETWORK = build("H>a H>b", {"H": 2, "a": 2, "b": 3}, "H")
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return make(NETWORK, 4, seed=2, alpha=1.3, counts=[1, 2, 1, 1]).problem
+
+
+@pytest.fixture(scope="module")
+def path(problem):
+    N = np.random.default_rng(0).gamma(2.0, 1.0, problem.layout.size)
+    return Path(problem, Reference.around(problem, N))
+
+
+def sent(path, allowed=anything, chains=1, seed=(1,)):
+    return There(path, allowed, Twin(), Clock(Goal()), seed, np.arange(chains))
+
+
+def worlds_of(problem):
+    """The count vectors of all completions, one for each way to fill the classes in."""
+    layout, worlds = problem.layout, []
+    rows = np.repeat(problem.codes, problem.counts.astype(int), axis=0)
+    for classes in itertools.product(range(layout.cards[0]), repeat=len(rows)):
+        tables = [np.zeros([layout.cards[v] for v in f]) for f in layout.families]
+        for row, c in zip(rows, classes, strict=True):
+            tables[0][c] += 1
+            for leaf, x in enumerate(row, start=1):
+                tables[leaf][c, x] += 1
+        worlds.append(layout.flat(tables))
+    return np.array(worlds)
+
+
+def test_counted_random_numbers_are_those_of_the_published_generator():
+    # Known answers of Random123, kat_vectors: philox4x32 with 10 rounds.
+    words = [int(x) for x in philox((0, 0, 0, 0), (0, 0))]
+    assert words == [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+    full = 0xFFFFFFFF
+    words = [int(x) for x in philox((full,) * 4, (full, full))]
+    assert words == [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]
+
+
+@pytest.mark.parametrize("shape", [0.05, 0.7, 1.0, 3.5, 200.0])
+def test_gamma_variates(shape):
+    drawn = log_gammas(np.full(20_000, shape), (np.arange(20_000), 5, 7), (3, 4))
+    u = stats.gamma(shape).cdf(np.exp(drawn))
+    assert stats.kstest(u, "uniform").pvalue > 1e-3
+
+
+def test_densities_are_those_of_the_path(path, problem):
+    """Up and down a few steps without a move that matters: weights are differences of log f_b."""
+    traveller, worlds = sent(path), worlds_of(problem)[:5]
+    chains = traveller.chains
+    at = worlds[:, traveller.packed.places]
+    found = chains.log_density(0.7, at) - chains.log_density(0.2, at)
+    wanted = path.log_density(0.7, worlds) - path.log_density(0.2, worlds)
+    np.testing.assert_allclose(found, wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize("b", [0.0, 0.4, 1.0])
+def test_a_move_leaves_the_path_as_it_is(problem, path, b):
+    worlds, rng = worlds_of(problem), np.random.default_rng(7)
+    log_p = path.log_density(b, worlds)
+    p = np.exp(log_p - logsumexp(log_p))
+    start = worlds[rng.choice(len(worlds), 4_000, p=p)]
+    moved, weights = sent(path, chains=len(start)).go(start, Journey.staying(b, 1))
+    assert not weights.any()
+    for power in (1, 2):  # second moments would notice moves that only keep the mean
+        value = p @ worlds**power
+        error = (moved**power).std(axis=0) / np.sqrt(len(moved)) + 1e-12
+        assert np.abs(((moved**power).mean(axis=0) - value) / error).max() < 4.5
+
+
+def test_chains_are_the_same_whoever_else_travels_and_wherever_they_are_cut(path):
+    whole = sent(path, chains=3)
+    N, weights = whole.go(whole.start(3), Journey.upwards(6))
+    with patch.object(travellers, "AT_ONCE", 1.0):
+        cut = sent(path, chains=3)
+        again, same = cut.go(cut.start(3), Journey.upwards(6))
+    assert [moves for _, moves in cut.chains.sent] == [1] * 7
+    np.testing.assert_array_equal(N, again)
+    np.testing.assert_allclose(weights, same, atol=1e-12)
+    alone = There(path, anything, Twin(), Clock(Goal()), (1,), np.array([2]))
+    last, weight = alone.go(alone.start(1), Journey.upwards(6))
+    np.testing.assert_array_equal(N[2:], last)
+    assert weight[0] == pytest.approx(weights[2], abs=1e-12)
+
+
+def test_annealing_both_ways_gives_the_evidence():
+    problem = make_case([2, 3], 2, 5, seed=3).problem
+    means = Means(SERIAL, Clock(Goal()), device=Twin())
+    N = np.random.default_rng(1).gamma(2.0, 1.0, problem.layout.size)
+    path, exact = Path(problem, Reference.around(problem, N)), exact_evidence(problem).value
+    ended = Annealing(path).forwards(12, range(8), (1,), means)
+    value = logsumexp(ended.log_weights) - np.log(len(ended.log_weights))
+    w = np.exp(ended.log_weights - value)
+    assert abs(value - exact) < 4.5 * w.std() / np.sqrt(len(w))
+    worlds = worlds_of(problem)
+    log_p = path.log_density(1.0, worlds)
+    p = np.exp(log_p - logsumexp(log_p))
+    start = worlds[np.random.default_rng(2).choice(len(worlds), 128, p=p)]
+    down = Annealing(path).backwards(start, 12, (1,), means)
+    w = np.exp(exact - down)
+    assert abs(w.mean() - 1.0) < 4.5 * w.std() / np.sqrt(len(w))
+
+
+def test_a_class_that_must_not_be_empty_never_is(problem):
+    allowed = all_used(problem)
+    path = Path(problem, Reference.prior(problem))
+    traveller = sent(path, allowed, chains=40)
+    start = traveller.start(40)
+    assert not allowed(start).all()  # some had no way to be so
+    good = start[allowed(start)]
+    traveller = sent(path, allowed, chains=len(good))
+    for _ in range(5):
+        good, _ = traveller.go(good, Journey.staying(1.0, 1))
+        assert allowed(good).all()
+
+
+@pytest.mark.parametrize("method", [Method.AIS, Method.WALK])
+def test_measured_evidence_is_the_exact_one(method):
+    """20 cases of 6 binary items with holes: the sum over all completions is known."""
+    case = make_case([2] * 3, 2, 8, missing=0.1, seed=5)
+    problem, exact = case.problem, exact_evidence(case.problem).value
+    found = measure(problem.on(Twin()), method, Goal(0.2, 600.0), seed=1)
+    assert found.stderr is not None
+    assert abs(found.value - exact) < 4 * found.stderr
+    assert found.stderr < 0.3
+
+
+@there
+def test_functions_take_it():
+    exact = lacunet.log_evidence(lacunet.load_dataset("carcinoma"), 1, device="cuda")
+    assert exact.stderr == 0.0  # nothing is hidden, and nothing asked of a device
+
+
+def test_known_tables_are_not_for_a_device():
+    network = NETWORK
+    known = KnownTable.of(np.array([[0.5, 0.5], [0.2, 0.8]]))
+    variables = [replace(v, known=known if v.name == "a" else None) for v in network.variables]
+    case = make(Network.build(variables, network.parents), 10, seed=1)
+    with pytest.raises(OptionError, match="whose tables are all to be learned: none known"):
+        measure(case.problem.on(Twin()), Method.AIS)
+
+
+def test_a_device_that_is_too_small_says_so_before_anything_is_allocated():
+    problem = make_case([2] * 8, 4, 30, seed=1).problem
+    path = sent(Path(problem, Reference.prior(problem))).packed.path
+    with patch.object(cuda, "require", lambda *_, **__: fake_cupy(free=2 * 10**8)):
+        device = cuda.open_cuda()
+    with pytest.raises(OptionError, match=r"distinct rows needs 0\.00 GB of memory there"):
+        device.send(path)
+
+
+@pytest.mark.parametrize(("leaves", "classes"), [(64, 32), (6, 2), (20, 100), (200, 40)])
+def test_the_shape_of_the_kernel(leaves, classes):
+    problem = make_case([2] * leaves, classes, 30, seed=1).problem
+    path = sent(Path(problem, Reference.prior(problem))).packed.path
+    shape, shared = chain_shape(path, 232448)
+    assert shape.lanes * shape.each >= classes
+    assert shape.lanes <= 32
+    assert shape.threads % 32 == 0
+    assert (shared > 0) == shape.in_shared
+    assert shared <= 232448 - 1024
