@@ -1,6 +1,5 @@
 """Chains on a device: their numbers, their moves and the evidence, through the kernel's twin."""
 
-import itertools
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -28,39 +27,24 @@ from lacunet.inference.devices.chains import Journey
 from lacunet.inference.devices.cuda_chains import chain_shape
 from lacunet.model.known import KnownTable
 from lacunet.model.network import Network
-from problems import build, make, make_case
+from problems import make, make_case
+from two_classes import NETWORK, PATH, PROBLEM, hidden_counts
 
 there = patch.object(cuda, "open_cuda", Twin)
-NETWORK = build("H>a H>b", {"H": 2, "a": 2, "b": 3}, "H")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def problem():
-    return make(NETWORK, 4, seed=2, alpha=1.3, counts=[1, 2, 1, 1]).problem
+    return PROBLEM
 
 
-@pytest.fixture(scope="module")
-def path(problem):
-    N = np.random.default_rng(0).gamma(2.0, 1.0, problem.layout.size)
-    return Path(problem, Reference.around(problem, N))
+@pytest.fixture
+def path():
+    return PATH
 
 
 def sent(path, allowed=anything, chains=1, seed=(1,)):
     return There(path, allowed, Twin(), Clock(Goal()), seed, np.arange(chains))
-
-
-def worlds_of(problem):
-    """The count vectors of all completions, one for each way to fill the classes in."""
-    layout, worlds = problem.layout, []
-    rows = np.repeat(problem.codes, problem.counts.astype(int), axis=0)
-    for classes in itertools.product(range(layout.cards[0]), repeat=len(rows)):
-        tables = [np.zeros([layout.cards[v] for v in f]) for f in layout.families]
-        for row, c in zip(rows, classes, strict=True):
-            tables[0][c] += 1
-            for leaf, x in enumerate(row, start=1):
-                tables[leaf][c, x] += 1
-        worlds.append(layout.flat(tables))
-    return np.array(worlds)
 
 
 def test_counted_random_numbers_are_those_of_the_published_generator():
@@ -81,7 +65,7 @@ def test_gamma_variates(shape):
 
 def test_densities_are_those_of_the_path(path, problem):
     """Up and down a few steps without a move that matters: weights are differences of log f_b."""
-    traveller, worlds = sent(path), worlds_of(problem)[:5]
+    traveller, worlds = sent(path), hidden_counts(problem)[:5]
     chains = traveller.chains
     at = worlds[:, traveller.packed.places]
     found = chains.log_density(0.7, at) - chains.log_density(0.2, at)
@@ -91,7 +75,7 @@ def test_densities_are_those_of_the_path(path, problem):
 
 @pytest.mark.parametrize("b", [0.0, 0.4, 1.0])
 def test_a_move_leaves_the_path_as_it_is(problem, path, b):
-    worlds, rng = worlds_of(problem), np.random.default_rng(7)
+    worlds, rng = hidden_counts(problem), np.random.default_rng(7)
     log_p = path.log_density(b, worlds)
     p = np.exp(log_p - logsumexp(log_p))
     start = worlds[rng.choice(len(worlds), 4_000, p=p)]
@@ -127,7 +111,7 @@ def test_annealing_both_ways_gives_the_evidence():
     value = logsumexp(ended.log_weights) - np.log(len(ended.log_weights))
     w = np.exp(ended.log_weights - value)
     assert abs(value - exact) < 4.5 * w.std() / np.sqrt(len(w))
-    worlds = worlds_of(problem)
+    worlds = hidden_counts(problem)
     log_p = path.log_density(1.0, worlds)
     p = np.exp(log_p - logsumexp(log_p))
     start = worlds[np.random.default_rng(2).choice(len(worlds), 128, p=p)]

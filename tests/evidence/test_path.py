@@ -1,7 +1,5 @@
 """The annealing path: normalised at one end, the evidence at the other, invariant moves between."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -9,36 +7,17 @@ from scipy.special import logsumexp
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.path import Path, Reference
 from lacunet.inference.sampling.draws import Draws
-from problems import build, make
-
-NETWORK = build("H>a H>b", {"H": 2, "a": 2, "b": 3}, "H")
+from two_classes import PATH, PROBLEM, hidden_counts
 
 
-def hidden_counts(problem):
-    """The count vector of every completion of every case (one hidden class, no holes)."""
-    layout, worlds = problem.layout, []
-    rows = [
-        row for row, n in zip(problem.codes, problem.counts, strict=True) for _ in range(int(n))
-    ]
-    for classes in itertools.product(range(layout.cards[0]), repeat=len(rows)):
-        tables = [np.zeros([layout.cards[v] for v in f]) for f in layout.families]
-        for row, c in zip(rows, classes, strict=True):
-            tables[0][c] += 1
-            for leaf, x in enumerate(row, start=1):
-                tables[leaf][c, x] += 1
-        worlds.append(layout.flat(tables))
-    return np.array(worlds)
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def problem():
-    return make(NETWORK, 4, seed=2, alpha=1.3, counts=[1, 2, 1, 1]).problem
+    return PROBLEM
 
 
-@pytest.fixture(scope="module")
-def path(problem):
-    N = np.random.default_rng(0).gamma(2.0, 1.0, problem.layout.size)
-    return Path(problem, Reference.around(problem, N))
+@pytest.fixture
+def path():
+    return PATH
 
 
 def test_the_reference_is_normalised_and_the_end_is_the_evidence(problem, path):
