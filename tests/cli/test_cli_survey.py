@@ -32,6 +32,18 @@ def test_a_design_brings_standard_errors(invoke, people):
     assert "the sample has 24 units ('unit') in 4 strata" in " ".join(ran.err.split())
 
 
+def test_profiles_are_drawn(invoke, people, tmp_path):
+    asked = ("fit", people, "--classes", 2, "--starts", 2, *DESIGN)
+    ran = invoke(*asked, "--plot", "profiles.svg")
+    assert ran.code == 0, ran.err
+    assert "<svg" in (tmp_path / "profiles.svg").read_text(encoding="utf-8")
+    assert "written: profiles.svg" in ran.err
+    ran = invoke(*asked, "--plot", "profiles.gif")
+    assert "figures are written to .svg, .pdf or .png files" in ran.err
+    ran = invoke(*asked, "--plot", "profiles.svg", "--edge", "A:B")
+    assert "--plot has no meaning with --edge" in ran.err
+
+
 def test_units_are_drawn_anew(invoke, people):
     ran = invoke("fit", people, "--classes", 2, "--starts", 2, *DESIGN, "--bootstrap", 3)
     assert ran.code == 0, ran.err

@@ -10,12 +10,14 @@ import pytest
 
 import lacunet
 from lacunet import OptionError, api, load_dataset
+from lacunet.describe.intervals import hessian_intervals
 from lacunet.describe.profiles import profile
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from lacunet import plots
+from lacunet.plots import profile_lines
 
 
 @pytest.fixture(autouse=True)
@@ -184,3 +186,55 @@ def test_a_learned_graph_shows_which_edges_may_be_turned_round():
     compelled = len(found.equivalence_class.compelled)
     assert len(heads) == compelled + len(found.equivalence_class.reversible)
     assert len(colours) == 1 + (0 < compelled < len(heads))
+
+
+def test_profile_lines_show_every_answer_and_its_interval(selections):
+    fit = selections["carcinoma"].best.fit
+    ax = plots.plot_profile_lines(fit)
+    items = [v for v in fit.model.network.variables if not v.hidden]
+    items.sort(key=lambda v: v.place)
+    assert [text.get_text() for text in ax.get_xticklabels()] == [v.name for v in items]
+    precise = hessian_intervals(fit.problem, fit.model, fit.estimate)
+    for c, (line, bars) in enumerate(zip(ax.lines, ax.collections, strict=True)):
+        shares = [fit.model.table(v.name)[c, 1] for v in items]
+        np.testing.assert_allclose(line.get_ydata(), shares)
+        ends = [(precise.table(v.name).low[c, 1], precise.table(v.name).high[c, 1]) for v in items]
+        drawn = [segment[:, 1] for segment in bars.get_segments()]
+        np.testing.assert_allclose(drawn, [end for end in ends if np.isfinite(end[0])])
+        name = f"class {c + 1} ({fit.model.table('class')[c]:.0%})"
+        assert line.get_label() == name
+    assert ax.get_ylabel() == "p(1 | class)"
+
+
+def test_profile_lines_in_groups_and_without_intervals(selections):
+    fit = selections["carcinoma"].best.fit
+    ax = plots.plot_profile_lines(fit, groups={"first": ["G", "A"], "then": ["C"]}, intervals=False)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    assert names == ["first", "G", "A", "then", "C", "others", "B", "D", "E", "F"]
+    assert not any(len(bars.get_segments()) for bars in ax.collections)
+    assert np.isnan(ax.lines[0].get_xdata()).sum() == 2  # lines end with their group
+    with pytest.raises(OptionError, match="'H' is no item here"):
+        plots.plot_profile_lines(fit, groups={"x": ["H"]})
+    with pytest.raises(OptionError, match="'A' is in two of them"):
+        plots.plot_profile_lines(fit, groups={"x": ["A"], "y": ["A"]})
+    other = lacunet.intervals(
+        lacunet.load_dataset("carcinoma"),
+        lacunet.fit(lacunet.load_dataset("carcinoma"), 1, starts=1),
+    )
+    with pytest.raises(OptionError, match="of other parameters"):
+        plots.plot_profile_lines(fit, intervals=other)
+
+
+def test_profile_lines_of_many_classes_have_a_panel_each():
+    model = lacunet.random_model(8, 5, seed=1)
+    ax = plots.plot_profile_lines(model)
+    panels = [panel for panel in ax.figure.axes if panel.get_visible()]
+    assert len(panels) == 8
+    share = f"{model.table('class')[7]:.0%}"
+    assert panels[7].get_title() == f"class {model.network.variables[0].labels[7]} ({share})"
+    assert len(panels[0].lines) == 8
+
+
+def test_a_long_name_is_broken_between_words():
+    lines = profile_lines._wrapped("How often do you feel that this applies to your household now")
+    assert lines == ["How often do you feel that", "this applies to your household…"]

@@ -28,6 +28,8 @@ from lacunet.describe.item_table import check_items
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Network
+from lacunet.plots import paper_style, plot_profile_lines
+from lacunet.plots.picture_file import check_picture, write_picture
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document
 from lacunet.report.effects_document import effects_document
@@ -99,6 +101,14 @@ def fit(
     ] = None,
     report: o.Report = None,
     tables: o.Tables = None,
+    plot: Annotated[
+        Path | None,
+        o.option(
+            "Also draw the profiles: a line for each class over the items, with intervals. The "
+            "ending decides: .svg, .pdf or .png.",
+            metavar="FILE",
+        ),
+    ] = None,
     intervals: Annotated[
         bool,
         o.switch("--intervals", "Standard errors and confidence intervals of all parameters."),
@@ -135,6 +145,7 @@ def fit(
         "--residuals": residuals,
         "--report": report,
         "--tables": tables,
+        "--plot": plot,
         "--like": like,
         "--statistics": statistics,
         "--bootstrap": settings.bootstrap,
@@ -151,15 +162,19 @@ def fit(
     if free:
         raise OptionError("--free is about groups. Give --group too.")
     if residuals is not None:
-        no = {name: given[name] for name in ("--network", "--hidden", "--knowledge", "--tables")}
+        refused = ("--network", "--hidden", "--knowledge", "--tables", "--plot")
+        no = {name: given[name] for name in refused}
         refuse_beside("--residuals", "adds effects to a latent class model", no)
     resembled = None if like is None else api.as_model(like)
     check_network_outputs(save, report, tables)
+    if plot is not None:
+        check_picture(plot)
     table, found_structure = read_structure(data, network, parse_hidden(hidden), asked, states)
     classes, structure = settle(found_structure, states)
     check_number_outputs(table, save)
-    if tables is not None:
-        _check_items(structure, edge)
+    for name, wanted in (("--tables", tables), ("--plot", plot)):
+        if wanted is not None:
+            _check_items(name, structure, edge)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_number(settings.bootstrap, FEWEST)
         if table.design is None:
@@ -181,9 +196,12 @@ def fit(
         found = api.match_classes(found, resembled)
     save_network(found.model, save)  # what comes next may take long
     described = _described(table, found, asked, intervals, statistics)
+    precise = next((r for r, _ in described.values() if isinstance(r, Intervals)), None)
     if tables is not None:
-        precise = next((r for r, _ in described.values() if isinstance(r, Intervals)), None)
         write_tables(api.paper_tables(found, precise), tables)
+    if plot is not None:
+        with paper_style():
+            write_picture(plot_profile_lines(found, intervals=precise or True), plot)
     others = {TITLES[name]: result for name, (result, _) in described.items()}
     report_network(fitted_answer(found, table, settings, others), report)
     document = {
@@ -195,14 +213,14 @@ def fit(
     }
     first = found if effects is None else replace(effects, fit=found)
     show(Together(first, *(result for result, _ in described.values())), document, asked.form)
-    say_written(save, report, tables)
+    say_written(save, report, tables, plot)
 
 
-def _check_items(structure: Network | None, edge: list[str] | None) -> None:
-    """Refuse tables, before the work, of what has none."""
+def _check_items(name: str, structure: Network | None, edge: list[str] | None) -> None:
+    """Refuse tables and lines of items by classes, before the work, of what has none."""
     if edge:
         raise OptionError(
-            "--tables has no meaning with --edge: answers that listen to more than their class "
+            f"{name} has no meaning with --edge: answers that listen to more than their class "
             "have no table of items by classes. Leave one of them out."
         )
     if structure is not None:

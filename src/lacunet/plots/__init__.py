@@ -8,6 +8,7 @@ from lacunet.plots.door import paper_style
 from lacunet.plots.network_picture import network
 from lacunet.plots.number_charts import plot_densities, plot_pair
 from lacunet.plots.profile_charts import plot_profiles
+from lacunet.plots.profile_lines import plot_profile_lines
 from lacunet.plots.score_curves import plot_evidence, plot_posterior
 from lacunet.plots.trace_lines import plot_trace
 
@@ -18,6 +19,7 @@ __all__ = [
     "plot_evidence",
     "plot_pair",
     "plot_posterior",
+    "plot_profile_lines",
     "plot_profiles",
     "plot_trace",
 ]

@@ -1,0 +1,35 @@
+"""Figures as files; the ending of the name says in which format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lacunet.errors import OptionError
+from lacunet.files import StrPath, atomic_path, check_file
+from lacunet.plots.door import load
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ENDINGS = (".svg", ".pdf", ".png")
+DOTS = 200  # for each inch, of a picture that is made of them
+
+
+def check_picture(target: StrPath) -> None:
+    """Say now, before the work, why a figure could not be written."""
+    if Path(target).suffix.lower() not in ENDINGS:
+        known = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        raise OptionError(f"'{target}': figures are written to {known} files. Choose one of these.")
+    load()
+    check_file(target)
+
+
+def write_picture(ax: Axes, path: StrPath) -> Path:
+    """Write the figure that Axes are part of, and let go of it."""
+    figure: Any = ax.figure
+    with atomic_path(path) as temporary:
+        kind = Path(path).suffix.lower().removeprefix(".")
+        figure.savefig(temporary, format=kind, dpi=DOTS)
+    load().close(figure)
+    return Path(path)
