@@ -31,6 +31,22 @@ def with_change(item, to):
     return changed
 
 
+def three_differ(seed):
+    """Three classes, eight items; 1, 4 and 6 differ in one class of the second group."""
+    rng = np.random.default_rng(seed)
+    yes = rng.choice([0.15, 0.85], size=(3, 8))
+    yes[0], yes[1] = 0.15, 0.85
+    other = yes.copy()
+    for item in (1, 4, 6):
+        other[rng.integers(3), item] = 0.5
+    group = rng.integers(0, 2, 1200)
+    sizes = np.array([[0.5, 0.3, 0.2], [0.3, 0.3, 0.4]])
+    member = (rng.random((1200, 1)) > sizes[group].cumsum(axis=1)[:, :2]).sum(axis=1)
+    answers = rng.random((1200, 8)) < np.stack([yes, other])[group, member]
+    items = {f"i{j}": answers[:, j].astype(int).tolist() for j in range(8)}
+    return {**items, "sex": np.array(["m", "f"])[group].tolist()}
+
+
 def log_evidence(data, free, alpha):
     """Log p(answers | groups) of two classes, by a sum over who is in which: Dirichlet(α) alike.
 

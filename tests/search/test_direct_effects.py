@@ -31,7 +31,9 @@ def test_what_goes_together_is_found(found):
     assert sorted(found.edges) == ["A:B", "C:F"]
     assert found.pairs == 21
     assert [t.step for t in found.trials if t.kept] == [0, 1]
-    kept = [t for t in found.trials if t.kept]
+    kept = [t for t in found.trials if t.kept and t.adds]
+    assert not any(t.kept for t in found.trials if not t.adds)  # each was left out for a try
+    assert {":".join(t.edge) for t in found.trials if not t.adds} == set(found.edges)
     assert all(t.gain > t.price and t.ratio.p_value < 1e-6 and t.change_of_bic < 0 for t in kept)
     assert f"{len(found.trials)} tried, kept: {', '.join(found.edges)}" in str(found)
 

@@ -131,7 +131,7 @@ def add_direct_effects(
     >>> import lacunet
     >>> found = add_direct_effects(lacunet.load_dataset("carcinoma"), 2, starts=4)
     >>> found.edges, len(found.trials)
-    (('B:E', 'B:G', 'D:F'), 10)
+    (('B:E', 'B:G', 'D:F'), 13)
     """
     settings, reading = divide(settings, options)
     k = one_number(states)

@@ -22,6 +22,7 @@ def trial_document(trial: Trial) -> dict[str, Any]:
     return {
         "edge": list(trial.edge),
         "step": trial.step,
+        "adds": trial.adds,
         "kept": trial.kept,
         "log_bayes_factor": trial.gain,
         "needs": trial.price,

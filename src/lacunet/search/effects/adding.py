@@ -1,8 +1,9 @@
 """Add one edge after the other, as long as the evidence grows by more than chance would let it.
 
-Of many edges that are tried, some look good by chance. So none is as probable as another one before
-the data: each edge more is half as probable, and all sets of as many edges are alike. What an edge
-must gain, in nats, is its price.
+Of many edges that are tried, some look good by chance. So before the data each edge more is half as
+probable, and all sets of as many edges are alike: what an edge must gain for that, in nats, is its
+price. What was added first may be needed no more once others are there, so that at the end every
+edge is left out again for a try.
 """
 
 import math
@@ -22,28 +23,30 @@ MOST_STEPS = 30  # edges that are added at most
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One edge more than a network has, and what it is worth."""
+    """One edge more than a network has, or one less, and what that is worth."""
 
     edge: Edge
-    step: int  # how many edges had been added before
+    step: int  # steps before; the first is 0
     before: Fitted
     after: Fitted
     price: float  # what the gain must be above
-    kept: bool = False
+    kept: bool = False  # whether the network of the next step has this change
+    adds: bool = True  # whether the edge is one more; if not, it is left out again
 
     @cached_property
     def gain(self) -> float:
-        """Log Bayes factor of the edge, approximated; NaN where that is not known."""
+        """Log Bayes factor of the change, approximated; NaN where that is not known."""
         return self.after.log_evidence - self.before.log_evidence
 
     @cached_property
     def ratio(self) -> LikelihoodRatio | None:
-        """The likelihood-ratio test; None where likelihoods have no maximum."""
-        return self.after.ratio_to(self.before)
+        """The likelihood-ratio test of the edge; None where likelihoods have no maximum."""
+        narrow, wide = (self.before, self.after) if self.adds else (self.after, self.before)
+        return wide.ratio_to(narrow)
 
     @property
     def change_of_bic(self) -> float:
-        """BIC with it less BIC without it: below 0, it is better."""
+        """BIC after the change less BIC before: below 0, it is better."""
         one, other = (
             criteria(f.log_lik, f.network.dimension, f.fit.problem.cases)["BIC"]
             for f in (self.after, self.before)
@@ -74,21 +77,66 @@ def price(there: int, possible: int) -> float:
     return max(0.0, math.log(2 * (possible - there) / (there + 1)))
 
 
+def kept_edges(trials: Sequence[Trial]) -> list[Edge]:
+    """The edges that are there in the end, in the order in which they were added."""
+    found: list[Edge] = []
+    for trial in trials:
+        if trial.kept and trial.adds:
+            found.append(trial.edge)
+        elif trial.kept:
+            found.remove(trial.edge)
+    return found
+
+
 def add_while_it_pays(
     workshop: Workshop,
     base: Fitted,
     candidates: Callable[[Fitted], Sequence[Edge]],
     possible: int,
 ) -> tuple[Fitted, list[Trial]]:
-    """Add the edge that the evidence gains most by, and go on until none is worth its price."""
+    """Add the edge that the evidence gains most by, and go on until none is worth its price.
+
+    Then leave out again, in the same way, what is not worth it any more.
+    """
     now, every = base, list[Trial]()
     for step in range(min(MOST_STEPS, possible)):
-        trials = trials_of(workshop, now, candidates(now), possible, step)
-        gains = [t.gain if math.isfinite(t.gain) else -math.inf for t in trials]
-        best = max(range(len(gains)), key=gains.__getitem__, default=None)
-        if best is None or gains[best] <= trials[best].price:
-            return now, [*every, *trials]
-        trials[best] = replace(trials[best], kept=True)
+        taken, trials = _chosen(trials_of(workshop, now, candidates(now), possible, step))
         every += trials
-        now = trials[best].after
+        if taken is None:
+            break
+        now = taken.after
+    while len(kept := kept_edges(every)) > 1:  # one alone was worth it when it was added
+        leave = partial(_left_out, workshop, base, now, kept, every[-1].step + 1, possible)
+        taken, trials = _chosen(workshop.executor.map(leave, kept))
+        every += trials
+        if taken is None:
+            break
+        now = taken.after
     return now, every
+
+
+def _chosen(trials: Sequence[Trial]) -> tuple[Trial | None, list[Trial]]:
+    """Find the trial that gains most, if it is worth its price, and mark it."""
+    gains = [t.gain - t.price if math.isfinite(t.gain) else -math.inf for t in trials]
+    best = max(range(len(gains)), key=gains.__getitem__, default=None)
+    if best is None or gains[best] <= 0.0:
+        return None, list(trials)
+    taken = replace(trials[best], kept=True)
+    return taken, [taken if i == best else trial for i, trial in enumerate(trials)]
+
+
+def _left_out(
+    workshop: Workshop,
+    base: Fitted,
+    now: Fitted,
+    kept: Sequence[Edge],
+    step: int,
+    possible: int,
+    edge: Edge,
+) -> Trial:
+    """Try the network without one of the edges that were added; it may lose what that costs."""
+    rest = with_edges(base.network, [other for other in kept if other != edge])
+    cost = -price(len(kept) - 1, possible)
+    trial = Trial(edge, step, now, workshop.tried(rest, base), cost, adds=False)
+    _ = trial.gain
+    return trial

@@ -12,7 +12,7 @@ from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.learn.predictive import softmax_climb, with_posterior
 from lacunet.model.network import Model, Network
-from lacunet.search.effects.adding import Edge, Trial, add_while_it_pays
+from lacunet.search.effects.adding import Edge, Trial, add_while_it_pays, kept_edges
 from lacunet.search.effects.fitted import Fitted, Workshop
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
 
@@ -37,7 +37,7 @@ class DirectEffects(Printable):
     @property
     def edges(self) -> tuple[str, ...]:
         """The effects that pay, as `edges` of `fit` takes them."""
-        return tuple(":".join(trial.edge) for trial in self.trials if trial.kept)
+        return tuple(":".join(edge) for edge in kept_edges(self.trials))
 
     def brief(self) -> str:
         """Say which were kept."""
@@ -46,9 +46,9 @@ class DirectEffects(Printable):
 
     def tidy(self) -> Columns:
         """Give a row for each trial."""
-        names = ("step", "parent", "child", "log_bayes_factor", "change_of_bic", "kept")
+        names = ("step", "adds", "parent", "child", "log_bayes_factor", "change_of_bic", "kept")
         rows = (
-            (t.step + 1, *t.edge, float(t.gain), float(t.change_of_bic), t.kept)
+            (t.step + 1, t.adds, *t.edge, float(t.gain), float(t.change_of_bic), t.kept)
             for t in self.trials
         )
         return transposed(names, rows)
@@ -61,10 +61,10 @@ class DirectEffects(Printable):
         if not self.trials:
             note = f"No two columns have a residual X²/df above {SUSPECT:g}: nothing to try."
             return Grid(self.brief(), notes=(note,))
-        header = ("step", "effect", "2 log ratio", "df", "p(χ²)", "BIC", "log BF", "needs", "kept")
+        header = ("step", "effect", "2 log ratio", "df", "p(χ²)", "BIC", "log BF", "needs", "taken")
         chance = f"one of {self.pairs:,} pairs may look good by chance"
         notes = (
-            "Each against the model of its step; what is kept is in the next one.",
+            "Each against the model of its step; what is taken is in the next one.",
             "BIC: its change, below 0 is better. log BF: in nats, approximated (csl).",
             f"needs: what log BF must be above, for {chance}; p(χ²) knows nothing of that.",
             "Effects may stand in for a class that is missing: compare with one class more.",
@@ -79,7 +79,8 @@ def _row(trial: Trial) -> tuple[str, ...]:
     if ratio is not None:
         test = (number(ratio.statistic), str(ratio.df), share(ratio.p_value))
     worth = number(trial.change_of_bic), number(trial.gain), number(trial.price)
-    return str(trial.step + 1), ":".join(trial.edge), *test, *worth, "yes" if trial.kept else ""
+    effect = f"{'' if trial.adds else 'without '}{':'.join(trial.edge)}"
+    return str(trial.step + 1), effect, *test, *worth, "yes" if trial.kept else ""
 
 
 def direct_effects(workshop: Workshop, network: Network) -> DirectEffects:

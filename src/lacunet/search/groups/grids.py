@@ -7,6 +7,7 @@ import numpy as np
 from lacunet.describe.likelihood_ratio import AT_EDGE
 from lacunet.model.display import profile_lines
 from lacunet.model.joint import table_of
+from lacunet.search.effects.adding import kept_edges
 from lacunet.search.grids import TITLES, factor_words, limits, starred
 from lacunet.search.groups.comparison import GroupComparison
 from lacunet.search.groups.levels import Level
@@ -80,10 +81,8 @@ def _models(found: GroupComparison) -> Grid:
 
 
 def _no_part(found: GroupComparison) -> str:
-    kept = sum(trial.kept for trial in found.levels.trials)
-    if kept:
-        return "Not partly equal: the evidence grows by every item that is set free."
-    return "Not partly equal: the evidence grows by no item that is set free."
+    which = "every item" if kept_edges(found.levels.trials) else "no item"
+    return f"Not partly equal: the evidence asks for {which} to be free."
 
 
 def _tests(found: GroupComparison) -> Grid:

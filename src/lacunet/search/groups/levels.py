@@ -16,7 +16,14 @@ from lacunet.model.grouped import Grouped, widened
 from lacunet.model.latent_class import with_edges
 from lacunet.model.network import Model
 from lacunet.search.average import Label
-from lacunet.search.effects.adding import Edge, Trial, add_while_it_pays, trials_of
+from lacunet.search.effects.adding import (
+    Edge,
+    Trial,
+    add_while_it_pays,
+    kept_edges,
+    price,
+    trials_of,
+)
 from lacunet.search.effects.fitted import Fitted, Workshop
 from lacunet.search.groups.alignment import Alignment, aligned
 
@@ -52,12 +59,12 @@ class Levels:
 
         Items that were searched for are one set of many, and pay for that.
         """
-        kept = [trial.price for trial in self.trials if trial.kept]
+        items, kept = len(self.fits[0].grouped.items), len(kept_edges(self.trials))
+        paid = sum(price(there, items) for there in range(kept))
         if not kept:
             return None
         return {
-            str(f.level): math.exp(-sum(kept)) if f.level is Level.PARTLY else 1.0
-            for f in self.fits
+            str(f.level): math.exp(-paid) if f.level is Level.PARTLY else 1.0 for f in self.fits
         }
 
 
@@ -71,7 +78,7 @@ def fit_levels(workshop: Workshop, grouped: Grouped, named: Sequence[str] | None
     executor.say("items, one by one", 0.3)
     if named is None:
         last, trials = add_while_it_pays(workshop, equal, partial(_not_free, edges), len(edges))
-        some = [trial.edge for trial in trials if trial.kept]
+        some = kept_edges(trials)
     else:
         last, trials = equal, trials_of(workshop, equal, edges, len(edges))
         some = [edge for edge in edges if edge[1] in named]
