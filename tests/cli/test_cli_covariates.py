@@ -45,6 +45,7 @@ def test_columns_are_items_and_covariates_come_with_them(invoke, people):
         (("--covariates", "agee", "--kinds", "age=gaussian"), "Did you mean 'age'?"),
         (("--covariates", "age*region"), "more than the name of a column"),
         (("--covariates", "age", "--report", "x.html"), "--report cannot be given with"),
+        (("--covariates", "age", "--dry-run"), "--dry-run cannot be given with"),
         (("--covariates", "age", "--coefficient-sd", "0"), "must be above 0"),
         (("--evidence",), "--evidence is about covariates"),
         (("--missing-covariates", "drop"), "Give --covariates too"),

@@ -59,6 +59,7 @@ def test_items_are_named_and_weights_taken(invoke, people):
         (("--group", "sex", "--report", "x.html"), "--report cannot be given with --group, which"),
         (("--group", "sex", "--covariates", "a"), "--group cannot be given with --covariates"),
         (("--group", "sex", "--edge", "a:b"), "--edge cannot be given with --group"),
+        (("--group", "sex", "--dry-run"), "--dry-run cannot be given with --group"),
         (("--free", "a"), "--free is about groups. Give --group too"),
         (("--quick",), "--quick is about groups. Give --group too"),
         (("--evidence",), "Give --covariates or --group too"),

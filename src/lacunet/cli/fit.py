@@ -149,6 +149,7 @@ def fit(
         "--like": like,
         "--statistics": statistics,
         "--bootstrap": settings.bootstrap,
+        "--dry-run": dry_run,
     }
     refuse_without(settings, given)
     if covariates is not None:
@@ -162,7 +163,7 @@ def fit(
     if free:
         raise OptionError("--free is about groups. Give --group too.")
     if residuals is not None:
-        refused = ("--network", "--hidden", "--knowledge", "--tables", "--plot")
+        refused = ("--network", "--hidden", "--knowledge", "--tables", "--plot", "--dry-run")
         no = {name: given[name] for name in refused}
         refuse_beside("--residuals", "adds effects to a latent class model", no)
     resembled = None if like is None else api.as_model(like)

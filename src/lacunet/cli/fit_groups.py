@@ -51,7 +51,8 @@ def fit_groups(
         "model": None if save is None else str(save),
     }
     shown: list[Printable] = [found]
-    if intervals:
+    drawn = table.design is not None and table.design.told  # which is about nothing else
+    if intervals or drawn:
         with asked.work() as how:
             precise = api.intervals(found.selection.table, found.fit, **how)
         shown.append(precise)
