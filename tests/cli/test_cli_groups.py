@@ -43,8 +43,12 @@ def test_fit_with_groups(invoke, people):
 
 def test_items_are_named_and_weights_taken(invoke, people):
     how = ("--group", "sex", "--weights", "w", "--free", "a,b", "--quick", "--intervals")
-    ran = invoke("fit", people, *HOW, *how)
+    ran = invoke("fit", people, *HOW, *how, "--report", "r.html")
     assert ran.code == 0, ran.err
+    page = (people.parent / "r.html").read_text()
+    assert "Are the classes the same by sex?" in page
+    assert "partly equal against free" in page
+    assert "Precision" in page
     assert "partly equal against free" in ran.out
     assert "Weights of a survey are scaled" in ran.out
     assert "Probabilities with standard errors" in ran.out
@@ -56,7 +60,7 @@ def test_items_are_named_and_weights_taken(invoke, people):
         (("--group", "gender"), "group 'gender' is no column of the data"),
         (("--group", "sex", "--free", "e"), "--free names 'e', which is no item"),
         (("--group", "sex", "--columns", "a,sex"), "Leave it out of --columns"),
-        (("--group", "sex", "--report", "x.html"), "--report cannot be given with --group, which"),
+        (("--group", "sex", "--like", "x.json"), "--like cannot be given with --group, which"),
         (("--group", "sex", "--covariates", "a"), "--group cannot be given with --covariates"),
         (("--group", "sex", "--edge", "a:b"), "--edge cannot be given with --group"),
         (("--group", "sex", "--dry-run"), "--dry-run cannot be given with --group"),

@@ -95,11 +95,12 @@ def test_on_the_command_line(answers, tmp_path, monkeypatch):
         how = ("fit", "d.csv", "--classes", "2", "--starts", "4", "--threads", "1")
         return CliRunner().invoke(app, [*how, "--residuals", "add", *given])
 
-    ran = run("--save", "m.json", "--statistics", "--json")
+    ran = run("--save", "m.json", "--statistics", "--report", "r.html", "--json")
     assert ran.exit_code == 0, ran.stderr
     told = json.loads(ran.stdout)
     assert sorted(told["direct_effects"]["kept"]) == ["A:B", "C:F"]
     assert told["dimension"] == 2 * 9 + 1
+    assert "Direct effects beside the classes" in (tmp_path / "r.html").read_text()
     saved = lacunet.read_model(tmp_path / "m.json").network
     assert {len(p) for p in saved.parents} == {0, 1, 2}
     for given, words in (

@@ -157,8 +157,9 @@ def fit(
         fit_covariates(asked, data, states, covariates, save, intervals)
         return
     if group is not None:
-        refuse_beside("--group", "compares classes in groups", given, but=("--free", "--tables"))
-        fit_groups(asked, data, states, group, free, save, tables, intervals)
+        but = ("--free", "--report", "--tables")
+        refuse_beside("--group", "compares classes in groups", given, but)
+        fit_groups(asked, data, states, group, free, save, report, tables, intervals)
         return
     if free:
         raise OptionError("--free is about groups. Give --group too.")
@@ -203,7 +204,9 @@ def fit(
     if plot is not None:
         with paper_style():
             write_picture(plot_profile_lines(found, intervals=precise or True), plot)
-    others = {TITLES[name]: result for name, (result, _) in described.items()}
+    others = {TITLES[name]: result.grids() for name, (result, _) in described.items()}
+    if effects is not None:
+        others = {"Direct effects": [effects.tried], **others}
     report_network(fitted_answer(found, table, settings, others), report)
     document = {
         **asked_document(table, asked, states),

@@ -10,6 +10,7 @@ from lacunet.cli.outcome import (
     asked_document,
     check_network_outputs,
     check_number_outputs,
+    report_network,
     save_network,
 )
 from lacunet.cli.parsing import split
@@ -17,6 +18,7 @@ from lacunet.cli.table_words import audit, doubt
 from lacunet.errors import OptionError
 from lacunet.report.descriptions import intervals_document
 from lacunet.report.group_document import group_document
+from lacunet.report.page.answers import groups_answer
 from lacunet.report.tables_file import write_tables
 from lacunet.tabular import Printable, Together
 
@@ -28,13 +30,14 @@ def fit_groups(
     group: str,
     free: list[str] | None,
     save: Path | None,
+    report: Path | None,
     tables: Path | None,
     intervals: bool,
 ) -> None:
     """Fit, save and show."""
     if states is None:
         raise OptionError("--group compares classes. Give their number: --states.")
-    check_network_outputs(save, None, tables)
+    check_network_outputs(save, report, tables)
     table = api.read_groups(data, group, asked.reading)
     audit(table)
     doubt([states], table)
@@ -50,12 +53,14 @@ def fit_groups(
         **group_document(found),
         "model": None if save is None else str(save),
     }
-    shown: list[Printable] = [found]
+    others: dict[str, Printable] = {}
     drawn = table.design is not None and table.design.told  # which is about nothing else
     if intervals or drawn:
         with asked.work() as how:
             precise = api.intervals(found.selection.table, found.fit, **how)
-        shown.append(precise)
+        others["Precision"] = precise
         document["intervals"] = intervals_document(precise)
-    show(Together(*shown), document, asked.form)
-    say_written(save, tables)
+    sections = {title: result.grids() for title, result in others.items()}
+    report_network(groups_answer(found, asked.settings, sections), report)
+    show(Together(found, *others.values()), document, asked.form)
+    say_written(save, report, tables)

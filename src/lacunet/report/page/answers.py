@@ -1,6 +1,7 @@
 """A learned graph, or a fitted network, as the answer of a page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from lacunet.data import Table
 from lacunet.graphs.edges.certainty import EdgeCertainty
@@ -10,10 +11,11 @@ from lacunet.learn.fit import Fit
 from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.repeat import prior_words
 from lacunet.report.page.words import count, listed, nats
+from lacunet.search.groups.comparison import GroupComparison
 from lacunet.search.hidden.found import HiddenFound
 from lacunet.search.hidden.looking import MOST
 from lacunet.settings import Settings
-from lacunet.tabular import Printable
+from lacunet.tabular import Grid
 
 
 def learned_answer(
@@ -72,7 +74,7 @@ def hidden_answer(
 
 
 def fitted_answer(
-    fit: Fit, table: Table, settings: Settings, others: Mapping[str, Printable]
+    fit: Fit, table: Table, settings: Settings, others: Mapping[str, Sequence[Grid]]
 ) -> NetworkAnswer:
     """Say what was fitted, and what else is known of it, by titles."""
     network = fit.model.network
@@ -83,8 +85,31 @@ def fitted_answer(
         f"{count(len(network.variables), 'variable')}, {what}; log likelihood {nats(fit.log_lik)}",
         fit.model,
         table,
-        [("Fit", fit.grids()), *((title, other.grids()) for title, other in others.items())],
+        [("Fit", fit.grids()), *others.items()],
         f"lacunet.fit(data, network=..., alpha={settings.alpha!r}, seed={settings.seed})",
+        settings=_told(settings),
+    )
+
+
+def groups_answer(
+    found: GroupComparison, settings: Settings, others: Mapping[str, Sequence[Grid]]
+) -> NetworkAnswer:
+    """Say how far classes are the same in all groups; the network is that of the answer."""
+    first, models, *rest = found.grids()
+    classes = len(found.sizes(found.level).T)
+    return NetworkAnswer(
+        f"Are the classes the same by {found.group}?",
+        first.title,
+        found.model,
+        found.selection.table,
+        [
+            ("Models", [replace(first, title=""), models]),
+            ("Groups", rest),
+            ("Fit", found.fit.grids()),
+            *others.items(),
+        ],
+        f"lacunet.compare_groups(data, {classes}, {found.group!r}, alpha={settings.alpha!r}, "
+        f"seed={settings.seed})",
         settings=_told(settings),
     )
 

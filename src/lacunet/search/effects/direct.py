@@ -55,9 +55,11 @@ class DirectEffects(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        return [self._trial_grid(), *self.fit.grids()]
+        return [self.tried, *self.fit.grids()]
 
-    def _trial_grid(self) -> Grid:
+    @property
+    def tried(self) -> Grid:
+        """What was tried, one step after the other."""
         if not self.trials:
             note = f"No two columns have a residual X²/df above {SUSPECT:g}: nothing to try."
             return Grid(self.brief(), notes=(note,))
