@@ -21,17 +21,23 @@ from lacunet.graphs.edges.sampling import EdgeSampling
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.searching import GraphSearch
 from lacunet.inference.classes import with_classes
+from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans import plan
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
 from lacunet.ledger import Ledger
+from lacunet.model.grouped import grouped_classes
+from lacunet.model.number_prior import NumberPrior
 from lacunet.paper.design import PAPER, Task
 from lacunet.paper.experiments import Experimenter, work_of
 from lacunet.paper.ledger import RESULTS, run_all
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scoring.evaluation import score_at
 from lacunet.search.candidates import Proposal, evaluate
+from lacunet.search.effects.direct import direct_effects
+from lacunet.search.effects.fitted import Workshop
+from lacunet.search.groups.levels import fit_levels
 from lacunet.search.hole_readings import compare_readings
 from lacunet.search.one_by_one import measure_each
 from lacunet.search.proposals import latent_classes
@@ -240,6 +246,22 @@ def test_readings_of_holes():
     for other in others:
         assert one.log_bayes_factors == other.log_bayes_factors
         assert [c.alone for c in one.columns] == [c.alone for c in other.columns]
+
+
+def test_classes_in_groups_and_direct_effects():
+    table = load_dataset("values")
+    grouped = grouped_classes(leaves_of(table, NumberPrior()), "A", 2)
+    (classes,) = latent_classes(table, [1])
+    one, *others = both(lambda e: fit_levels(Workshop(table, 1.0, QUICK, e), grouped, None))
+    effect, *effects = both(
+        lambda e: direct_effects(Workshop(table, 1.0, QUICK, e), classes.network)
+    )
+    assert effect.edges
+    for other, same in zip(others, effects, strict=True):
+        assert [t.gain for t in one.trials] == [t.gain for t in other.trials]
+        for mine, theirs in zip(one.fits, other.fits, strict=True):
+            assert same_fit(mine.fitted.fit, theirs.fitted.fit)
+        assert (effect.edges, effect.fit.log_lik) == (same.edges, same.fit.log_lik)
 
 
 def test_the_papers_experiments(tmp_path):

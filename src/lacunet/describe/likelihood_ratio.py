@@ -11,8 +11,8 @@ from lacunet.learn.fit import Fit
 
 TIE = 1e-6  # nats: likelihoods this near are equal, as far as the search can tell
 AT_EDGE = (
-    "p(χ²): {number} probabilities of the wider models are at 0 or 1, on the edge of what can be, "
-    "where the χ² distribution is a rough guide, and p mostly too large."
+    "{number} probabilities of the wider models are at 0 or 1, on the edge of what can be, where "
+    "the χ² distribution is a rough guide; the evidence does not need it."
 )
 
 

@@ -19,6 +19,7 @@ from lacunet.search.effects.fitted import Fitted, Workshop
 
 Edge: TypeAlias = tuple[str, str]  # names of parent and child
 MOST_STEPS = 30  # edges that are added at most
+SLOWER = 0.7  # of what progress has left, a step leaves so much: nobody knows how many there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +101,7 @@ def add_while_it_pays(
     """
     now, every = base, list[Trial]()
     for step in range(min(MOST_STEPS, possible)):
+        workshop.executor.say(f"step {step + 1}", 1.0 - SLOWER**step)
         taken, trials = _chosen(trials_of(workshop, now, candidates(now), possible, step))
         every += trials
         if taken is None:

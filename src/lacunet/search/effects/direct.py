@@ -94,10 +94,10 @@ def direct_effects(workshop: Workshop, network: Network) -> DirectEffects:
             "effects to add: --edge A:B."
         )
     base = replace(workshop, executor=executor.part(0.0, 0.5)).searched(network)
-    executor.say("direct effects", 0.5)
     columns = sum(network.variables[i].family.tabular for i in network.observed)
     pairs = columns * (columns - 1) // 2
-    last, trials = add_while_it_pays(workshop, base, suspects, pairs)
+    one_by_one = replace(workshop, executor=executor.part(0.5, 0.9, "direct effects"))
+    last, trials = add_while_it_pays(one_by_one, base, suspects, pairs)
     best = workshop.searched(last.network, [last]) if last is not base else base
     mode = softmax_climb(best.fit.problem, best.fit.model.theta, executor.silent())
     return DirectEffects(base, with_posterior(best.fit, mode.point), tuple(trials), pairs)

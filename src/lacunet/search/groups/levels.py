@@ -75,12 +75,12 @@ def fit_levels(workshop: Workshop, grouped: Grouped, named: Sequence[str] | None
     """
     executor, edges = workshop.executor, _edges(grouped)
     equal = replace(workshop, executor=executor.part(0.0, 0.3)).searched(grouped.network)
-    executor.say("items, one by one", 0.3)
+    one_by_one = replace(workshop, executor=executor.part(0.3, 0.6, "items"))
     if named is None:
-        last, trials = add_while_it_pays(workshop, equal, partial(_not_free, edges), len(edges))
+        last, trials = add_while_it_pays(one_by_one, equal, partial(_not_free, edges), len(edges))
         some = kept_edges(trials)
     else:
-        last, trials = equal, trials_of(workshop, equal, edges, len(edges))
+        last, trials = equal, trials_of(one_by_one, equal, edges, len(edges))
         some = [edge for edge in edges if edge[1] in named]
     fits = [LevelFit(Level.EQUAL, grouped, equal)]
     executor.say(Level.PARTLY, 0.6)
