@@ -14,11 +14,11 @@ import numpy as np
 
 from bench.cases import Case, FloatArray
 from lacunet.inference.devices import cuda
-from lacunet.inference.devices.shape import GRID
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
+from lacunet.learn.starts import race
 from lacunet.model.latent_class import latent_class
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
 
@@ -51,29 +51,13 @@ def median(work: Callable[[], Any], trials: int = TRIALS) -> float:
 
 def kernels_alone(rows: Any, x: FloatArray) -> float:
     """Seconds by the device's clock: the kernels of an E step whose weights are there already."""
-    cp, shape = rows.device.cupy, rows.shapes[0]
-    kernels = cuda.compiled(shape)
-    grid, numbers = min(GRID, rows.rows // shape.rows), x.size
-    there, tables = cp.asarray(x[None]), cp.empty((1, len(rows.packed.parts), shape.padded))
-    partial, log_lik = cp.empty((1, grid, numbers)), cp.empty((1, grid))
-    counts, sizes = cp.empty((1, numbers)), (np.int32(grid), np.int32(numbers))
-
-    def step() -> None:
-        if not shape.table_in_shared:
-            kernels["sum_table"]((64, 1), (256,), (*rows.arguments, there, tables))
-        kernels["expect_rows"](
-            (grid, shape.passes, 1),
-            (shape.rows,),
-            (*rows.arguments, there, there, tables, partial, log_lik),
-            shared_mem=shape.shared,
-        )
-        kernels["add_up"]((-(-numbers // 32), 1), (256,), (partial, counts, *sizes))
-
+    cp = rows.device.cupy
+    rows.expect(x[None])
     times = []
     for _ in range(TRIALS + 5):
         first, last = cp.cuda.Event(), cp.cuda.Event()
         first.record()
-        step()
+        rows.launch(rows.room)
         last.record()
         last.synchronize()
         times.append(cp.cuda.get_elapsed_time(first, last) / 1e3)
@@ -102,6 +86,9 @@ def measure(case: Case, device: Any) -> None:
         * median(
             lambda: plan.expect(np.tile(np.log(start), (16, 1)), np.zeros((16, len(start)))), 10
         )
+        / 16,
+        "EM iterations of 16 starts in step, from Python, ms each": 1e3
+        * median(lambda: race(em[1], [points[1]] * 16, 1), 10)
         / 16,
         "tangent on the device, from Python, ms": 1e3
         * median(lambda: plan.tangent(np.log(start))(start)),

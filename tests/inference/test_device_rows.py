@@ -18,6 +18,8 @@ from lacunet.inference.devices.packing import Field, pack
 from lacunet.inference.devices.shape import TILE, shape_for
 from lacunet.inference.expectation import complete_counts, safe_log
 from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Estimate, Objective
+from lacunet.learn.starts import race, random_starts
 from problems import cases, make, make_case
 from row_by_row import NETWORKS
 
@@ -169,3 +171,13 @@ def test_what_a_device_has_no_kernel_for():
         pack([Field(np.arange(300), 300)], np.ones(300), cells=2)
     with pytest.raises(OptionError, match="device='cuda' is for models in which each row leaves"):
         make(NETWORKS["chain"], 20, missing=0.3).problem.on(Twin())
+
+
+def test_starts_race_in_step_and_end_where_they_did():
+    case = make_case([2, 3, 2, 4], 3, 200, missing=0.1, seed=3)
+    one, other = (Objective.build(p, Estimate.MAP) for p in (case.problem, case.problem.on(Twin())))
+    here, there_too = (random_starts(objective, 6, seed=2) for objective in (one, other))
+    here, there_too = race(one, here, 5), race(other, there_too, 5)
+    for a, b in zip(here, there_too, strict=True):
+        assert b.g == pytest.approx(a.g, rel=1e-12)
+        np.testing.assert_allclose(b.theta, a.theta, atol=1e-10)

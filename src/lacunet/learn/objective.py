@@ -1,7 +1,7 @@
 """What learning climbs: a posterior density, of θ or of φ = log θ, or the likelihood."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -12,9 +12,11 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
-from lacunet.inference.expectation import dot, expect
+from lacunet.inference.expectation import Expectation, dot, expect, expect_at_once
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+
+AT_ONCE = 32  # starts that a device has room for, and that keep it busy
 
 
 class Estimate(StrEnum):
@@ -109,7 +111,20 @@ class Objective:
     def at(self, theta: FloatArray) -> Point:
         """Run the E step at θ."""
         self.executor.check()
-        expected = expect(self.problem, theta, self.executor)
+        return self._point(theta, expect(self.problem, theta, self.executor))
+
+    def at_all(self, thetas: Sequence[FloatArray]) -> list[Point]:
+        """Run the E step at several θ: side by side, or many at once on a device."""
+        if self.problem.device is None:
+            return self.executor.map(self.at, thetas)
+        found = list[Point]()
+        for first in range(0, len(thetas), AT_ONCE):
+            self.executor.check()
+            some = thetas[first : first + AT_ONCE]
+            found += map(self._point, some, expect_at_once(self.problem, some))
+        return found
+
+    def _point(self, theta: FloatArray, expected: Expectation) -> Point:
         g = expected.log_lik + self.constant
         if self.estimate is not Estimate.ML:
             g += dot(self.pseudo, expected.natural)

@@ -5,20 +5,25 @@ from functools import partial
 
 import numpy as np
 
+from lacunet.arrays import FloatArray
 from lacunet.learn.objective import Objective, Point
 from lacunet.model.conjugacy import random_theta
 
 
 def random_starts(objective: Objective, starts: int, seed: int) -> list[Point]:
     """Draw the starts; start i is the same whatever the number of starts or threads."""
-    return objective.executor.map(partial(random_start, objective, seed), range(starts))
+    return objective.at_all([_drawn(objective, seed, index) for index in range(starts)])
 
 
 def random_start(objective: Objective, seed: int, index: int) -> Point:
     """Draw one start."""
+    return objective.at(_drawn(objective, seed, index))
+
+
+def _drawn(objective: Objective, seed: int, index: int) -> FloatArray:
     layout, alpha = objective.problem.layout, objective.problem.alpha
     rng = np.random.default_rng([seed, layout.size, index])
-    return objective.at(random_theta(layout, rng, alpha))
+    return random_theta(layout, rng, alpha)
 
 
 def halving(
@@ -30,11 +35,19 @@ def halving(
     """
     survivors, iterations = list(points), 1
     while len(survivors) > finalists:
-        race = partial(em, objective, iterations=iterations)
-        ranked = sorted(objective.executor.map(race, survivors), key=lambda p: -p.g)
+        ranked = sorted(race(objective, survivors, iterations), key=lambda p: -p.g)
         survivors = ranked[: max(finalists, len(survivors) // 2)]
         iterations *= 2
         yield survivors
+
+
+def race(objective: Objective, points: Sequence[Point], iterations: int) -> list[Point]:
+    """Run a number of EM iterations from each point: side by side, or in step on a device."""
+    if objective.problem.device is None:
+        return objective.executor.map(partial(em, objective, iterations=iterations), points)
+    for _ in range(iterations):
+        points = objective.at_all([objective.m_step(point) for point in points])
+    return list(points)
 
 
 def em(objective: Objective, point: Point, *, iterations: int) -> Point:

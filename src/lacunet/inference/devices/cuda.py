@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -68,9 +70,11 @@ class CudaRows(RowsThere):
         room[:, :m] = cp.asarray(packed.bytes)
         weights = cp.zeros(self.rows)
         weights[:m] = cp.asarray(packed.counts)
-        small = [cp.asarray(a) for a in (packed.first, packed.parts, packed.shown)]
+        small = [cp.asarray(a) for a in (packed.parts, packed.shown)]
         sizes = np.int64(self.rows), np.int32(len(packed.parts)), np.int32(self.blocks)
         self.arguments = (room, weights, *small, *sizes)
+        self.room: Room | None = None
+        self.lock = Lock()
 
     def _shape(self, tangent: bool) -> Shape:
         found = shape_for(self.packed, self.device.most_shared, tangent=tangent)
@@ -92,40 +96,72 @@ class CudaRows(RowsThere):
         return np.asarray(counts[0])
 
     def _run(self, x: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
-        cp = self.device.cupy
-        kernels = compiled(shape)
-        batch = len(x) // (1 + shape.tangent)
-        grid = min(GRID, self.rows // shape.rows)
-        numbers = self.blocks * self.packed.cells
-        needed = 8 * batch * (grid + 1) * (numbers + 1)
-        self.device.check_room(needed, f"an E step of {batch} starts")
-        there = cp.asarray(np.ascontiguousarray(x))
-        outside = 0 if shape.table_in_shared else len(self.packed.parts)
-        tables = cp.empty((len(x), outside, shape.padded))
-        if outside:
-            kernels["sum_table"]((64, len(x)), (256,), (*self.arguments, there, tables))
-        partial, log_lik = cp.empty((batch, grid, numbers)), cp.empty((batch, grid))
-        direction = there[1] if shape.tangent else there
+        with self.lock:  # starts may be fitted side by side; the device has one after the other
+            room = self._room(len(x), shape)
+            room.x.set(np.ascontiguousarray(x))
+            self.launch(room)
+            sums = room.sums.get()
+        counts = sums[:, :-1].reshape(-1, self.blocks, self.packed.cells)
+        return counts, sums[:, -1]
+
+    def _room(self, vectors: int, shape: Shape) -> Room:
+        """Memory for so many vectors: what the last call had, if it suffices."""
+        if self.room is None or (self.room.shape, len(self.room.x)) != (shape, vectors):
+            self.room = None  # freed before there is another
+            batch, numbers = vectors // (1 + shape.tangent), self.blocks * self.packed.cells + 1
+            grid = min(GRID, self.rows // shape.rows)
+            outside = 0 if shape.table_in_shared else len(self.packed.parts)
+            needed = 8 * batch * (grid + 1) * numbers + 8 * vectors * (numbers + outside)
+            self.device.check_room(needed, f"an E step of {batch} starts")
+            cp = self.device.cupy
+            self.room = Room(
+                shape,
+                cp.empty((vectors, self.blocks, self.packed.cells)),
+                cp.empty((vectors, outside, shape.padded)),
+                cp.empty((batch, grid, numbers)),
+                cp.empty((batch, numbers)),
+            )
+        return self.room
+
+    def launch(self, room: Room) -> None:
+        """Start the kernels of an E step at the weights that are in its room."""
+        shape, kernels = room.shape, compiled(room.shape)
+        batch, grid, numbers = room.partial.shape
+        if room.tables.size:
+            sizes = (64, len(room.x))
+            kernels["sum_table"](sizes, (256,), (*self.arguments, room.x, room.tables))
+        direction = room.x[1] if shape.tangent else room.x
         kernels["expect_rows"](
             (grid, shape.passes, batch),
             (shape.rows,),
-            (*self.arguments, there, direction, tables, partial, log_lik),
+            (*self.arguments, room.x, direction, room.tables, room.partial),
             shared_mem=shape.shared,
         )
-        counts = cp.empty((batch, numbers))
         kernels["add_up"](
-            (-(-numbers // 32), batch), (256,), (partial, counts, np.int32(grid), np.int32(numbers))
+            (-(-numbers // 32), batch),
+            (256,),
+            (room.partial, room.sums, np.int32(grid), np.int32(numbers)),
         )
-        sums = cp.asnumpy(counts).reshape(batch, self.blocks, self.packed.cells)
-        return sums, cp.asnumpy(log_lik).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """Memory of a device for the E steps of some vectors of log weights."""
+
+    shape: Shape
+    x: Any  # (vectors, B, K) log weights, and directions of them
+    tables: Any  # (vectors, P, padded) sums by pattern, if they are kept there
+    partial: Any  # (batch, grid, B K + 1) expected counts and log-likelihood by block of threads,
+    sums: Any  # (batch, B K + 1) and of all of them
 
 
 @cache
 def compiled(shape: Shape) -> dict[str, Any]:
     """Compile the kernels for one shape; CuPy keeps what it compiled on disk."""
     source = files("lacunet.inference.devices").joinpath("latent_rows.cu").read_text("utf-8")
-    options = ("-std=c++17", *(f"-D{name}={value}" for name, value in shape.defines.items()))
-    module = require("cupy", extra="gpu").RawModule(code=source, options=options)
+    # Not as options: there a comma would part one from the next.
+    named = "".join(f"#define {name} {value}\n" for name, value in shape.defines.items())
+    module = require("cupy", extra="gpu").RawModule(code=named + source, options=("-std=c++17",))
     found = {n: module.get_function(n) for n in ("sum_table", "expect_rows", "add_up")}
     found["expect_rows"].max_dynamic_shared_size_bytes = shape.shared
     return found

@@ -9,7 +9,8 @@
 // rows give the same number.
 //
 // Defined from outside: K; WARPS, of a block of threads; TILES, of sixteen blocks of counts each, that
-// a warp keeps; GROUPS; PARTS, families of a group at most; TANGENT and TABLE_IN_SHARED, 0 or 1.
+// a warp keeps; GROUPS, and FIRST, the first pattern of each, with commas between; PARTS, families of a
+// group at most; TANGENT and TABLE_IN_SHARED, 0 or 1.
 
 #define THREADS (32 * WARPS)
 #define ROWS THREADS                // at once: one for each thread
@@ -21,7 +22,6 @@
 struct Packed {
   const unsigned char *bytes;  // (GROUPS, rows) rows is a whole number of ROWS
   const double *weights;       // (rows,) how often each row stands in the data; 0: there is none
-  const int *first;            // (GROUPS,) the first pattern of each group
   const int *parts;            // (patterns, PARTS) blocks of each pattern; -1: none
   const int4 *shown;           // (blocks,) of each block: group, shift, mask and value of its byte
   long long rows;
@@ -29,9 +29,9 @@ struct Packed {
   int blocks;
 };
 #define PACKED                                                                              \
-  const unsigned char *bytes, const double *weights, const int *first_patterns,             \
-      const int *parts, const int4 *of_block, long long rows, int patterns, int blocks
-#define WRITTEN bytes, weights, first_patterns, parts, of_block, rows, patterns, blocks
+  const unsigned char *bytes, const double *weights, const int *parts, const int4 *of_block, \
+      long long rows, int patterns, int blocks
+#define WRITTEN bytes, weights, parts, of_block, rows, patterns, blocks
 
 // Sum the blocks of patterns: table (patterns, 2 UNITS), x (blocks, K).
 __device__ void sum_parts(const Packed &packed, const double *x, double *table, int at, int step) {
@@ -54,14 +54,16 @@ extern "C" __global__ void sum_table(PACKED, const double *x, double *table) {
             blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
 }
 
+__constant__ int first_pattern[GROUPS] = {FIRST};
+
 // Add up the patterns of a row.
-__device__ __forceinline__ void sum_row(const double *table, const int *first,
-                                        const unsigned char *codes, double (&sum)[2 * PAIRS]) {
+__device__ __forceinline__ void sum_row(const double *table, const unsigned char *codes,
+                                        double (&sum)[2 * PAIRS]) {
 #pragma unroll
   for (int c = 0; c < 2 * PAIRS; ++c) sum[c] = 0.0;
 #pragma unroll 2
   for (int group = 0; group < GROUPS; ++group) {
-    const int pattern = first[group] + codes[group * ROWS];
+    const int pattern = first_pattern[group] + codes[group * ROWS];
     const double2 *row = reinterpret_cast<const double2 *>(table + pattern * 2 * UNITS);
 #pragma unroll
     for (int pair = 0; pair < PAIRS; ++pair) {
@@ -100,15 +102,14 @@ __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_group 0;" ::: "memory");
 }
 
-// partial (batch, gridDim.x, blocks, K), log_lik (batch, gridDim.x).
+// partial (batch, gridDim.x, blocks × K + 1): counts, and a log-likelihood after them.
 // Where TANGENT, `along` is a direction of x, and what is counted is the change of the posterior.
 //
 // Threads meet once for every ROWS rows. A warp that is done with counting goes on to the posteriors
 // of the next rows while others still count: so there are two rooms for posteriors, and three for
 // bytes, of the rows that are counted, the next and those on their way.
 extern "C" __global__ void __launch_bounds__(THREADS, K <= 16 ? 2 : 1)
-expect_rows(PACKED, const double *x, const double *along, const double *tables, double *partial,
-            double *log_lik) {
+expect_rows(PACKED, const double *x, const double *along, const double *tables, double *partial) {
   const Packed packed = {WRITTEN};
   extern __shared__ double room[];
   double *posts = room;                                // (2, K, POST)
@@ -116,7 +117,6 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
   const int size = packed.patterns * 2 * UNITS;
   unsigned char *bytes_here = reinterpret_cast<unsigned char *>(
       own + (TABLE_IN_SHARED ? (1 + TANGENT) * size : 0));  // (3, GROUPS, ROWS)
-  int *first = reinterpret_cast<int *>(bytes_here + 3 * GROUPS * ROWS);
   double *sums = posts;                                // (WARPS,) at the end
 
   const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
@@ -124,7 +124,6 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
   long long start = (long long)blockIdx.x * ROWS;
   copy_codes(packed, start, bytes_here);
   x += batch * packed.blocks * K;
-  for (int g = thread; g < GROUPS; g += THREADS) first[g] = packed.first[g];
 #if TABLE_IN_SHARED
   sum_parts(packed, x, own, thread, THREADS);
 #if TANGENT
@@ -167,7 +166,7 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
     const double weight = packed.weights[start + thread];
     {
       double sum[2 * PAIRS];
-      sum_row(table, first, codes + thread, sum);
+      sum_row(table, codes + thread, sum);
       double top = sum[0];
 #pragma unroll
       for (int c = 1; c < K; ++c) top = fmax(top, sum[c]);
@@ -179,7 +178,7 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
       const double scale = total > 0.0 ? weight / total : 0.0;
 #if TANGENT
       double change[2 * PAIRS];
-      sum_row(table + size, first, codes + thread, change);
+      sum_row(table + size, codes + thread, change);
       double mean = 0.0;
 #pragma unroll
       for (int c = 0; c < K; ++c) mean += sum[c] * change[c];
@@ -222,7 +221,7 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
     }
   }
 
-  partial += (batch * gridDim.x + blockIdx.x) * packed.blocks * K;
+  partial += (batch * gridDim.x + blockIdx.x) * (packed.blocks * K + 1);
 #pragma unroll
   for (int t = 0; t < TILES; ++t)
 #pragma unroll
@@ -241,7 +240,7 @@ expect_rows(PACKED, const double *x, const double *along, const double *tables, 
     if (thread == 0) {
       double sum = 0.0;
       for (int w = 0; w < WARPS; ++w) sum += sums[w];
-      log_lik[batch * gridDim.x + blockIdx.x] = sum;
+      partial[packed.blocks * K] = sum;
     }
   }
 }

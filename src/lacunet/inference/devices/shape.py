@@ -21,6 +21,7 @@ class Shape:
     parts: int  # families of a byte
     warps: int  # of a block of threads
     tiles: int  # of blocks of counts, that a warp keeps
+    first: tuple[int, ...]  # the first pattern of each byte
     passes: int  # over the rows, until all counts have had a warp
     tangent: bool
     table_in_shared: bool
@@ -37,13 +38,14 @@ class Shape:
         return _padded(self.cells)
 
     @property
-    def defines(self) -> dict[str, int]:
+    def defines(self) -> dict[str, int | str]:
         """The names that the kernel is compiled with."""
         return {
             "K": self.cells,
             "WARPS": self.warps,
             "TILES": self.tiles,
             "GROUPS": self.groups,
+            "FIRST": ",".join(map(str, self.first)),
             "PARTS": self.parts,
             "TANGENT": int(self.tangent),
             "TABLE_IN_SHARED": int(self.table_in_shared),
@@ -57,11 +59,12 @@ def shape_for(packed: PackedRows, most_shared: int, *, tangent: bool) -> Shape |
     table = 8 * (1 + tangent) * patterns * _padded(K)
     for warps in WARPS:
         rows, each = 32 * warps, min(most, -(-tiles // warps))
-        own = 16 * K * (rows + 2) + groups * (3 * rows + 4)  # as the kernel divides its memory
+        own = 16 * K * (rows + 2) + groups * 3 * rows  # as the kernel divides its memory
         if own <= most_shared:
             inside, passes = own + table <= most_shared, -(-tiles // (warps * each))
             size = own + table * inside
-            return Shape(K, groups, parts, warps, each, passes, tangent, inside, size)
+            first = tuple(packed.first.tolist())
+            return Shape(K, groups, parts, warps, each, first, passes, tangent, inside, size)
     return None
 
 

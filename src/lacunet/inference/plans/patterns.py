@@ -106,9 +106,10 @@ class PatternPlan(Plan):
         if len(self.pieces) == 1:
             return kernels.expect_all(self.arrays, self.counts, log_weights, out)
         table = self.table(log_weights, padding=-np.inf)
-        one = partial(_expect_rows, table, self.index, self.counts)
-        parts, values = zip(*executor.map(one, self.pieces), strict=True)
-        self.spread(sum(parts[1:], parts[0]), out)
+        parts, values = zip(
+            *executor.map(partial(self._expect_rows, table), self.pieces), strict=True
+        )
+        self._put_together(parts, out)
         return math.fsum(values)
 
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
@@ -117,13 +118,34 @@ class PatternPlan(Plan):
 
         def change(direction: FloatArray) -> FloatArray:
             along = self.table(direction, padding=0.0)
-            one = partial(_tangent_rows, table, along, self.index, self.counts)
-            moved = np.sum(executor.map(one, self.pieces), axis=0)
+            one = partial(self._tangent_rows, table, along)
             out = np.zeros(len(direction))
-            self.spread(moved, out)
+            self._put_together(executor.map(one, self.pieces), out)
             return out
 
         return change
+
+    def _expect_rows(self, table: FloatArray, rows: slice) -> tuple[FloatArray, float]:
+        """Expected counts of the blocks, (B, W), and log-likelihood, of some rows."""
+        expected = np.zeros_like(table)
+        value = kernels.expect_rows(table, self.index[rows], self.counts[rows], expected)
+        return self._by_block(expected), value
+
+    def _tangent_rows(self, table: FloatArray, along: FloatArray, rows: slice) -> FloatArray:
+        """How the expected counts of the blocks move, (B, W), in some rows."""
+        moved = np.zeros_like(along)
+        kernels.tangent_rows(table, along, self.index[rows], self.counts[rows], moved)
+        return self._by_block(moved)
+
+    def _by_block(self, table: FloatArray) -> FloatArray:
+        """What was gathered by pattern, (P, W); by block it is less to be added up, one by one."""
+        blocks = np.zeros((len(self.positions), self.width))
+        kernels.spread_patterns(self.starts, self.entries, table, blocks)
+        return blocks
+
+    def _put_together(self, parts: Sequence[FloatArray], out: FloatArray) -> None:
+        """Add what pieces have of each block, in order, to the positions of a flat vector."""
+        kernels.scatter_blocks(sum(parts[1:], parts[0]), self.positions, self.cells, out)
 
     def less_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates
@@ -177,23 +199,6 @@ class PatternPlan(Plan):
                 [self.entries[self.starts[p] : self.starts[p + 1]] for p in patterns]
             )
             yield Choice(int(w), self.positions[blocks] + np.arange(self.cells)[:, None])
-
-
-def _expect_rows(
-    table: FloatArray, index: IndexArray, counts: FloatArray, rows: slice
-) -> tuple[FloatArray, float]:
-    """Expected counts of the patterns, and log-likelihood, of some rows."""
-    expected = np.zeros_like(table)
-    return expected, kernels.expect_rows(table, index[rows], counts[rows], expected)
-
-
-def _tangent_rows(
-    table: FloatArray, along: FloatArray, index: IndexArray, counts: FloatArray, rows: slice
-) -> FloatArray:
-    """How the expected counts of the patterns move, in some rows."""
-    moved = np.zeros_like(along)
-    kernels.tangent_rows(table, along, index[rows], counts[rows], moved)
-    return moved
 
 
 def pattern_plan(

@@ -31,8 +31,8 @@ LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
 # An E step that takes longer is done in pieces, side by side; a piece must be worth its own table.
 # Where it is cut depends on the data alone, and pieces are added in order, so that sums do not
 # depend on the number of threads.
-LONG = 15e6  # nanoseconds, about
-PIECE = 7.5e6
+LONG = 8e6  # nanoseconds, about
+PIECE = 2e6  # so that sixteen cores have enough of them
 
 
 def pieces(nanoseconds: FloatArray) -> list[slice]:
