@@ -64,6 +64,7 @@ def results(raw):
         lacunet.compare_missing(table, 2, starts=1),
         lacunet.compare_groups(table, 2, "A", starts=1, quick=True, threads=1),
         lacunet.add_direct_effects(table, 2, starts=1, threads=1),
+        lacunet.forecast(table, 2),
         *regression(raw),
         stack,
         stack.ensemble,
