@@ -8,8 +8,9 @@ from group_worlds import SIZES, YES, log_evidence, people, three_differ, with_ch
 
 import lacunet
 from lacunet.flags import Kind
-from lacunet.model.grouped import grouped_classes, widened
+from lacunet.model.grouped import grouped_classes
 from lacunet.model.latent_class import with_edges
+from lacunet.model.more_parents import with_more_parents
 from lacunet.model.network import Variable
 from lacunet.search.groups.levels import Level
 from surveys import clustered
@@ -187,7 +188,7 @@ def test_flat_vectors_by_group():
     parts = [free.of_group(x, g) for g in range(3)]
     assert (free.joined(parts, x) == x).all()
     narrow = np.random.default_rng(1).random(equal.network.layout.size)
-    wide = widened(narrow, equal.network.layout, free.network.layout)
+    wide = with_more_parents(narrow, equal.network.layout, free.network.layout)
     for g in range(3):
         assert (free.of_group(wide, g) == equal.of_group(narrow, g)).all()
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.model.latent_class import over_leaves
-from lacunet.model.layout import Layout
 from lacunet.model.network import Network, Variable
 
 
@@ -94,15 +93,3 @@ def grouped_classes(leaves: Sequence[Variable], group: str, states: int) -> Grou
     parents = [list(pa) for pa in plain.parents]
     parents[place], parents[plain.hidden[0]] = [], [place]
     return Grouped(Network.build(plain.variables, parents), place)
-
-
-def widened(theta: FloatArray, narrow: Layout, wide: Layout) -> FloatArray:
-    """Give parameters to a network with more edges, in which the new parents change nothing.
-
-    Its variables are the same, and the old parents of each in the same order.
-    """
-    tables = []
-    for i, (old, new) in enumerate(zip(narrow.families, wide.families, strict=True)):
-        axes = tuple(slice(None) if v in old else None for v in new)
-        tables.append(np.broadcast_to(narrow.table(theta, i)[axes], wide.shape(i)))
-    return wide.flat(tables)

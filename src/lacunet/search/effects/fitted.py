@@ -17,7 +17,7 @@ from lacunet.learn.also_from import better_from, climbed_from
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.objective import Estimate, unbounded
 from lacunet.model.conjugacy import mean
-from lacunet.model.grouped import widened
+from lacunet.model.more_parents import with_more_parents
 from lacunet.model.network import Network
 from lacunet.model.prior import Alpha, dirichlet
 from lacunet.scores import HEADLINE, ScoreInput
@@ -109,7 +109,7 @@ def _by_schedule(problem: Problem, options: Options, executor: Executor) -> Fit:
 
 def _start(fit: Fit, problem: Problem) -> FloatArray:
     """Parameters of a fit with fewer edges, a little off the edge of what can be."""
-    theta = widened(fit.model.theta, fit.problem.layout, problem.layout)
+    theta = with_more_parents(fit.model.theta, fit.problem.layout, problem.layout)
     if not problem.layout.tabular:
         return theta
     return (1.0 - OFF_EDGE) * theta + OFF_EDGE * mean(problem.alpha, problem.layout)

@@ -12,8 +12,9 @@ from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.also_from import climbed_from
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.model.conjugacy import mean
-from lacunet.model.grouped import Grouped, widened
+from lacunet.model.grouped import Grouped
 from lacunet.model.latent_class import with_edges
+from lacunet.model.more_parents import with_more_parents
 from lacunet.model.network import Model
 from lacunet.search.average import Label
 from lacunet.search.effects.adding import (
@@ -116,7 +117,7 @@ def _not_free(edges: Sequence[Edge], now: Fitted) -> list[Edge]:
 
 def _like(fit: Fit, problem: Problem) -> Model:
     """The parameters of a narrower model, as one with more edges has them."""
-    theta = widened(fit.model.theta, fit.problem.layout, problem.layout)
+    theta = with_more_parents(fit.model.theta, fit.problem.layout, problem.layout)
     return Model(problem.network, theta, problem.alpha)
 
 
