@@ -92,6 +92,25 @@
   audit();
   if (bars) document.querySelector(".to-heat").click();
 
+  // What is wider than its room says so.
+  const cues = Array.from(document.querySelectorAll(".scroll")).filter(visible).map(function (e) {
+    const before = e.previousElementSibling;
+    const said = Boolean(before && before.classList.contains("beside") && visible(before));
+    return [e.scrollWidth > e.clientWidth + 4, e.classList.contains("more-right"), said];
+  });
+  // No heading of a table is broken within a word: its words have a box each.
+  const broken = Array.from(document.querySelectorAll("thead th")).filter(visible).filter(function (e) {
+    const range = document.createRange();
+    return Array.from(e.childNodes).filter((n) => n.nodeType === 3).some(function (n) {
+      return Array.from(n.data.matchAll(/\S+/g)).some(function (word) {
+        if (word[0].length > 12) return false;
+        range.setStart(n, word.index);
+        range.setEnd(n, word.index + word[0].length);
+        return range.getClientRects().length > 1;
+      });
+    });
+  }).map((e) => e.textContent);
+
   const root = document.documentElement;
   return JSON.stringify({
     scrollWidth: root.scrollWidth, innerWidth: window.innerWidth,
@@ -100,7 +119,7 @@
     contrast: worst, smallest: smallest, told: told, hidden: hidden, off: off, on: on,
     first: first, second: second, alerts: window.alerted || 0,
     text: document.body.innerText, scripts: document.scripts.length,
-    table: table, away: away, nodes: nodes,
+    cues: cues, broken: broken, table: table, away: away, nodes: nodes,
     charts: Array.from(document.querySelectorAll("svg.chart")).filter(visible).length,
   });
 })();

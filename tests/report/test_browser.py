@@ -70,6 +70,17 @@ def test_page_never_scrolls_sideways(seen):
         assert visit["probe"]["scrollWidth"] <= int(width), key
 
 
+def test_what_is_wider_than_its_room_says_so(seen):
+    _, found = seen
+    some = 0
+    for key, _, _, visit in each(found):
+        for wider, fades, said in visit["probe"]["cues"]:
+            assert wider == fades == said, key
+            some += wider
+        assert visit["probe"]["broken"] == [], key
+    assert some
+
+
 def test_light_and_dark(seen):
     scheme, found = seen
     for key, _, _, visit in each(found):

@@ -33,7 +33,7 @@ from lacunet.plots.picture_file import check_picture, write_picture
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document
 from lacunet.report.effects_document import effects_document
-from lacunet.report.page.answers import fitted_answer
+from lacunet.report.page.answers import fitted_answer, on_a_page
 from lacunet.report.tables_file import write_tables
 from lacunet.settings import Settings
 from lacunet.tabular import Printable, Together
@@ -204,7 +204,7 @@ def fit(
     if plot is not None:
         with paper_style():
             write_picture(plot_profile_lines(found, intervals=precise or True), plot)
-    others = {TITLES[name]: result.grids() for name, (result, _) in described.items()}
+    others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
     if effects is not None:
         others = {"Direct effects": [effects.tried], **others}
     report_network(fitted_answer(found, table, settings, others), report)

@@ -35,14 +35,21 @@ def answer(selection: Selection) -> str:
         return "No score has a value for any candidate: nothing can be chosen."
     if len(selection.candidates) == 1:
         return f"{_what(selection)} (the only candidate)."
-    doubted = any(flag.kind is Kind.UNSTABLE_SEARCHES for flag in certainty.notes)
-    if doubted and not selection.best.fit.stable:
-        # Its evidence is that of a fit that may not be the best one: any number would be too sure.
+    if cannot_tell(selection):
         return f"{_what(selection)} (how probable that is cannot be told: the search is unstable)."
     chances = "; ".join(
         [_chance_words(selection), *_rivals(certainty), *_labelled_words(selection)]
     )
     return f"{_what(selection)} ({chances}), {_how_words(certainty)}."
+
+
+def cannot_tell(selection: Selection) -> bool:
+    """Whether no probability can be told: the search for the answer is unstable.
+
+    Its evidence is that of a fit that may not be the best one: any number would be too sure.
+    """
+    doubted = any(flag.kind is Kind.UNSTABLE_SEARCHES for flag in selection.certainty.notes)
+    return doubted and not selection.best.fit.stable
 
 
 def limits(selection: Selection) -> list[str]:

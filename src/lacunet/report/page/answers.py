@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lacunet.data import Table
+from lacunet.describe.intervals import Intervals
+from lacunet.describe.item_table import item_table
 from lacunet.graphs.edges.certainty import EdgeCertainty
 from lacunet.graphs.hidden.latent_tree import LatentTree
 from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
+from lacunet.model.latent_class import counted, find_classes
 from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.repeat import prior_words
 from lacunet.report.page.words import count, listed, nats
@@ -15,7 +18,7 @@ from lacunet.search.groups.comparison import GroupComparison
 from lacunet.search.hidden.found import HiddenFound
 from lacunet.search.hidden.looking import MOST
 from lacunet.settings import Settings
-from lacunet.tabular import Grid
+from lacunet.tabular import Grid, Printable
 
 
 def learned_answer(
@@ -80,13 +83,19 @@ def fitted_answer(
     network = fit.model.network
     hidden = [f"{v.name} ({len(v.states)})" for v in network.variables if v.hidden]
     what = f"hidden: {listed(hidden)}" if hidden else "nothing hidden"
+    question, grids = "What does the fitted network look like?", fit.grids()
+    what, asked = f"{count(len(network.variables), 'variable')}, {what}", "network=..."
+    if (classes := find_classes(network)) is not None:
+        k = len(classes.variable.states)
+        question, what, asked = "What do the classes look like?", counted(k, network), str(k)
+        grids = grids[:1]  # the page has their profiles already
     return NetworkAnswer(
-        "What does the fitted network look like?",
-        f"{count(len(network.variables), 'variable')}, {what}; log likelihood {nats(fit.log_lik)}",
+        question,
+        f"{what}; log likelihood {nats(fit.log_lik)}",
         fit.model,
         table,
-        [("Fit", fit.grids()), *others.items()],
-        f"lacunet.fit(data, network=..., alpha={settings.alpha!r}, seed={settings.seed})",
+        [("Fit", grids), *others.items()],
+        f"lacunet.fit(data, {asked}, alpha={settings.alpha!r}, seed={settings.seed})",
         settings=_told(settings),
     )
 
@@ -112,6 +121,14 @@ def groups_answer(
         f"seed={settings.seed})",
         settings=_told(settings),
     )
+
+
+def on_a_page(found: Printable) -> Sequence[Grid]:
+    """Give its tables; of intervals of classes that of items by class first, which is short."""
+    if isinstance(found, Intervals) and find_classes(found.model.network) is not None:
+        (items,), every = item_table(found).grids(), found.grids()
+        return [replace(items, notes=items.notes[:1]), *every]
+    return found.grids()
 
 
 def _told(settings: Settings) -> list[tuple[str, str]]:

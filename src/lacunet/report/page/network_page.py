@@ -11,6 +11,7 @@ from lacunet.charts.network import Certainty
 from lacunet.data import Table
 from lacunet.data.audit import holes, sizes
 from lacunet.model.display import table_grids
+from lacunet.model.latent_class import find_classes
 from lacunet.model.network import Model
 from lacunet.report.page import network_view, render
 from lacunet.report.page.holes_view import audit
@@ -44,19 +45,22 @@ def write_network_report(
 
 
 def _hidden(model: Model) -> list[Hidden]:
-    """What to show of hidden variables that have numbers below them; tables say all else."""
-    return [] if model.network.layout.tabular else hidden_views(model)[0]
+    """Profiles of classes, and of hidden variables with numbers below them; tables say the rest."""
+    told = find_classes(model.network) is not None or not model.network.layout.tabular
+    return hidden_views(model)[0] if told else []
 
 
 def _content(found: NetworkAnswer) -> dict[str, Any]:
     network, table = found.model.network, found.table
     tables, left_out = table_grids(found.model)
     edges = sum(map(len, network.parents))
+    hidden = _hidden(found.model)
+    classes = find_classes(network) is not None
     return {
         "question": found.question,
         "answer": found.answer,
         "leads": [],
-        "start": "network",
+        "start": "profiles" if classes else "network",
         "source": table.source,
         "tiles": [
             Tile(
@@ -68,7 +72,8 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
             *data_tiles(table),
         ],
         "picture": network_view.picture(found.model, found.certainty, found.compelled),
-        "numbers": [h for h in _hidden(found.model) if h.numbers],
+        "hidden": hidden if classes else [],
+        "numbers": [] if classes else [h for h in hidden if h.numbers],
         "parts": found.parts,
         "tables": tables,
         "left_out": left_out,

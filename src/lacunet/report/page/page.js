@@ -86,6 +86,30 @@
     });
   }
 
+  // What is wider than its room says so, and on which side there is more of it.
+  const wide = Array.from(document.querySelectorAll(".scroll, nav ul"));
+  function cue(box) {
+    const more = box.scrollWidth - box.clientWidth;
+    box.classList.toggle("more-left", more > 4 && box.scrollLeft > 4);
+    box.classList.toggle("more-right", more > 4 && box.scrollLeft < more - 4);
+    const said = box.previousElementSibling;
+    const told = said && said.classList.contains("beside");
+    if (more > 4 && box.clientWidth && !told && box.classList.contains("scroll")) {
+      const words = document.createElement("span");
+      words.className = "beside";
+      words.textContent = "more to the right: slide \u2192";
+      box.before(words);
+    } else if (told) said.hidden = more <= 4;
+  }
+  function cues() { wide.forEach(cue); }
+  wide.forEach(function (box) {
+    box.addEventListener("scroll", function () { cue(box); }, { passive: true });
+  });
+  window.addEventListener("resize", cues);
+  document.addEventListener("toggle", cues, true);
+  document.addEventListener("change", cues);
+  cues();
+
   const copy = document.getElementById("copy");
   if (navigator.clipboard) {
     copy.hidden = false;

@@ -10,7 +10,7 @@ from lacunet.report.page.separation_view import Separation
 from lacunet.report.page.words import count, percent
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.grids import factor_words
+from lacunet.search.grids import cannot_tell, factor_words
 from lacunet.tabular import chance
 
 DOTS = 12  # starts that are drawn one by one
@@ -35,6 +35,8 @@ def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[
     alone = len(selection.candidates) == 1
     p = chance(certainty.probabilities[best.label], certainty.stderr[best.label], exact=alone)
     numbers = [Tile("probability", p, f"that the answer is right, {certainty.how}")]
+    if cannot_tell(selection):
+        numbers = [Tile("probability", "–", "cannot be told: the search is unstable")]
     if (second := runner_up(selection)) is not None:
         candidate, factor = second
         numbers.append(Tile("ahead by", f"{factor_words(factor)} nats", f"of {candidate.title}"))
