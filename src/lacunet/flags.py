@@ -1,6 +1,6 @@
 """What a person should know of a result: the sentences, and values that programs can ask."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
 
@@ -187,7 +187,21 @@ class Sizes:
     unit: str  # "classes" or "states"
 
     def __str__(self) -> str:
-        return f"{', '.join(map(str, self.numbers))} {self.unit}"
+        return f"{', '.join(_runs(self.numbers))} {self.unit}"
+
+
+def _runs(numbers: Sequence[int | str]) -> list[str]:
+    """Write numbers, four and more in a row by the first and the last.
+
+    >>> _runs([1, 3, 4, 5, 6, 9, 10]), _runs(["2×3"])
+    (['1', '3 to 6', '9', '10'], ['2×3'])
+    """
+    runs: list[list[int | str]] = []
+    for n in numbers:
+        follows = bool(runs) and isinstance(n, int) and runs[-1][-1] == n - 1
+        runs[-1].append(n) if follows else runs.append([n])
+    short = ([f"{r[0]} to {r[-1]}"] if len(r) > 3 else map(str, r) for r in runs)
+    return [text for texts in short for text in texts]
 
 
 @dataclass(frozen=True, repr=False)

@@ -175,6 +175,10 @@ class Settings:
         MissingCovariates.REFUSE,
         "Rows that lack a covariate: refuse (and say how many), or drop them.",
     )
+    whole_range: bool = _option(
+        False,
+        "Try every number of a long range, also where the evidence has fallen far and falls still.",
+    )
     quick: bool = _option(
         False, "Go by scores alone and measure nothing: soon done, but surer than it should be."
     )

@@ -27,7 +27,7 @@ LISTED = re.compile(
 PAIRS = re.compile(r"--(?P<name>kinds|bin) (?P<value>(?:'[^']*'|[^\s=]+)=[a-z0-9]+)")
 VALUED = re.compile(rf"--(?P<name>[a-z][a-z-]*)[ =](?P<value>{VALUE}|(?:{WORDS})\b)")
 FLAG = re.compile(
-    r"--(?P<name>impute|ignore-case|missing-as-state|edges|evidence|quick|plug-in|draw)\b"
+    r"--(?P<name>impute|ignore-case|missing-as-state|edges|evidence|quick|whole-range|plug-in|draw)\b"
 )
 SUBJECT = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])(?=:| names | has )")
 BARE = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")

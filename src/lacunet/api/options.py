@@ -216,7 +216,7 @@ class GroupOptions(FitOptions, total=False):  # of `compare_groups`
     budget: float | str
 
 
-class SelectOptions(FitOptions, total=False):  # of `select` and `compare`
+class CompareOptions(FitOptions, total=False):  # of `compare`
     scores: str | Sequence[str]
     dimension: str
     quick: bool
@@ -224,6 +224,10 @@ class SelectOptions(FitOptions, total=False):  # of `select` and `compare`
     calibrate: bool
     target: float
     budget: float | str
+
+
+class SelectOptions(CompareOptions, total=False):  # of `select`
+    whole_range: bool
 
 
 class ModelOptions(ReadOptions, total=False):  # of all that hold a table against a model

@@ -23,7 +23,7 @@ from lacunet.api.inputs import (
     to_vary,
 )
 from lacunet.api.missing import with_answers
-from lacunet.api.options import ReadOptions, SelectOptions, divide, with_options
+from lacunet.api.options import CompareOptions, ReadOptions, SelectOptions, divide, with_options
 from lacunet.api.sketched import as_sketch, structured
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.data import Table
@@ -42,6 +42,7 @@ from lacunet.scores import not_defined
 from lacunet.search.average import Label
 from lacunet.search.calibration import best_few
 from lacunet.search.candidates import Proposal, Selection, evaluate
+from lacunet.search.long_ranges import Followed, follow
 from lacunet.search.measuring import measure_posterior, quick
 from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
@@ -70,7 +71,8 @@ def select(
     ----------
     **data
     states
-        Numbers of hidden states to try.
+        Numbers of hidden states to try. A range of more than 24 ends where the evidence has fallen
+        far and falls still, unless there is a prior.
     network
         A network (or the path of its file) with hidden variables; without it, a latent class model.
     hidden
@@ -97,7 +99,7 @@ def compare(
     resume: StrPath | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[SelectOptions],
+    **options: Unpack[CompareOptions],
 ) -> Selection:
     """Rank whole structures by each score; all learn anew.
 
@@ -231,9 +233,12 @@ def _evaluate(
     ):
         executor = engine.executor
         prepare(executor, *networks)
+        held, followed = held_by(table, engine), Followed(tuple(proposals))
+        if prior is None and not settings.whole_range:
+            followed = follow(held, proposals, settings.options, settings.alpha, executor, kept)
         found = evaluate(
-            held_by(table, engine),
-            proposals,
+            held,
+            followed.proposals,
             scores=settings.chosen_scores,
             options=settings.options,
             alpha=settings.alpha,
@@ -243,7 +248,8 @@ def _evaluate(
             kept=kept,
         )
         found = as_sure_as_asked(found, settings, executor, kept)
-        return replace(found, sensitivity=sensitivities(found, executor))
+        sensitive = sensitivities(found, executor)
+        return replace(found, sensitivity=sensitive, reach=followed.reach)
 
 
 # Who does the work, where nothing is said.

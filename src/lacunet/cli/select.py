@@ -18,6 +18,7 @@ from lacunet.search.average import Label
 @command
 @o.options_after(
     api.select,
+    states=("whole_range",),
     hidden=("scores", *o.LEARNING, "dimension"),
     prior=(*o.HOLES, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
     report=o.MEASURING,

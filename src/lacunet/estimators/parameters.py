@@ -28,6 +28,7 @@ FROM_SETTINGS = {
     "dimension": "{'parameters', 'rank'}",
     "device": "{'cpu', 'cuda'}",
     "calibrate": "bool",
+    "whole_range": "bool",
 }
 
 

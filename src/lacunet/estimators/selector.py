@@ -51,7 +51,7 @@ class LatentClassSelector(Searching, ClassEstimator):
     **schedule
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    **dimension; device; evidence; calibrate; target; budget
+    **dimension; device; whole_range; evidence; calibrate; target; budget
     **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
     **random_state; n_jobs; verbose
 
@@ -102,6 +102,7 @@ class LatentClassSelector(Searching, ClassEstimator):
     quick: bool = False
     average: bool = False
     calibrate: bool = DEFAULTS.calibrate
+    whole_range: bool = DEFAULTS.whole_range
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
     covariance: str = DIAGONAL

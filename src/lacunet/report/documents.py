@@ -193,6 +193,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         },
         "calibration": calibrated and taken(calibrated, "errors", "nearest"),
         **({"sensitivity": sensitive} if sensitive else {}),
+        **({} if selection.reach is None else {"reach": asdict(selection.reach)}),
     }
 
 

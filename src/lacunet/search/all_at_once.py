@@ -19,7 +19,7 @@ from lacunet.scoring.score_input import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty, How
-from lacunet.search.screening import generous_error, guesses, known_exactly
+from lacunet.search.screening import error_either_way, guesses, known_exactly
 from lacunet.search.truth import TRUTH
 
 SURVEYED = 5.0  # nats: least error of a number of classes that was not worth more than a survey
@@ -100,7 +100,7 @@ class _Level:
     def of(cls, walk: Walk, selection: Selection) -> Self:
         """A walk that did not come down to one class measures differences only."""
         score, known = selection.trusted, guesses(selection)
-        each = {c.label: generous_error(c, known[c.label]) for c in selection.candidates}
+        each = {c.label: error_either_way(c, known[c.label]) for c in selection.candidates}
         surest = min(walk.measured or walk.numbers, key=lambda k: each[k])
         place = walk.numbers.index(surest)
         anchor = None if walk.anchored else surest

@@ -26,6 +26,7 @@ from lacunet.scoring.evaluation import Asked, score_fits
 from lacunet.scoring.fitting import Fitting
 from lacunet.search.average import Label, Labellings, check_prior, choose
 from lacunet.search.certainty import Certainty, Factor, How
+from lacunet.search.reach import Reach
 from lacunet.search.sensitivity import Sensitivity
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
@@ -120,6 +121,7 @@ class Selection(Printable):
     prior: Mapping[Label, float] | None  # over the candidates; None = uniform
     found: Certainty | None = None  # how sure, where more is known of that than a score says
     sensitivity: tuple[Sensitivity, ...] = ()  # to the prior's scale, of numbers
+    reach: Reach | None = None  # where a long range was left, if it was
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:

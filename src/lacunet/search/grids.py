@@ -56,7 +56,8 @@ def limits(selection: Selection) -> list[str]:
     """Say in sentences what limits the certainty of the answer."""
     survey = selection.table.survey
     weighed = [] if survey is None else [f"rows have {survey}"]
-    sentences = [*_at_the_end(selection), *map(str, selection.certainty.notes), *weighed]
+    left = [] if selection.reach is None else [str(selection.reach)]
+    sentences = [*_at_the_end(selection), *left, *map(str, selection.certainty.notes), *weighed]
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
 
 

@@ -5,6 +5,7 @@ a walk over partitions, other networks one by one. What is large is not sampled,
 numbers that are the same every time: there approximations are good, and sampling is dear.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import touched_by_cases
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.search.all_at_once import by_walk
+from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import How, about
 from lacunet.search.one_by_one import by_measurements, measure_each
@@ -31,8 +33,26 @@ MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times param
 def measure_posterior(
     selection: Selection, *, goal: Goal, executor: Executor = SERIAL, kept: Kept = FORGETFUL
 ) -> Selection:
-    """Measure the posterior over the candidates, as far as it matters and is worth its price."""
+    """Measure the posterior over the candidates, as far as it matters and is worth its price.
+
+    A score can be far too high, and then hides candidates that matter. So the others are looked at
+    again when the best ones are measured.
+    """
     labels = may_matter(selection)
+    while True:
+        found = _measured(selection, labels, goal, executor, kept)
+        values = found.certainty.values
+        known = {k: values[k] for k in found.certainty.measured if math.isfinite(values[k])}
+        again = may_matter(selection, known)
+        if found.certainty.how is not How.MEASURED or {*again} <= {*labels}:
+            return found
+        labels = [c.label for c in selection.candidates if c.label in {*labels, *again}]
+
+
+def _measured(
+    selection: Selection, labels: Sequence[Label], goal: Goal, executor: Executor, kept: Kept
+) -> Selection:
+    """Measure some candidates, if they are several, and not too large."""
     problems = [c.problem for c in selection.candidates if c.label in labels]
     if len(problems) < 2 or selection.trusted.only_exact:
         return approximated(selection, how=How.CLEAR)

@@ -15,6 +15,7 @@ from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 
 NEGLIGIBLE = 7.0  # nats behind the best: about one in a thousand
+NOTHING: Mapping[Label, float] = {}
 SMALL = 5.0  # nats by which a score may be wrong though it adds nothing to the bound
 
 
@@ -34,25 +35,41 @@ def known_exactly(selection: Selection) -> frozenset[Label]:
 
 def generous_error(candidate: Candidate, guess: float) -> float:
     """Nats by which a guess may be too low; infinite where nothing tells."""
+    return SMALL + abs(_added(candidate, guess) - candidate.log_labellings) + candidate.fit.doubt
+
+
+def error_either_way(candidate: Candidate, guess: float) -> float:
+    """Nats by which a guess may be wrong: too high also by labellings that are hardly apart."""
+    too_high = SMALL + _added(candidate, guess) + candidate.fit.doubt
+    return max(too_high, generous_error(candidate, guess))
+
+
+def _added(candidate: Candidate, guess: float) -> float:
+    """Nats that a guess adds to the bound of one labelling."""
     bound = candidate.scores.get(VB.name)
-    if bound is None or not math.isfinite(bound.value + guess):
-        return math.inf
-    added = abs(guess - bound.value - candidate.log_labellings)
-    return SMALL + added + candidate.fit.doubt
+    known = bound is not None and math.isfinite(bound.value + guess)
+    return guess - bound.value if known and bound is not None else math.inf
 
 
-def may_matter(selection: Selection) -> list[Label]:
-    """The candidates to measure, in the order given: all but those that are hopelessly behind."""
+def may_matter(selection: Selection, measured: Mapping[Label, float] = NOTHING) -> list[Label]:
+    """The candidates to measure, in the order given: all but those that are hopelessly behind.
+
+    Whose evidence is measured already matters, and the others are held against the best of these.
+    """
     known, prior = guesses(selection), selection.prior
     if selection.trusted not in RECOMMENDED:
         known = dict.fromkeys(known, 0.0)  # a score that screens nobody
-    weighed = {k: v + _log_weight(prior, k) for k, v in known.items()}
+    weighed = {k: v + _log_weight(prior, k) for k, v in (measured or known).items()}
     top = max((v for v in weighed.values() if math.isfinite(v)), default=0.0)
     return [
         c.label
         for c in selection.candidates
-        if _log_weight(prior, c.label) > -math.inf
-        and not weighed[c.label] + generous_error(c, known[c.label]) < top - NEGLIGIBLE
+        for weight in [_log_weight(prior, c.label)]
+        if weight > -math.inf
+        and (
+            c.label in measured
+            or not weight + known[c.label] + generous_error(c, known[c.label]) < top - NEGLIGIBLE
+        )
     ]
 
 

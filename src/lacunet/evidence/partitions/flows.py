@@ -47,8 +47,31 @@ def hoped_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) ->
     """The same, to learn weights by: where one side was not seen, so that chains will go there."""
     up, down = log_rates(rates, often)
     known = up[:-1] - down[1:]
-    one_side = np.where(np.isnan(down[1:]), up[:-1] - np.log(HOPED), np.log(HOPED) - down[1:])
+    # As likely back as from the neighbour that was seen: were the hope too small, nobody would go.
+    back = up[:-1] - _at_least(HOPED, down[:-1])
+    there = _at_least(HOPED, up[1:]) - down[1:]
+    one_side = np.where(np.isnan(down[1:]), back, there)
     return np.where(np.isnan(known), one_side, known) - reference[:-1]
+
+
+def _at_least(rate: float, logs: FloatArray) -> FloatArray:
+    return np.fmax(logs, np.log(rate))
+
+
+def carried_on(changes: FloatArray) -> FloatArray:
+    """Give steps of which nothing is known, NaN, the change of the nearest one below or above.
+
+    Guesses that are wrong are so in the same way for neighbours. Step by step chains would take a
+    round for each number of blocks to come to those that nobody has seen.
+
+    >>> carried_on(np.array([np.nan, 1.0, np.nan, 3.0, np.nan])).tolist()
+    [1.0, 1.0, 1.0, 3.0, 3.0]
+    """
+    known = np.flatnonzero(np.isfinite(changes))
+    if not len(known):
+        return np.zeros_like(changes)
+    below = np.searchsorted(known, np.arange(len(changes)), side="right") - 1
+    return np.asarray(changes[known[np.maximum(below, 0)]])
 
 
 def _finite(x: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from lacunet.arrays import FloatArray
 from lacunet.evidence.jackknife import leave_one_out
 from lacunet.evidence.partitions.cases import leaves_of
 from lacunet.evidence.partitions.chains import WHERE_CHAINS_STAND, Chain, Stretch, walk_on
-from lacunet.evidence.partitions.flows import hoped_ratios, log_ratios
+from lacunet.evidence.partitions.flows import carried_on, hoped_ratios, log_ratios
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
 from lacunet.evidence.partitions.starts import Starts
 from lacunet.evidence.partitions.visits import WORTH, by_errors, by_shares
@@ -26,7 +26,7 @@ from lacunet.model.families.rising import log_rising
 CHAINS = 16
 FAR = 250.0  # nats: numbers of classes whose guess is this far below the best are not visited
 LEARNING = 20  # sweeps of a round that learns the weights,
-LEARNED = 2.0  # nats: no weight changes by more, so they are learnt;
+LEARNED = 2.0  # nats: all were seen, and no weight changes by more, so they are learnt;
 MOST_LEARNING = 8  # or after so many rounds
 SURVEY = 100  # sweeps of the round that looks at every number of blocks
 ROUND = 100  # sweeps of a round that measures
@@ -100,10 +100,11 @@ class Rounds:
             rates, _ = self._walk(LEARNING, self.reference)
             hoped = hoped_ratios(rates.sum(axis=0), self.reference, self.often)
             steps = np.diff(self.log_z)
-            change = (hoped[1 : self.levels.last] - steps)[self._made]
+            wrong = (hoped[1 : self.levels.last] - steps)[self._made]
+            change = carried_on(wrong)
             steps[self._made] += change
             self.log_z = self._from_one_block(steps)
-            if np.abs(change).max(initial=0.0) < LEARNED:
+            if not np.isnan(wrong).any() and np.abs(change).max(initial=0.0) < LEARNED:
                 break
 
     def _keep_to_what_matters(self) -> None:

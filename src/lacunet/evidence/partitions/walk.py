@@ -49,7 +49,7 @@ class Walk:
     # Those whose values come from numbers of blocks that rounds have visited. Others are known from
     # the survey, which can be off by some nats.
     measured: frozenset[int]
-    anchored: bool  # whether values are absolute, from one block up; else the best is as guessed
+    anchored: bool  # whether rounds went down to one block; else only differences are measured
     verdict: Verdict
     used: dict[int, float]  # posterior of the number of used classes, all k being as likely
     details: dict[str, int] = field(default_factory=dict)  # what was run
@@ -105,7 +105,7 @@ def walk_numbers(
         rounds.measure()
         executor.say("partitions", done / goal.rounds)
         if done >= min(FEWEST_ROUNDS, goal.rounds):
-            walk = _told(rounds, guesses)
+            walk = _told(rounds)
             reached = rounds.closed and walk.posterior_errors.max() <= goal.target
             if (reached and not walk.notes) or (walk.notes and done >= MOST_DOUBTED):
                 break
@@ -113,7 +113,7 @@ def walk_numbers(
     return walk
 
 
-def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
+def _told(rounds: Rounds) -> Walk:
     levels, left_out = rounds.levels, 0
     found = rounds.after(left_out)
     notes = doubts(found.energies, found.shares)
@@ -122,19 +122,12 @@ def _told(rounds: Rounds, guesses: Mapping[int, float]) -> Walk:
         found = rounds.after(left_out)
         notes = doubts(found.energies, found.shares)
     values, replicates = levels.log_evidence(found.log_z), levels.log_evidence(found.without)
-    anchored = found.first == 1
-    if not anchored:
-        known = [
-            (v, guesses[k] - v) for k, v in zip(levels.numbers, values, strict=True) if k in guesses
-        ]
-        shift = max(known, default=(0.0, 0.0))[1]
-        values, replicates = values + shift, replicates + shift
     return Walk(
         levels.numbers,
         values,
         replicates,
         measured=levels.made_of(found.log_z, found.first, found.last),
-        anchored=anchored,
+        anchored=found.first == 1,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
         details={"chains": CHAINS, "sweeps each": ROUND * (rounds.number - left_out)},

@@ -1,0 +1,83 @@
+"""A long range of numbers of states is followed as far as the evidence says that it is worth it.
+
+Two hundred fits take as long as all that anybody wants to know does not: the evidence of data of
+four classes falls from four on, and every further class costs more to fit. So a few numbers are
+looked at first, further and further apart; where the evidence is far below the best and falls still,
+the range ends. Short ranges are tried whole.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from lacunet.data.table import Table
+from lacunet.executor import SERIAL, Executor
+from lacunet.inference.problem import build_problem
+from lacunet.kept import FORGETFUL, Kept
+from lacunet.learn.fit import Options
+from lacunet.model.prior import Alpha, dirichlet
+from lacunet.scores import RECOMMENDED, applicable
+from lacunet.search.candidates import Proposal, candidates_of
+from lacunet.search.reach import Reach
+
+SHORT = 24  # numbers that are tried whatever comes of it
+FAR = 30.0  # nats below the best; e⁻³⁰ of its probability
+LOOKED = 0.3  # of the likely time; the rest is for those that are tried
+
+
+@dataclass(frozen=True)
+class Followed:
+    """What there is to try, and where the range was left, if it was."""
+
+    proposals: tuple[Proposal, ...]
+    reach: Reach | None = None
+
+
+def follow(
+    table: Table,
+    proposals: Sequence[Proposal],
+    options: Options,
+    alpha: Alpha,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
+) -> Followed:
+    """Look how far a range of numbers of states is worth trying."""
+    numbers = [p.label for p in proposals if isinstance(p.label, int)]
+    whole = Followed(tuple(proposals))
+    if len(numbers) < len(proposals) or len(numbers) <= SHORT:
+        return whole
+    look = partial(_log_evidence, table, options, alpha, executor.part(0.0, LOOKED), kept)
+    seen: dict[int, float] = {}
+    for place in further_and_further(len(numbers)):
+        before, k = list(seen)[-1:], numbers[place]
+        seen[k] = look(proposals[place])
+        best = max(seen, key=lambda number: seen[number])
+        for last in before:
+            tried = tuple(p for p in proposals if p.label in range(last + 1))
+            if len(tried) >= SHORT and FAR < seen[best] - seen[last] < seen[best] - seen[k]:
+                return Followed(tried, Reach(best, last, numbers[-1], seen[best] - seen[last]))
+    return whole
+
+
+def further_and_further(number: int) -> list[int]:
+    """Give places of a range: powers of two, and one in the middle between two of them.
+
+    >>> [place + 1 for place in further_and_further(40)]
+    [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 40]
+    """
+    powers = [2**i for i in range(number.bit_length())]
+    counts = {*powers, *(p + p // 2 for p in powers), number}
+    return sorted(count - 1 for count in counts if count <= number)
+
+
+def _log_evidence(
+    table: Table, options: Options, alpha: Alpha, executor: Executor, kept: Kept, proposal: Proposal
+) -> float:
+    """Take the score that the answer would go by, all labellings counted."""
+    problem = build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
+    score = applicable(RECOMMENDED, problem)[0]
+    (found,) = candidates_of(
+        [proposal], [problem], scores=[score], options=options, executor=executor, kept=kept
+    )
+    value = found.scores[score.name].value
+    return value if score.every_labelling else value + found.log_labellings
