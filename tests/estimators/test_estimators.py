@@ -518,7 +518,9 @@ def test_another_criterion(holes):
 def test_options_of_functions_are_options_of_estimators(holes):
     """Those of `select` by the same names, with the same defaults, meanings and results."""
     own = LatentClassSelector().get_params()
-    shared = {*options_of(lacunet.select)} & {*OPTIONS} - {"starts", "seed", "threads"}
+    # These have names of scikit-learn; and a cluster is the client that one works in.
+    others = {"starts", "seed", "threads", "cluster", "workers"}
+    shared = {*options_of(lacunet.select)} & {*OPTIONS} - others
     assert shared <= {*own}
     same = shared - {"scores"}  # fewer
     assert {name: own[name] for name in same} == {name: getattr(DEFAULTS, name) for name in same}

@@ -1,9 +1,8 @@
 """A long range of numbers of states is followed as far as the evidence says that it is worth it.
 
-Two hundred fits take as long as all that anybody wants to know does not: the evidence of data of
-four classes falls from four on, and every further class costs more to fit. So a few numbers are
-looked at first, further and further apart; where the evidence is far below the best and falls still,
-the range ends. Short ranges are tried whole.
+The evidence of data of four classes falls from four on, and every further class takes longer to fit
+than the one before. So a few numbers are looked at first, further and further apart; where the
+evidence is far below the best and falls still, the range ends. Short ranges are tried whole.
 """
 
 from collections.abc import Sequence
