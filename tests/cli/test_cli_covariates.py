@@ -33,6 +33,22 @@ def test_fit_with_covariates(invoke, people):
     assert rows.code == 0, rows.err
 
 
+def test_a_page_tables_and_a_picture(invoke, people, tmp_path):
+    asked = ("fit", people, *HOW, "--covariates", "age,region", "--intervals")
+    files = ("--report", "page.html", "--tables", "tables.csv", "--plot", "lines.svg")
+    ran = invoke(*asked, *files)
+    assert ran.code == 0, ran.err
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "2 classes predicted by age, region; log likelihood" in page
+    assert "What a covariate adds to the evidence" in page
+    assert 'aria-label="Profiles of class as a heat map"' in page
+    tables = (tmp_path / "tables.csv").read_text(encoding="utf-8")
+    assert "item,answer,class 1,class 1 s.e.,class 2,class 2 s.e." in tables
+    assert tables.startswith('"Log odds of each class against class 1')
+    assert "<svg" in (tmp_path / "lines.svg").read_text(encoding="utf-8")
+    assert invoke(*asked, "--report", ".").code == 2
+
+
 def test_columns_are_items_and_covariates_come_with_them(invoke, people):
     ran = invoke("fit", people, *HOW, "--columns", "a,b,c", "--covariates", "age", "--json")
     assert ran.code == 0, ran.err
@@ -44,7 +60,7 @@ def test_columns_are_items_and_covariates_come_with_them(invoke, people):
     [
         (("--covariates", "agee", "--kinds", "age=gaussian"), "Did you mean 'age'?"),
         (("--covariates", "age*region"), "more than the name of a column"),
-        (("--covariates", "age", "--report", "x.html"), "--report cannot be given with"),
+        (("--covariates", "age", "--statistics"), "--statistics cannot be given with"),
         (("--covariates", "age", "--dry-run"), "--dry-run cannot be given with"),
         (("--covariates", "age", "--coefficient-sd", "0"), "must be above 0"),
         (("--evidence",), "--evidence is about covariates"),

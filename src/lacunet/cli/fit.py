@@ -15,6 +15,7 @@ from lacunet.cli.outcome import (
     asked_document,
     check_network_outputs,
     check_number_outputs,
+    draw_profiles,
     report_network,
     save_network,
     show_forecast,
@@ -28,8 +29,7 @@ from lacunet.describe.item_table import check_items
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Network
-from lacunet.plots import paper_style, plot_profile_lines
-from lacunet.plots.picture_file import check_picture, write_picture
+from lacunet.plots.picture_file import check_picture
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document
 from lacunet.report.effects_document import effects_document
@@ -153,8 +153,10 @@ def fit(
     }
     refuse_without(settings, given)
     if covariates is not None:
-        refuse_beside("--covariates", "predict the classes of a latent class model", given)
-        fit_covariates(asked, data, states, covariates, save, intervals)
+        outputs = ("--report", "--tables", "--plot")
+        what = "predict the classes of a latent class model"
+        refuse_beside("--covariates", what, given, but=outputs)
+        fit_covariates(asked, data, states, covariates, intervals, save, report, tables, plot)
         return
     if group is not None:
         but = ("--free", "--report", "--tables")
@@ -202,8 +204,7 @@ def fit(
     if tables is not None:
         write_tables(api.paper_tables(found, precise), tables)
     if plot is not None:
-        with paper_style():
-            write_picture(plot_profile_lines(found, intervals=precise or True), plot)
+        draw_profiles(found, precise, plot)
     others = {TITLES[name]: on_a_page(result) for name, (result, _) in described.items()}
     if effects is not None:
         others = {"Direct effects": [effects.tried], **others}

@@ -10,12 +10,18 @@ from lacunet.cli.outcome import (
     asked_document,
     check_network_outputs,
     check_number_outputs,
+    draw_profiles,
+    report_network,
     save_network,
 )
 from lacunet.cli.table_words import audit, doubt
+from lacunet.describe.item_table import item_table
 from lacunet.errors import OptionError
+from lacunet.plots.picture_file import check_picture
 from lacunet.report.descriptions import intervals_document
+from lacunet.report.page.answers import on_a_page, regression_answer
 from lacunet.report.regression_document import regression_document
+from lacunet.report.tables_file import write_tables
 from lacunet.tabular import Printable, Together
 
 
@@ -24,13 +30,18 @@ def fit_covariates(
     data: Path,
     states: int | None,
     covariates: str,
-    save: Path | None,
     intervals: bool,
+    save: Path | None,
+    report: Path | None,
+    tables: Path | None,
+    plot: Path | None,
 ) -> None:
     """Fit, save and show."""
     if states is None:
         raise OptionError("--covariates predict classes. Give their number: --states.")
-    check_network_outputs(save, None)
+    check_network_outputs(save, report, tables)
+    if plot is not None:
+        check_picture(plot)
     _, table = api.read_covariates(data, covariates, asked.reading)
     audit(table)
     doubt([states], table)
@@ -40,6 +51,12 @@ def fit_covariates(
     for note in found.table.notes[len(table.notes) :]:
         say(f"note: {note}")
     save_network(found.model, save)
+    sections = {"Precision": on_a_page(found.intervals)} if intervals else {}
+    report_network(regression_answer(found, asked.settings, sections), report)
+    if tables is not None:
+        write_tables(Together(found.coefficients, item_table(found.intervals)), tables)
+    if plot is not None:
+        draw_profiles(found.model, found.intervals, plot)
     document: dict[str, Any] = {
         **asked_document(found.table, asked, states),
         **regression_document(found),
@@ -50,4 +67,4 @@ def fit_covariates(
         shown.append(found.intervals)
         document["intervals"] = intervals_document(found.intervals)
     show(Together(*shown), document, asked.form)
-    say_written(save)
+    say_written(save, report, tables, plot)

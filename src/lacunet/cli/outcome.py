@@ -10,10 +10,14 @@ from lacunet import api
 from lacunet.cli.console import Format, say, say_written, show
 from lacunet.cli.options import Asked
 from lacunet.data import Table
+from lacunet.describe.intervals import Intervals
 from lacunet.files import check_folder, write_text
 from lacunet.graphs.distances import GraphDistances
+from lacunet.learn.fit import Fit
 from lacunet.model.formats import check_holds_numbers, check_network_file, write_network
 from lacunet.model.network import Model, Network
+from lacunet.plots import paper_style, plot_profile_lines
+from lacunet.plots.picture_file import write_picture
 from lacunet.report.descriptions import criteria_document, forecast_document
 from lacunet.report.documents import selection_document, table_document, taken, to_json
 from lacunet.report.folder import save_selection
@@ -90,6 +94,12 @@ def save_network(model: Model, save: Path | None) -> None:
     """Write a network file, if asked to."""
     if save is not None:
         write_network(model, save, lambda words: say(f"note: {words}"))
+
+
+def draw_profiles(found: Fit | Model, precise: Intervals | None, plot: Path) -> None:
+    """Draw the profiles of classes as lines, with intervals."""
+    with paper_style():
+        write_picture(plot_profile_lines(found, intervals=precise or True), plot)
 
 
 def report_network(answer: NetworkAnswer, report: Path | None) -> None:

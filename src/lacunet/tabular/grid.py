@@ -162,6 +162,19 @@ class Together(Printable):
         """Give the grids of all."""
         return [grid for result in self.results for grid in result.grids()]
 
+    def to_csv(self) -> str:
+        """Give the tables as CSV, as each result writes its own, below their titles."""
+        if sum(bool(grid.header) for grid in self.grids()) == 1:
+            return super().to_csv()
+        return "\n".join(filter(None, map(_titled_csv, self.results)))
+
+
+def _titled_csv(result: Printable) -> str:
+    """Write one table below its title; several have theirs already."""
+    titles = [grid.title for grid in result.grids() if grid.header]
+    own = result.to_csv() if titles else ""
+    return export.csv_table((titles[0],), ()) + own if len(titles) == 1 else own
+
 
 def _html_notes(notes: Sequence[str]) -> str:
     """Lines below a table; those that are a list stay one."""

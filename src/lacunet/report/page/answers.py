@@ -17,6 +17,7 @@ from lacunet.report.page.words import count, listed, nats
 from lacunet.search.groups.comparison import GroupComparison
 from lacunet.search.hidden.found import HiddenFound
 from lacunet.search.hidden.looking import MOST
+from lacunet.search.regression.class_regression import ClassRegression
 from lacunet.settings import Settings
 from lacunet.tabular import Grid, Printable
 
@@ -118,6 +119,24 @@ def groups_answer(
             *others.items(),
         ],
         f"lacunet.compare_groups(data, {classes}, {found.group!r}, alpha={settings.alpha!r}, "
+        f"seed={settings.seed})",
+        settings=_told(settings),
+    )
+
+
+def regression_answer(
+    found: ClassRegression, settings: Settings, others: Mapping[str, Sequence[Grid]]
+) -> NetworkAnswer:
+    """Say how covariates predict classes; the network is that of the items."""
+    fit, *rest = found.grids()
+    k, names = found.fit.given.states, [b.term.name for b in found.design.blocks]
+    return NetworkAnswer(
+        "What predicts the classes?",
+        f"{found.brief()}; log likelihood {nats(found.log_lik)}",
+        found.model,
+        found.table,
+        [("Fit", [fit]), ("Covariates", rest[:-1]), *others.items()],  # the last are the profiles
+        f"lacunet.fit(data, {k}, covariates={names}, alpha={settings.alpha!r}, "
         f"seed={settings.seed})",
         settings=_told(settings),
     )
