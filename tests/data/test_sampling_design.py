@@ -93,6 +93,7 @@ def test_weights_that_do_not_sum_to_the_rows_are_told(frame):
 
 
 def test_where_standard_errors_know_nothing_of_it_it_is_refused(frame):
-    table = lacunet.read_table(frame.dropna(), **DESIGN)
-    with pytest.raises(OptionError, match="standard errors of classes with covariates take rows"):
-        lacunet.fit(table, 2, covariates=["A"])
+    table = lacunet.read_table(frame, **DESIGN)
+    fit = lacunet.fit(frame, 2, starts=2, exclude=["A"], **DESIGN)
+    with pytest.raises(OptionError, match="standard errors of three steps take rows"):
+        lacunet.three_step(table, fit, outcomes=["A"])

@@ -9,7 +9,7 @@ from lacunet.describe.bootstrap import resample_units
 from lacunet.executor import on_threads
 from lacunet.flags import Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.row_scores import spread_of_scores
+from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import build_problem, problem_of_codes
 from lacunet.learn.fit import Options, learn
@@ -153,7 +153,7 @@ def test_scores_of_units_are_those_of_their_rows_alone_whatever_the_model():
             N = expect(own, theta).N
             totals[u] = conjugacy.pull_back(theta, N, problem.layout)[free]
         wanted = spread_of(totals, design.stratum, np.arange(len(totals)))
-        found = spread_of_scores(problem, design, theta, free)
+        found = spread_of_scores(design, row_scores(problem, theta, free), len(free))
         np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9 * np.abs(wanted).max())
 
 

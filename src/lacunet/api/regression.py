@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Unpack, cast
 
 from lacunet.api.engine import at_work
-from lacunet.api.inputs import as_table, names_in, one_alpha, refuse_design
+from lacunet.api.inputs import as_table, names_in, one_alpha
 from lacunet.api.options import ReadOptions, RegressionOptions, divide, with_options
 from lacunet.api.structure import one_number
 from lacunet.data import Table
@@ -66,7 +66,6 @@ def class_regression(
     if settings.options.device is not Place.CPU:
         raise OptionError("--device cuda is not for classes with covariates. Use --device cpu.")
     terms, table = read_covariates(data, covariates, reading)
-    refuse_design(table, "classes with covariates")
     table = with_covariates(table, terms, MissingCovariates(settings.missing_covariates))
     items = without_covariates(table, terms)
     if settings.missing_as_state:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
+from scipy.stats import f as fisher
+from scipy.stats import t as student
 
 from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError, did_you_mean
@@ -39,6 +41,7 @@ class Coefficients(Printable):
     reference: int  # class that all are held against
     level: float  # of confidence
     method: str  # how errors were found, in words
+    degrees: float = math.inf  # of freedom of these errors: units less strata of a survey
 
     @property
     def stderr(self) -> FloatArray:
@@ -52,7 +55,7 @@ class Coefficients(Printable):
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends of log odds, (K, p) each."""
-        reach = float(ndtri((1.0 + self.level) / 2.0)) * self.stderr
+        reach = float(student.ppf((1.0 + self.level) / 2.0, self.degrees)) * self.stderr
         return self.estimate - reach, self.estimate + reach
 
     @property
@@ -63,7 +66,7 @@ class Coefficients(Printable):
     @property
     def p_values(self) -> FloatArray:
         """(K, p) of each coefficient by itself, two-sided."""
-        return np.asarray(2.0 * norm.sf(np.abs(self.estimate) / self.stderr))
+        return np.asarray(2.0 * student.sf(np.abs(self.estimate) / self.stderr, self.degrees))
 
     def against(self, reference: str | int) -> Coefficients:
         """Hold all classes against another one, by its label."""
@@ -85,7 +88,7 @@ class Coefficients(Printable):
         others = [c for c in range(len(self.classes)) if c != self.reference]
         beta = self.estimate[others, place].reshape(-1)
         V = self.covariance[others, place][:, :, others, place].reshape(len(beta), -1)
-        return wald(name, beta, V)
+        return wald(name, beta, V, self.degrees)
 
     @property
     def tests(self) -> tuple[WaldTest, ...]:
@@ -146,8 +149,13 @@ def tests_grid(title: str, tests: Sequence[WaldTest]) -> Grid:
     return Grid(title, ("", "χ²", "df", "p"), rows)
 
 
-def wald(name: str, values: FloatArray, covariance: FloatArray) -> WaldTest:
+def wald(
+    name: str, values: FloatArray, covariance: FloatArray, degrees: float = math.inf
+) -> WaldTest:
     """Test whether all values are 0; directions without variance are left out.
+
+    With ν degrees of freedom of a survey, p is that of F = (ν − d + 1)/(ν d) χ² with d and
+    ν − d + 1 of them (Korn & Graubard 1990).
 
     >>> test = wald("x", np.array([1.96]), np.eye(1))
     >>> test.df, round(test.p_value, 2)
@@ -157,4 +165,11 @@ def wald(name: str, values: FloatArray, covariance: FloatArray) -> WaldTest:
     alive = eigenvalues > 1e-12 * max(float(eigenvalues.max(initial=0.0)), 1e-300)
     along = vectors[:, alive].T @ values
     statistic, df = float((along**2 / eigenvalues[alive]).sum()), int(alive.sum())
-    return WaldTest(name, statistic, df, float(chi2.sf(statistic, df)) if df else float("nan"))
+    left = degrees - df + 1.0
+    if not df or left < 1:
+        p = math.nan
+    elif math.isinf(degrees):
+        p = float(chi2.sf(statistic, df))
+    else:
+        p = float(fisher.sf(statistic * left / (degrees * df), df, left))
+    return WaldTest(name, statistic, df, p)

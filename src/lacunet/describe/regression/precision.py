@@ -1,16 +1,29 @@
 """How sure coefficients and items are: the inverse of the observed information of both together."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.stats import t as student
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
-from lacunet.describe.intervals import LARGEST, Intervals, counted, on_boundary
+from lacunet.describe.intervals import (
+    LARGEST,
+    Intervals,
+    counted,
+    linearised_words,
+    on_boundary,
+)
 from lacunet.describe.regression.coefficients import Coefficients
 from lacunet.flags import Flag, Kind
-from lacunet.inference.curvature.information import NOTHING, TOUCHED, root_of_inverse
+from lacunet.inference.curvature.information import (
+    NOTHING,
+    TOUCHED,
+    root_of,
+    root_of_inverse,
+)
+from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
 from lacunet.learn.regression.fit import ClassFit
 from lacunet.learn.regression.logit import whole
 from lacunet.model import conjugacy
@@ -56,8 +69,24 @@ class ClassPrecision:
             np.einsum("apm,bqm->apbq", changes, changes),
             0,
             level,
-            HOW.format(self.fit.objective.estimate.words),
+            self._how,
+            self._degrees,
         )
+
+    @property
+    def _degrees(self) -> float:
+        """Degrees of freedom of a survey; without bound elsewhere."""
+        design = self.fit.given.plain.design
+        return np.inf if design is None else float(design.degrees)
+
+    @property
+    def _how(self) -> str:
+        """Say how errors were found."""
+        words, design = self.fit.objective.estimate.words, self.fit.given.plain.design
+        if design is None:
+            return HOW.format(words)
+        together = f"Coefficients and items together, at the {words} parameters."
+        return f"{linearised_words(design)} {together}"
 
     @cached_property
     def _vague(self) -> BoolArray:
@@ -75,13 +104,13 @@ class ClassPrecision:
         scaled[kept] = np.nan
         if not self.maximum:
             scaled[:] = np.nan
-        reach = float(ndtri((1.0 + level) / 2.0)) * scaled
+        reach = float(student.ppf((1.0 + level) / 2.0, self._degrees)) * scaled
         ends = [conjugacy.off_scale(model.theta, sign * reach, layout) for sign in (-1.0, 1.0)]
         stderr = conjugacy.scale_slope(model.theta, layout) * scaled
         vague = layout.in_simplex & (stderr > LARGEST)
         stderr, low, high = (np.where(vague, np.nan, x) for x in (stderr, *ends))
         words = self.fit.objective.estimate
-        how = HOW.format(words.words) + " Class sizes are those of the rows at hand."
+        how = self._how + " Class sizes are those of the rows at hand."
         flags = (*self.flags, *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST))
         return Intervals(model, words, level, how, stderr, low, high, flags)
 
@@ -118,10 +147,24 @@ def class_precision(fit: ClassFit) -> ClassPrecision:
     free = free[~held[free]]
     A = objective.negative_hessian(point, free)
     scale = np.sqrt(np.maximum(objective.complete(point, free).diagonal(), NOTHING))
-    root, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
-    return ClassPrecision(
-        fit, free, held, root / scale[:, None], flat / scale[:, None], maximum=maximum
-    )
+    factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
+    root, design = factor / scale[:, None], fit.given.plain.design
+    if design is not None and maximum:  # a sandwich, as where there are no covariates
+        G = spread_of_scores(design, _scores(fit, free), len(root))
+        root = root @ root_of(root.T @ G @ root)
+    return ClassPrecision(fit, free, held, root, flat / scale[:, None], maximum=maximum)
+
+
+def _scores(fit: ClassFit, free: IntArray) -> Iterator[tuple[slice, FloatArray]]:
+    """Scores of rows by coefficients, and by φ of items at `free`."""
+    given, theta = fit.given, fit.point.theta
+    (posterior,) = given.problem.about_hidden(theta)
+    expected, pattern = given.class_table(theta), given.design.pattern
+    for rows, of_items in row_scores(given.problem, theta, free):
+        x = pattern[rows]
+        apart = np.asarray(posterior)[rows, 1:] - expected[x, 1:]
+        of_classes = np.einsum("ic,ip->icp", apart, given.design.matrix[x])
+        yield rows, np.hstack([of_classes.reshape(len(x), -1), of_items])
 
 
 def marginal_model(fit: ClassFit) -> Model:

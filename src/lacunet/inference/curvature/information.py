@@ -18,7 +18,7 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
-from lacunet.inference.curvature.row_scores import spread_of_scores
+from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
@@ -68,7 +68,8 @@ def precision(
         return Precision(unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False)
     root, slope, design = found.root, conjugacy.scale_slope(theta, layout), None
     if problem.design is not None:
-        G = spread_of_scores(problem, problem.design, theta, found.free)
+        each = row_scores(problem, theta, found.free)
+        G = spread_of_scores(problem.design, each, len(found.free))
         often = problem.design.people / problem.cases
         simple = _errors(root, found.free, theta, layout)
         middle = root.T @ G @ root

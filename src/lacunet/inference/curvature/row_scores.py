@@ -1,6 +1,6 @@
 """Scores: how much each row, and each unit of a survey, pulls at every coordinate."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -10,6 +10,7 @@ from lacunet.data.sampling_design import SamplingDesign
 from lacunet.inference.asking.by_row import ByRow
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+from lacunet.model.cells import Cells
 from lacunet.model.layout import Layout
 
 NUMBERS = 1 << 23  # to hold at once: rows times cells
@@ -26,12 +27,23 @@ def row_scores(
     weights = cells.weights(conjugacy.natural(theta, layout))
     directions = [_pushed(theta, position, layout) for position in free]
     pushed = csr_array(np.array(directions).reshape(len(free), layout.size))
-    step = step or max(1, NUMBERS // len(weights))
+    first, last = _needed(pushed, cells)
+    step = step or max(1, NUMBERS // max(1, last - first))
     for start in range(0, len(problem.codes), step):
         rows = slice(start, min(start + step, len(problem.codes)))
         asked = ByRow(problem.network, problem.codes[rows], cells)
-        _, N = asked.posterior(weights, 0, len(weights))
-        yield rows, np.asarray(pushed @ cells.statistics(N).T).T
+        _, N = asked.posterior(weights, first, last)
+        T = N if cells.identity else cells.statistics(N)
+        yield rows, np.asarray(pushed[:, first:last] @ T.T).T
+
+
+def _needed(pushed: csr_array, cells: Cells) -> tuple[int, int]:
+    """From where to where cells move with some coordinate; all of them where cells are values."""
+    if not cells.identity:
+        return 0, cells.layout.size
+    if not pushed.nnz:
+        return 0, 0
+    return int(pushed.indices.min()), int(pushed.indices.max()) + 1
 
 
 def _pushed(theta: FloatArray, position: int, layout: Layout) -> FloatArray:
@@ -42,16 +54,16 @@ def _pushed(theta: FloatArray, position: int, layout: Layout) -> FloatArray:
 
 
 def spread_of_scores(
-    problem: Problem, design: SamplingDesign, theta: FloatArray, free: IntArray
+    design: SamplingDesign, each: Iterable[tuple[slice, FloatArray]], free: int
 ) -> FloatArray:
-    """Give the covariance that the sum of all scores has over samples drawn so, (free, free).
+    """Give the covariance that the sum of scores of rows has over samples drawn so, (free, free).
 
     Σ_h n_h/(n_h − 1) Σ_i (t_hi − t̄_h)(t_hi − t̄_h)ᵀ, with t_hi the total of unit i in stratum h.
     """
-    spread, units = _Spread(design, len(free)), len(design.stratum)
-    totals = np.zeros((units if design.clusters else 0, len(free)))
-    step = max(1, NUMBERS // max(1, len(free)))
-    for rows, scores in row_scores(problem, theta, free):
+    spread, units = _Spread(design, free), len(design.stratum)
+    totals = np.zeros((units if design.clusters else 0, free))
+    step = max(1, NUMBERS // max(1, free))
+    for rows, scores in each:
         first, last = np.searchsorted(design.row, [rows.start, rows.stop]).tolist()
         for start in range(first, last, step):
             here = slice(start, min(start + step, last))

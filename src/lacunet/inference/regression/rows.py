@@ -44,7 +44,7 @@ def with_covariates(table: Table, terms: Sequence[Term], missing: MissingCovaria
         table,
         codes=table.codes[shown],
         counts=table.counts[shown],
-        design=None,  # which is of all rows
+        design=table.design and table.design.only(shown, 1.0 - lost / table.weight),
         rows=table.rows - round(lost) if table.weights is None else table.rows,
         notes=(*table.notes, f"{told}: they are left out."),
     )

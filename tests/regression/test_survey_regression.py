@@ -1,0 +1,95 @@
+"""Covariates in surveys: a sandwich by independent code, in (coefficients, items) together."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lacunet
+from lacunet.describe.regression.coefficients import wald
+from surveys import clustered, spread_of
+
+ITEMS = list("ABCDE")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    found = clustered(11, holes=0.08)
+    rng = np.random.default_rng(1)
+    level = found[ITEMS].mean(axis=1)
+    found["age"] = (40 + 8 * level + rng.normal(0, 6, len(found))).round()
+    return found
+
+
+def log_p(phi, x, answers):
+    """Two classes whose log odds are linear in x, items in logits."""
+    share = 1 / (1 + np.exp(-(phi[0] + phi[1] * x)))
+    items = 1 / (1 + np.exp(-phi[2:].reshape(2, -1)))
+    y, joint = np.nan_to_num(answers), 0
+    for c, size in enumerate((1 - share, share)):
+        each = np.where(y > 0.5, items[c], 1 - items[c])
+        joint = joint + size * np.prod(np.where(np.isnan(answers), 1.0, each), axis=1)
+    return np.log(joint)
+
+
+def sandwich(phi, x, answers, w, stratum, unit):
+    def scores(at):
+        steps = 1e-30j * np.eye(len(at))
+        return np.stack([log_p(at + s, x, answers).imag / 1e-30 for s in steps], axis=1)
+
+    h = 1e-5
+    ends = [(w @ scores(phi + s), w @ scores(phi - s)) for s in h * np.eye(len(phi))]
+    inverse = np.linalg.inv(np.stack([(down - up) / (2 * h) for up, down in ends]))
+    return inverse @ spread_of(w[:, None] * scores(phi), stratum, unit) @ inverse
+
+
+@pytest.mark.parametrize("clusters", [True, False])
+def test_standard_errors_are_a_sandwich_by_independent_code(frame, clusters):
+    how = (
+        {"strata": "stratum", "clusters": "unit"} if clusters else {"exclude": ["stratum", "unit"]}
+    )
+    found = lacunet.fit(
+        frame,
+        2,
+        covariates=["age"],
+        weights="w",
+        estimate="ml",
+        starts=4,
+        kinds="age=gaussian",
+        **how,
+    )
+    beta = found.coefficients.estimate[1]
+    p = np.array([found.model.table(name)[:, 1] for name in ITEMS])
+    x, w = frame["age"].to_numpy() - 45.0, frame["w"].to_numpy()  # centred: numbers of one size
+    start = np.concatenate([[beta[0] + 45.0 * beta[1], beta[1]], *np.log(p / (1 - p)).T])
+    stratum = frame["stratum"].to_numpy() if clusters else np.zeros(len(frame))
+    unit = frame["unit"].to_numpy() if clusters else np.arange(len(frame))
+    V = sandwich(start, x, frame[ITEMS].to_numpy(), w, stratum, unit)
+    slope = found.coefficients.stderr[1, 1]
+    assert slope == pytest.approx(np.sqrt(V[1, 1]), rel=1e-4)
+    q = p[:, 0]
+    wanted = q * (1 - q) * np.sqrt(np.diag(V)[2:7])
+    own = [found.intervals.table(name).stderr[0, 1] for name in ITEMS]
+    np.testing.assert_allclose(own, wanted, rtol=1e-4)
+    degrees = 20 if clusters else len(frame) - 1
+    assert found.coefficients.degrees == degrees
+    z = abs(beta[1]) / slope
+    assert found.coefficients.p_values[1, 1] == pytest.approx(2 * stats.t.sf(z, degrees))
+    assert found.coefficients.test("age").p_value == pytest.approx(stats.f.sf(z**2, 1, degrees))
+    assert found.coefficients.method.startswith("Linearised (sandwich) standard errors")
+
+
+def test_rows_without_a_covariate_leave_and_their_units_stay(frame):
+    some = frame.copy()
+    some.loc[some["unit"] == 103, "age"] = np.nan
+    design = {"weights": "w", "strata": "stratum", "clusters": "unit"}
+    found = lacunet.class_regression(
+        some, 2, ["age"], missing_covariates="drop", starts=2, **design
+    )
+    assert found.coefficients.degrees == 20
+
+
+def test_few_units_make_a_test_of_several_numbers_weak():
+    values, V = np.array([1.0, 2.0, 1.5]), np.eye(3)
+    assert wald("x", values, V, 4.0).p_value == pytest.approx(stats.f.sf(7.25 * 2 / 12, 3, 2))
+    assert wald("x", values, V).p_value == pytest.approx(stats.chi2.sf(7.25, 3))
+    assert np.isnan(wald("x", values, V, 2.0).p_value)
