@@ -88,6 +88,16 @@ def test_rows_without_a_covariate_leave_and_their_units_stay(frame):
     assert found.coefficients.degrees == 20
 
 
+def test_holes_as_answers_stay_beside_their_covariates(frame):
+    """The same as a table in which somebody has written the answer."""
+    written = frame.fillna(dict.fromkeys(ITEMS, 2.0))
+    how = {"weights": "w", "strata": "stratum", "clusters": "unit", "starts": 2, "seed": 1}
+    found = lacunet.class_regression(frame, 2, ["age"], missing_as_state=True, **how)
+    same = lacunet.class_regression(written, 2, ["age"], **how)
+    assert found.log_lik == pytest.approx(same.log_lik, abs=1e-6)
+    np.testing.assert_allclose(found.coefficients.stderr[1], same.coefficients.stderr[1], rtol=1e-4)
+
+
 def test_few_units_make_a_test_of_several_numbers_weak():
     values, V = np.array([1.0, 2.0, 1.5]), np.eye(3)
     assert wald("x", values, V, 4.0).p_value == pytest.approx(stats.f.sf(7.25 * 2 / 12, 3, 2))

@@ -69,7 +69,7 @@ def class_regression(
     table = with_covariates(table, terms, MissingCovariates(settings.missing_covariates))
     items = without_covariates(table, terms)
     if settings.missing_as_state:
-        items = missing_as_state(items)
+        items = missing_as_state(items, merged=False)  # rows beside their covariates
     (proposal,) = latent_classes(items, [k], settings.numbers)
     alpha = dirichlet(proposal.network, one_alpha(settings))
     plain = build_problem(items, proposal.network, alpha)

@@ -45,10 +45,11 @@ def has_missing_state(column: Column) -> bool:
     return _MISSING_STATE.fullmatch(column.labels[-1]) is not None
 
 
-def missing_as_state(table: Table) -> Table:
+def missing_as_state(table: Table, *, merged: bool = True) -> Table:
     """Make a hole a state of its own in every column that has one; other columns stay.
 
     The new state comes last, so the codes of all others stay. Rows that differed still differ.
+    Unless they are to be merged, rows stay where they are, though some may be equal.
     """
     columns, changed = list(table.columns), []
     number = next((c.name for c in columns if c.kind.number), None)
@@ -63,14 +64,17 @@ def missing_as_state(table: Table) -> Table:
         columns[j] = replace(column, states=(*column.states, name))
         changed.append(f"column '{column.name}': a missing cell counts as its state '{name}'.")
     notes = (*table.notes, *(changed or ["no cell is missing: no column gets a state for it."]))
-    return with_missing_states(replace(table, columns=tuple(columns), notes=notes))
+    told = replace(table, columns=tuple(columns), notes=notes)
+    return with_missing_states(told, merged=merged)
 
 
-def with_missing_states(table: Table) -> Table:
+def with_missing_states(table: Table, *, merged: bool = True) -> Table:
     """Give holes the state that stands for them, in the columns that have one."""
     kind = smallest(max(len(c.states) for c in table.columns))
     codes: CodeArray = np.array(table.codes, dtype=kind)  # a copy: it is changed in place
     put_missing_states(codes, table.columns)
+    if not merged:
+        return replace(table, codes=codes)
     # A cell may have named the state itself: such rows are equal now.
     design = None if table.design is None else table.design.moved(places(codes))
     codes, counts = collapse(*merge(codes, table.counts, np.ones(len(codes), dtype=np.int64)))
