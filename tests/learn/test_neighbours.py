@@ -8,6 +8,7 @@ import pytest
 from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.thinning import thinned
 from lacunet.inference.weighable import Weighable
 from lacunet.learn.exchange import exchange
 from lacunet.learn.fit import Options, learn
@@ -21,7 +22,6 @@ from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.ranks import HEAVIEST, HIGHEST
 from lacunet.learn.regroup import Places, ways_to_free
 from lacunet.learn.schedules import Schedule
-from lacunet.learn.splitting import thinned
 from lacunet.model.conjugacy import log_marginal, random_theta
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model

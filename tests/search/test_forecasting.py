@@ -8,7 +8,8 @@ from lacunet.learn.fit import Options
 from lacunet.learn.objective import Objective
 from lacunet.learn.schedules import FINALISTS, Schedule
 from lacunet.learn.starts import halving, random_starts
-from lacunet.search.forecasting import CLIMB, em_steps, in_bytes, size_of
+from lacunet.memory import in_bytes
+from lacunet.search.forecasting import CLIMB, em_steps, size_of
 from problems import make_case
 
 CASE = make_case([3, 2, 2], 2, 40, missing=0.1, seed=3)

@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.memory import give_back
 
 Merged: TypeAlias = tuple[CodeArray, FloatArray, IntArray]
 
 WORD = 2**62  # values a word may take: leaves the sign bit of int64 alone
+MANY = 1 << 16  # rows, from which it is worth asking for free memory
 FIRST_MERGE = 1 << 14  # rows to gather before it pays to look for equal ones
 
 
@@ -99,6 +101,11 @@ def _taken(codes: CodeArray, kept: IntArray) -> CodeArray:
     return codes if len(kept) == len(codes) else codes[: len(kept)].copy()
 
 
+def _owned(array: NDArray[Any]) -> NDArray[Any]:
+    """Give an array that can grow: not one that looks into another, nor one of somebody else."""
+    return array if array.flags.owndata and array.flags.writeable else array.copy()
+
+
 class DistinctRows:
     """Gather batches of coded rows and keep only the distinct ones.
 
@@ -122,10 +129,16 @@ class DistinctRows:
         """Give what is kept as one block; equal rows may still be in it, later merged."""
         rows = sum(len(codes) for codes, _, _ in self._blocks)
         widest = np.result_type(*(codes.dtype for codes, _, _ in self._blocks))
-        codes = np.empty((rows, self._blocks[0][0].shape[1]), widest)
-        weight, copies = np.empty(rows), np.empty(rows, np.int64)
-        row = 0
-        while self._blocks:  # each block is let go as soon as it is copied: no second table is held
+        first = self._blocks.pop(0)
+        row = len(first[0])
+        codes = _owned(first[0].astype(widest, order="C", copy=False))
+        weight, copies = map(_owned, first[1:])
+        del first
+        # The first block is the largest. It grows where it is: no second table is held.
+        codes.resize((rows, codes.shape[1]), refcheck=False)
+        weight.resize(rows, refcheck=False)
+        copies.resize(rows, refcheck=False)
+        while self._blocks:
             block = self._blocks.pop(0)
             part = slice(row, row + len(block[0]))
             codes[part], weight[part], copies[part] = block
@@ -134,6 +147,8 @@ class DistinctRows:
 
     def _merge(self) -> None:
         block = merge(*self.joined())
+        if len(block[0]) > MANY:
+            give_back()
         self._blocks.append(block)
         self._waiting = len(block[0])
         self._limit = max(2 * self._waiting, FIRST_MERGE)

@@ -44,6 +44,7 @@ from lacunet.data.survey import (
 )
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
+from lacunet.memory import give_back
 from lacunet.state import State
 
 T = TypeVar("T", str, State)
@@ -183,6 +184,8 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
     entries = None
     if told or (is_survey(weight, how) and copies.sum() > 1):  # before the array is used up
         entries = drawn, places(codes), weight, copies
+    del items, drawn, batch
+    give_back()
     codes, weight, copies = merge(codes, weight, copies)
     cases, survey = as_cases(weight, copies, how)
     design = None if entries is None else reading.design_reader.design(*entries, survey)
@@ -190,7 +193,10 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
     if reading.weights is not None and survey is None and (doubt := doubt_counts(weight, copies)):
         notes.append(doubt)
     source = reading.source.name, reading.weights, notes, survey, design
-    return Table.from_merged(reading.described(codings), codes, cases, copies, *source)
+    table = Table.from_merged(reading.described(codings), codes, cases, copies, *source)
+    del codes, weight, copies, cases
+    give_back()
+    return table
 
 
 def read_rows(

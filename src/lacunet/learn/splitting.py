@@ -15,6 +15,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
+from lacunet.inference.thinning import thinned
 from lacunet.inference.weighable import Weighable
 from lacunet.learn.diagnose import state_sizes
 from lacunet.learn.objective import Estimate, Objective, Point
@@ -63,7 +64,7 @@ class Halver:
     @classmethod
     def build(cls, objective: Objective, places: Places, rank: Rank, seed: int) -> Self:
         """Make the network that the cases of any state have."""
-        problem, h = objective.problem, places.h
+        problem, h = objective.problem.glimpse, places.h
         wide = with_hidden(problem.network, {problem.network.variables[h].name: 2})
         variables = [replace(v, hidden=i == h) for i, v in enumerate(wide.variables)]
         network = Network.build(variables, wide.parents)
@@ -107,7 +108,7 @@ def find_splits(
     objective: Objective, point: Point, halvers: Sequence[Halver], known: Splits = NONE
 ) -> dict[tuple[int, int], Split]:
     """Split every state that has cases; one that is as it was when it was split is not again."""
-    problem = objective.problem
+    problem = objective.problem.glimpse
     found = {
         key: split
         for key, split in known.items()
@@ -134,11 +135,3 @@ def find_splits(
 
 def _is_same(now: FloatArray, before: FloatArray) -> bool:
     return bool(np.abs(now - before).sum() <= SAME * np.abs(before).sum())
-
-
-def thinned(weights: FloatArray, rows: int) -> FloatArray:
-    """Weights of about so many rows, at equal distances; their sum stays."""
-    step = float(weights.sum()) / rows
-    taken = np.searchsorted(np.cumsum(weights), (np.arange(rows) + 0.5) * step, side="right")
-    drawn = np.bincount(np.minimum(taken, len(weights) - 1), minlength=len(weights))
-    return np.asarray(drawn * step)

@@ -14,6 +14,7 @@ from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.schedules import FINALISTS, RACED, Schedule
+from lacunet.memory import in_bytes
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.prior import Alpha, dirichlet
 from lacunet.search.average import Label
@@ -26,7 +27,6 @@ OFTEN = "Some fits take ten times the usual number."
 FURTHER = 4.0  # times as many where the search goes further, about
 LOOK = 0.2  # seconds for which steps are measured
 NUMBER = 8  # bytes
-UNITS = {"GB": 1e9, "MB": 1e6, "KB": 1e3}
 
 
 @dataclass(frozen=True)
@@ -182,18 +182,6 @@ def size_of(thing: Any) -> int:
     if is_dataclass(thing):
         return sum(size_of(getattr(thing, f.name)) for f in fields(thing))
     return 0
-
-
-def in_bytes(number: float) -> str:
-    """Give bytes in the unit that people use.
-
-    >>> in_bytes(1_530_000), in_bytes(999)
-    ('1.53 MB', '999 bytes')
-    """
-    for unit, size in UNITS.items():
-        if number >= size:
-            return f"{number / size:.3g} {unit}"
-    return f"{number:.0f} bytes"
 
 
 def in_time(seconds: float) -> str:

@@ -68,8 +68,10 @@ class PatternPlan(Plan):
         )
 
     def touched(self) -> FloatArray:
-        blocks = np.diff(self.starts)[self.index].sum(axis=1)
-        return np.asarray(blocks * self.cells, dtype=np.float64)
+        lengths, blocks = np.diff(self.starts), np.zeros(len(self.index))
+        for patterns in self.index.T:  # a group at a time: no second index in memory
+            blocks += lengths[patterns]
+        return blocks * self.cells
 
     def weighted(self, counts: FloatArray) -> "PatternPlan":
         used = np.flatnonzero(counts)
