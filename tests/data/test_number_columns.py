@@ -25,7 +25,7 @@ def both_ways(frame, missing=frozenset()):
         judge = Judge(open_source(frame), kinds, missing)
         reading = Reading(judge, frame.columns, texts=texts)
         codes = reading.codes()
-        codings = reading.codings(codes, np.ones(len(codes)))
+        codings = reading.codings(reading.weighed(codes, np.ones(len(codes))))
         yield recoded(codes, codings).tolist(), [c.states for c in codings]
 
 

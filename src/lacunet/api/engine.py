@@ -11,6 +11,7 @@ from lacunet.data.table import Table
 from lacunet.executor import SHORT, cores, on_threads
 from lacunet.holding import SomeRows
 from lacunet.inference.devices.device import Place
+from lacunet.on_disk import Disk
 from lacunet.progress import Listener
 from lacunet.settings import Settings
 
@@ -43,6 +44,8 @@ def described(settings: Settings, table: Table, seconds: float) -> tuple[str, in
             where = settings.cluster or "the client that one works in"
             return f"Dask, {engine.count} workers of {where}{many}", engine.count
     threads = settings.threads or cores()
+    if table.memory is not None and Disk(table.memory).wants(_rows(table)):
+        return f"disk, {threads} threads read parts of the rows from it", threads
     if threads > 1 and 1e9 * seconds < SHORT:
         return "one thread: E steps are too short to be shared", 1
     return f"{threads} threads of this process" if threads > 1 else "one thread", threads
@@ -54,6 +57,6 @@ def _rows(table: Table) -> SomeRows:
 
 def held_by(table: Table, engine: Engine) -> Table:
     """Let the rows of a table be held where they are worked on, if they are so many."""
-    holder = engine.holder
+    holder = engine.holder or (None if table.memory is None else Disk(table.memory))
     wanted = holder is not None and holder.wants(_rows(table))
     return replace(table, holder=holder) if wanted else table

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
 
-from lacunet.api.engine import described
+from lacunet.api.engine import described, held_by
 from lacunet.api.inputs import Hidden, KnowledgeLike
 from lacunet.api.missing import with_answers
 from lacunet.api.options import SelectOptions, divide, with_options
 from lacunet.api.selecting import proposed, structures, told
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
+from lacunet.cluster.connecting import Engine
 from lacunet.executor import on_threads
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
@@ -70,7 +71,8 @@ def forecast(
         proposals = [replace(p, network=n) for p, n in zip(proposals, answered, strict=True)]
     with on_threads(1, listener) as executor:
         prepare(executor, *(p.network for p in proposals))
-        fits = forecast_fits(table, proposals, settings.alpha, settings.options)
+        held = held_by(table, Engine(executor))  # as far as that is on disk
+        fits = forecast_fits(held, proposals, settings.alpha, settings.options)
     engine, workers = described(settings, table, max(fit.step for fit in fits))
     return Forecast(
         source=table.source,

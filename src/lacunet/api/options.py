@@ -88,6 +88,10 @@ class ReadOptions(RowOptions, total=False):  # of `read_table`, and so of all th
     ignore_case: bool
 
 
+class MemoryOptions(ReadOptions, total=False):  # of all that can leave rows on disk
+    memory: str | float | None
+
+
 class DesignOptions(ReadOptions, total=False):  # of all that say how precise something is
     strata: str | None
     clusters: Clusters
@@ -102,7 +106,7 @@ class NumberOptions(KindOptions, total=False):  # of all that take columns of nu
     covariance: str
 
 
-class ReadAllOptions(DesignOptions, KindOptions, total=False):  # of `read_table`
+class ReadAllOptions(DesignOptions, KindOptions, MemoryOptions, total=False):  # of `read_table`
     pass
 
 
@@ -196,7 +200,9 @@ class HoleOptions(LearnOptions, total=False):  # of `compare_missing`
     scores: str | Sequence[str]
 
 
-class FitOptions(LearnOptions, DesignOptions, NumberOptions, total=False):  # of `fit`
+class FitOptions(
+    LearnOptions, MemoryOptions, DesignOptions, NumberOptions, total=False
+):  # of `fit`
     missing_as_state: bool
 
 

@@ -14,7 +14,16 @@ from lacunet.cli.table_words import tell
 @command
 @o.options_after(
     api.compare,
-    hidden=("scores", *o.LEARNING, "dimension", *o.HOLES, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
+    hidden=(
+        "scores",
+        *o.LEARNING,
+        "dimension",
+        *o.HOLES,
+        *o.LIMITS,
+        *o.DESIGN,
+        *o.COLUMNS,
+        *o.NUMBERS,
+    ),
     report=o.MEASURING,
     reference=o.PRINTING,
 )

@@ -54,7 +54,7 @@ TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
     covariates=("missing_covariates", "coefficient_sd"),
     free=("quick", "evidence", "target", "budget"),
     intervals=("level", "bootstrap"),
-    like=(*o.LEARNING, *o.HOLES, *o.DESIGN, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
+    like=(*o.LEARNING, *o.HOLES, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS, *o.PRINTING),
 )
 def fit(
     asked: o.Asked,

@@ -141,6 +141,7 @@ MEASURING = ("quick", "evidence", "calibrate", "target", "budget")
 COLUMNS = ("columns", "exclude", "bin", "ignore_case")
 READING = ("missing", "weights", "weights_as", *COLUMNS)
 NUMBERS = ("kinds", "number_prior", "covariance")
+LIMITS = ("memory",)
 HOLES = ("missing", "missing_as_state", "weights", "weights_as")
 DESIGN = ("strata", "clusters")
 PRINTING = ("form", "json")
@@ -239,6 +240,14 @@ def _reading(
             "--ignore-case", "Take texts that differ in upper and lower case alone for one state."
         ),
     ] = False,
+    memory: Annotated[
+        str | None,
+        option(
+            "Memory that the process may have, 2GB for instance: more distinct rows are left on "
+            "disk.",
+            metavar="SIZE",
+        ),
+    ] = None,
 ) -> ReadOptions:
     """Give the options of `read_table`; commas stand between names, unless they are in a name."""
     names = column_names(data) if columns or exclude or clusters else []
@@ -253,6 +262,8 @@ def _reading(
     )
     if kinds is not None:  # what only some functions have is told to those alone
         reading["kinds"] = kinds
+    if memory is not None:
+        reading["memory"] = memory
     if strata is not None:
         reading["strata"] = strata
     if clusters:

@@ -20,7 +20,7 @@ from lacunet.search.average import Label
     api.select,
     states=("whole_range",),
     hidden=("scores", *o.LEARNING, "dimension"),
-    prior=(*o.HOLES, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
+    prior=(*o.HOLES, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
     report=o.MEASURING,
     criteria=o.PRINTING,
 )

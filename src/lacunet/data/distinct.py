@@ -5,7 +5,7 @@ need, rows are compared and sorted as numbers; the order of the words is the lex
 the codes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,6 +46,24 @@ def pack(codes: CodeArray) -> list[IntArray]:
         words[-1] += 1
         room //= radix
     return words
+
+
+def first_word(codes: CodeArray, cards: Sequence[int]) -> IntArray:
+    """Pack as many columns as go into one word, of so many states each: the same for all rows.
+
+    >>> first_word(np.array([[-1, 1], [0, -1]]), [2, 2])
+    array([2, 3])
+    """
+    word, room = np.zeros(len(codes), np.int64), WORD
+    for column, card in zip(codes.T, cards, strict=True):
+        radix = card + 1
+        if radix > room:
+            break
+        word *= radix
+        word += column
+        word += 1
+        room //= radix
+    return word
 
 
 def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
@@ -116,7 +134,7 @@ class DistinctRows:
     def __init__(self) -> None:
         self._blocks: list[Merged] = []
         self._waiting = 0
-        self._limit = FIRST_MERGE
+        self._limit = self._first_limit = FIRST_MERGE
 
     def add(self, codes: CodeArray, weight: FloatArray, copies: IntArray) -> None:
         """Take one batch: codes (rows, n), the weight and the copies of each row, (rows,)."""

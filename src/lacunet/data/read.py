@@ -35,6 +35,7 @@ from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
 from lacunet.data.number_columns import NotNumbersError, NumberEncoder
 from lacunet.data.rows import Rows
 from lacunet.data.source import COPIES, Source, open_source
+from lacunet.data.spilling import SpillingRows, in_order
 from lacunet.data.survey import (
     WeightsAs,
     as_cases,
@@ -42,10 +43,13 @@ from lacunet.data.survey import (
     is_survey,
     understand_weights,
 )
-from lacunet.data.table import Column, Table
+from lacunet.data.table import Column, Table, words_of_empty
 from lacunet.errors import DataError, OptionError
-from lacunet.memory import give_back
+from lacunet.memory import bytes_of, give_back, in_bytes
+from lacunet.on_disk import room_in
 from lacunet.state import State
+from lacunet.wording import worded
+from lacunet.work_order import by_name
 
 T = TypeVar("T", str, State)
 R = TypeVar("R")
@@ -74,6 +78,7 @@ def read_table(
     kinds: KindsLike = None,
     bin: BinLike = None,  # noqa: A002  # what people call it
     ignore_case: bool = False,
+    memory: str | float | None = None,
 ) -> Table:
     """Read a table, count its distinct rows, and code its values.
 
@@ -122,6 +127,9 @@ def read_table(
     ignore_case
         Whether texts that differ in upper and lower case alone are one state, by the spelling that
         occurs most often.
+    memory
+        Memory that the process may have, "2GB" for instance, or a number of bytes: more distinct
+        rows than that are kept on disk, and `fit`, `select` and `compare` leave them there.
 
     Examples
     --------
@@ -139,7 +147,8 @@ def read_table(
     said = _said(understand_kinds(kinds), understand_bins(bin), opened, names, states)
     holes = markers(_listed(missing))
     judge = Judge(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
-    reading = Reading(judge, names, states, weights, drawn)
+    limit = None if memory is None else bytes_of(memory)
+    reading = Reading(judge, names, states, weights, drawn, limit)
     return until_read(reading, lambda one: _table(one, how))
 
 
@@ -171,12 +180,15 @@ def until_read(reading: "Reading", read: Callable[["Reading"], R]) -> R:
 
 def _table(reading: "Reading", how: WeightsAs) -> Table:
     """Read all rows, and merge those that are equal."""
-    rows = DistinctRows()
+    spilling = None if reading.memory is None else SpillingRows(room_in(reading.memory))
+    rows = spilling or DistinctRows()
     for batch, weight, copies in reading.batches():
         rows.add(batch, weight, copies)
+    if spilling is not None and spilling.runs:
+        return _spilled(reading, spilling)
     codes, weight, copies = rows.joined()
     checks.check_some_weight(weight, reading.weights)
-    codings, told = reading.codings(codes, weight * copies), reading.drawn.names
+    codings, told = reading.codings(reading.weighed(codes, weight * copies)), reading.drawn.names
     drawn, items = codes[:, len(codings) :], codes[:, : len(codings)]
     codes = recoded(np.ascontiguousarray(items), codings)
     if told and reading.weights is not None and how is WeightsAs.AUTO:
@@ -196,7 +208,29 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
     table = Table.from_merged(reading.described(codings), codes, cases, copies, *source)
     del codes, weight, copies, cases
     give_back()
-    return table
+    return replace(table, memory=reading.memory)
+
+
+def _spilled(reading: "Reading", rows: SpillingRows) -> Table:
+    """Make a table of rows that are on disk, its columns in the order of work."""
+    if reading.weights is not None or reading.drawn.names:
+        raise DataError(
+            f"{reading.source.name}: the distinct rows do not fit into --memory "
+            f"{in_bytes(reading.memory or 0)}, and rows with weights or a design are not kept on "
+            "disk. Raise --memory."
+        )
+    rows.spill()
+    codings = reading.codings(rows.weighed([len(e.raw.values) for e in reading.encoders]))
+    described, order = reading.described(codings), by_name(reading.names)
+    columns = tuple(replace(described[j], place=j) for j in order)
+
+    def final(codes: CodeArray) -> CodeArray:
+        return np.ascontiguousarray(recoded(codes, codings)[:, order])
+
+    found = in_order(rows, final, [len(column.states) for column in columns])
+    notes = tuple(map(worded, (*reading.notes(codings), *words_of_empty(found.empty))))
+    told = found.rows, found.empty, reading.source.name, None, notes
+    return Table(columns, found.codes, found.counts, *told, memory=reading.memory)
 
 
 def read_rows(
@@ -219,7 +253,7 @@ def read_rows(
 def _rows(reading: "Reading") -> Rows:
     """Read all rows, as they are."""
     codes = reading.codes()
-    codings = reading.codings(codes, np.ones(len(codes)))
+    codings = reading.codings(reading.weighed(codes, np.ones(len(codes))))
     return Rows(reading.described(codings), recoded(codes, codings))
 
 
@@ -232,6 +266,7 @@ class Reading:
     states: Mapping[str, Sequence[State]] | None = None  # of a model: the data may look odd then
     weights: str | None = None
     drawn: DesignColumns = NO_DESIGN  # columns that say how rows were drawn
+    memory: int | None = None  # bytes that the process may have
     numbers: frozenset[str] = frozenset()  # columns that are read as numbers
     texts: frozenset[str] = frozenset()  # columns that may be numbers, but hold something else
 
@@ -320,15 +355,19 @@ class Reading:
         self._coding(encoder, raw.counts.astype(np.float64))  # says more, if it can
         return checks.unusable(encoder.name, f"has more than {len(raw.values):,} different values")
 
-    def codings(self, codes: CodeArray, weight: FloatArray) -> list[Coding]:
-        """Find the states of each column, and refuse those that cannot be used.
-
-        `codes` are provisional ones, (rows, n), of which each weighs as much as `weight`, (rows,).
-        """
+    def weighed(self, codes: CodeArray, weight: FloatArray) -> list[FloatArray]:
+        """What each provisional code of each column weighs in rows, (rows, n), so heavy each."""
         return [
-            self._coding(encoder, weighed(codes[:, j], weight, len(encoder.raw.values)))
+            weighed(codes[:, j], weight, len(encoder.raw.values))
             for j, encoder in enumerate(self.encoders)
         ]
+
+    def codings(self, cases: Sequence[FloatArray]) -> list[Coding]:
+        """Find the states of each column, and refuse those that cannot be used.
+
+        `cases` say what each of its provisional codes weighs.
+        """
+        return [self._coding(e, own) for e, own in zip(self.encoders, cases, strict=True)]
 
     def _coding(self, encoder: ColumnEncoder | NumberEncoder, cases: FloatArray) -> Coding:
         name, raw, judge = encoder.name, encoder.raw, self.judge

@@ -76,6 +76,7 @@ class Table(Printable):
     notes: tuple[str, ...] = ()  # what a person should be told
     survey: SurveyWeights | None = None  # what the weights of a survey are worth
     design: SamplingDesign | None = None  # how its rows were drawn, where that is known
+    memory: int | None = None  # bytes that the process may have while it is worked on
     holder: Holder | None = None  # who holds the rows while they are worked on, if others do
 
     @property
@@ -135,9 +136,7 @@ class Table(Printable):
         """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
         rows = int(copies.sum())
         empty = int(copies[(codes < 0).all(axis=1)].sum())
-        if empty:
-            which = "1 row has" if empty == 1 else f"{empty:,} rows have"
-            notes = [*notes, f"{which} every cell missing: kept and counted."]
+        notes = [*notes, *words_of_empty(empty)]
         if survey is not None:
             notes = [*notes, f"weights are taken as {survey}.{survey.sum_words} {AS_COUNTS}"]
         if design is not None and design.told:
@@ -163,13 +162,13 @@ class Table(Printable):
     @property
     def missing(self) -> FloatArray:
         """(n,) weighted share of missing cells per column."""
-        share: FloatArray = self.counts @ (self.codes < 0) / self.weight
-        return share
+        lost = [float(self.counts.sum(where=column < 0)) for column in self.codes.T]
+        return np.array(lost) / self.weight
 
     @property
     def complete(self) -> bool:
         """Whether no cell is missing."""
-        return not bool((self.codes < 0).any())
+        return not any(bool((column < 0).any()) for column in self.codes.T)
 
     @property
     def kinds(self) -> Kinds:
@@ -214,6 +213,12 @@ class Table(Printable):
     def brief(self) -> str:
         """Say where it is from, and how large it is."""
         return f"{self.source}, {self.rows:,} rows, {len(self.columns)} columns"
+
+
+def words_of_empty(rows: int) -> list[str]:
+    """Say that there are rows that show nothing, if there are."""
+    which = "1 row has" if rows == 1 else f"{rows:,} rows have"
+    return [f"{which} every cell missing: kept and counted."] if rows else []
 
 
 def _checked_codes(codes: ArrayLike, source: str) -> CodeArray:

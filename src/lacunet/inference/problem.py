@@ -18,7 +18,7 @@ from lacunet.inference.plans.compact import compact_cells
 from lacunet.inference.plans.parted import parted_components
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.possible import check_possible
-from lacunet.inference.thinning import thinned
+from lacunet.inference.thinning import at_equal_distances
 from lacunet.kept import fingerprint
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
@@ -137,9 +137,9 @@ class Problem:
         """
         if len(self.counts) <= GLIMPSE:
             return self
-        counts = thinned(self.counts, GLIMPSE)
-        taken = np.flatnonzero(counts)
-        return problem_of_codes(self.codes[taken], counts[taken], self.network, self.alpha)
+        taken, times = at_equal_distances(self.counts, GLIMPSE)
+        counts = np.asarray(times * (self.cases / GLIMPSE), dtype=np.float64)
+        return problem_of_codes(self.codes[taken], counts, self.network, self.alpha)
 
     @cached_property
     def held(self) -> Held[SomeRows] | None:

@@ -26,6 +26,7 @@ from lacunet.inference.kernels.merging import (
     merge_greedily,
 )
 from lacunet.inference.problem import Problem
+from lacunet.inference.thinning import at_equal_distances
 from lacunet.learn.number_clusters import NumbersAround
 from lacunet.model import conjugacy
 from lacunet.model.families.rising import log_rising
@@ -66,13 +67,10 @@ def take_rows(problem: Problem, counts: FloatArray, states: int) -> Rows:
     room = min(most * states, max(ROWS, least * states))
     rows, total = int(np.count_nonzero(counts)), float(counts.sum())
     cases: int = min(max(math.ceil(total), rows), CASES) if rows <= room else room
-    along = (np.arange(cases) + 0.5) * (total / cases)
-    index = np.searchsorted(np.cumsum(counts), along, side="right")
-    weights = np.bincount(np.minimum(index, len(counts) - 1), minlength=len(counts))
-    taken = np.flatnonzero(weights)
+    taken, weights = at_equal_distances(counts, cases)
     codes = np.full((len(taken), len(problem.layout.cards)), -1, dtype=np.int64)
     codes[:, list(problem.network.observed)] = problem.codes[taken]
-    return Rows(codes, weights[taken])
+    return Rows(codes, weights)
 
 
 def _unknown_around(layout: Layout, hidden: Sequence[int], h: int) -> int:

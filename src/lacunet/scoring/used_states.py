@@ -17,13 +17,14 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
 from scipy.special import gammaln, xlog1py
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import FloatArray, IndexArray
+from lacunet.inference.plans.plan import Plan
 from lacunet.inference.problem import Problem
 from lacunet.inference.sizes import prior_of_states, states_told
 from lacunet.inference.symmetry import symmetries_of
@@ -171,15 +172,22 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
     weights = cells.weights(log_weights)
     for h, k in states_told(problem).items():
         block, log_unused = cells.layout.block(h), np.zeros(k)
-        states = cells.layout.k[block]
+        ask = partial(_log_unused, weights, block.start, cells.layout.k[block], k)
         for plan in problem.components.plans:
-            _, r = plan.posterior(weights, block.start, block.stop)
-            by_state = np.stack([r[:, states == s].sum(axis=1) for s in range(k)], axis=1)
-            own = xlog1py(plan.counts[:, None], -np.clip(by_state, 0.0, 1.0))
-            log_unused += own.sum(axis=0)
+            for part in plan.by_part(ask):
+                log_unused += part
         with np.errstate(divide="ignore"):
             total += float(np.sum(np.log(-np.expm1(log_unused))))
     return total
+
+
+def _log_unused(
+    weights: FloatArray, first: int, states: IndexArray, k: int, plan: Plan
+) -> FloatArray:
+    """Log probability that no case of a plan has each state of a variable, (k,)."""
+    _, r = plan.posterior(weights, first, first + len(states))
+    by_state = np.stack([r[:, states == s].sum(axis=1) for s in range(k)], axis=1)
+    return np.asarray(xlog1py(plan.counts[:, None], -np.clip(by_state, 0.0, 1.0)).sum(axis=0))
 
 
 def counted_cases(problem: Problem, N: FloatArray) -> Cases:

@@ -57,7 +57,8 @@ def shown_cells(problem: Problem) -> float:
     """Cells that cases show: what one sweep over them touches, for each block."""
     variables = problem.network.variables
     price = [AS_MANY if is_number(variables[i]) else 1.0 for i in problem.network.observed]
-    return float((problem.codes >= 0) @ np.array(price) @ problem.counts)
+    shown = [float(problem.counts.sum(where=column >= 0)) for column in problem.codes.T]
+    return float(np.dot(price, shown))
 
 
 def leaves_of(problem: Problem) -> Leaves:

@@ -5,7 +5,7 @@ other asks for rows that are here, and is refused.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -80,6 +80,10 @@ class PartedPlan(Plan):
     def counts(self) -> FloatArray:  # type: ignore[override]
         """How often each component stands in the data, from all parts."""
         return np.concatenate(self.held.each(_counts))
+
+    def by_part(self, function: Callable[[Plan], T]) -> list[T]:
+        """Apply to the plans of each part, where they are."""
+        return [one for part in self.held.each(partial(_by_plan, function)) for one in part]
 
     def touched(self) -> FloatArray:
         """How many cells each touches, from all parts."""
@@ -182,6 +186,10 @@ def _posterior(
 ) -> tuple[FloatArray, FloatArray]:
     found = [plan.posterior(log_weights, first, last) for plan in part.plans]
     return np.concatenate([z for z, _ in found]), np.concatenate([N for _, N in found])
+
+
+def _by_plan(function: Callable[[Plan], T], part: Components) -> list[T]:
+    return [function(plan) for plan in part.plans]
 
 
 def _counts(part: Components) -> FloatArray:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.number_covariance import FeatureCovariance
 from lacunet.model.cells import Cells
 
+T = TypeVar("T")
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]
 
 # An E step that takes longer is done in pieces, side by side; a piece must be worth its own table.
@@ -110,6 +111,10 @@ class Plan(ABC):
             "classes of categories. This one has numbers, or several open variables that hang "
             "together. Use --device cpu."
         )
+
+    def by_part(self, function: Callable[["Plan"], T]) -> list[T]:
+        """Apply to the plan; if it is one of parts, to those of each part, where they are."""
+        return [function(self)]
 
     @property
     def nanoseconds(self) -> float:

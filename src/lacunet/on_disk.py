@@ -1,0 +1,185 @@
+"""What is too large for memory, in files that nobody sees: they end with whoever uses them.
+
+A file has no name: the system removes it with the last process that has it open, however that one
+ends.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import pickle
+import tempfile
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lacunet.errors import OptionError, OutputError
+from lacunet.executor import SERIAL, Executor
+from lacunet.holding import Held, Holder, MadeHere, SomeRows, cut
+from lacunet.memory import in_bytes
+
+# What a fit takes in memory, measured: times the bytes of the codes, and for each row besides.
+NEEDED, BESIDES = 3, 60
+# Bytes of the program itself, and of what steps work on whatever the number of rows: some 280 MB,
+# 40 MB of the command line, and 130 MB for the curvature of large models.
+PROGRAM = 500_000_000
+LEAST = 150_000_000  # bytes besides, below which nothing can be done
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def room_in(limit: int) -> int:
+    """Bytes that data may take where the whole process is to stay below a limit."""
+    if limit < PROGRAM + LEAST:
+        raise OptionError(
+            f"--memory {in_bytes(limit)} is too little: the program itself takes some 450 MB. Give "
+            f"{in_bytes(PROGRAM + LEAST)} or more."
+        )
+    return limit - PROGRAM
+
+
+class Place(NamedTuple):
+    """Where something stands in a file."""
+
+    first: int
+    size: int
+
+
+class Scratch:
+    """A file without a name."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it ends with this
+        weakref.finalize(self, self._file.close)
+        self.size = 0
+
+    def append(self, data: Any) -> Place:
+        """Write bytes at the end."""
+        told = memoryview(data).cast("B")
+        try:
+            os.lseek(self._file.fileno(), self.size, os.SEEK_SET)
+            done = 0
+            while done < len(told):
+                done += os.write(self._file.fileno(), told[done : done + (1 << 28)])
+        except OSError as error:
+            raise _full(error, self.size + len(told)) from error
+        place = Place(self.size, len(told))
+        self.size += len(told)
+        return place
+
+    def read(self, place: Place) -> bytearray:
+        """Read bytes; several threads may."""
+        found, done = bytearray(place.size), 0
+        view = memoryview(found)
+        while done < place.size:
+            part = os.pread(
+                self._file.fileno(), min(place.size - done, 1 << 28), place.first + done
+            )
+            view[done : done + len(part)] = part
+            done += len(part)
+        return found
+
+    def mapped(self, kind: Any, columns: int | None = None) -> NDArray[Any]:
+        """Look at all of it as one array, of which the system reads what is looked at."""
+        seen = mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ)
+        flat = np.frombuffer(seen, kind)
+        return flat if columns is None else flat.reshape(-1, columns)
+
+
+def _full(error: OSError, size: int) -> OutputError:
+    folder = tempfile.gettempdir()
+    why = "is full" if error.errno == errno.ENOSPC else f"cannot be written ({error.strerror})"
+    return OutputError(
+        f"the disk of {folder} {why}: with --memory, rows that do not fit into memory are written "
+        f"there, {in_bytes(size)} so far. Set TMPDIR to a folder with more room, or raise --memory."
+    )
+
+
+def forget(array: NDArray[Any]) -> None:
+    """Let the system take back the memory of an array that is mapped from a file."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    seen = base.obj if isinstance(base, memoryview) else base
+    if isinstance(seen, mmap.mmap) and hasattr(seen, "madvise"):
+        seen.madvise(mmap.MADV_DONTNEED)
+
+
+class Disk(Holder):
+    """The disk of this machine, for rows that are more than memory may hold."""
+
+    open = False  # it holds nothing that does not end by itself
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._rows: list[tuple[Any, Held[SomeRows]]] = []
+
+    def wants(self, rows: SomeRows) -> bool:
+        """Whether a fit would need more memory than there may be."""
+        needed = NEEDED * rows.codes.nbytes + BESIDES * len(rows.counts)
+        return needed > room_in(self.limit)
+
+    def hold(self, rows: SomeRows) -> Held[SomeRows]:
+        """Leave rows where they are: what is made of them is written."""
+        for codes, held in self._rows:
+            if codes is rows.codes:
+                return held
+        parts = cut(rows)
+        held = RowsHere(len(parts), parts.__getitem__)
+        self._rows.append((rows.codes, held))
+        return held
+
+
+class RowsHere(MadeHere[SomeRows]):
+    """Rows in parts, in memory or mapped from a file; what is made of a part goes to a file."""
+
+    def then(self, function: Callable[[SomeRows], B]) -> Held[B]:  # type: ignore[override]
+        """Make and write one part after the other."""
+        scratch, places = Scratch(), []
+        for number in range(self.count):
+            rows = self.make(number)
+            places.append(scratch.append(pickle.dumps(function(rows), pickle.HIGHEST_PROTOCOL)))
+            forget(rows.codes)
+            forget(rows.counts)
+        return HeldOnDisk(scratch, places)
+
+
+class HeldOnDisk(Held[A]):
+    """Values in a file, each read when it is asked; threads read side by side."""
+
+    def __init__(self, scratch: Scratch, places: list[Place]) -> None:
+        self._scratch, self._places = scratch, places
+
+    def then(self, function: Callable[[A], B]) -> HeldOnDisk[B]:
+        """Read, apply and write one after the other."""
+        scratch = Scratch()
+        each = (function(self._value(place)) for place in self._places)
+        written = [scratch.append(pickle.dumps(one, pickle.HIGHEST_PROTOCOL)) for one in each]
+        return HeldOnDisk(scratch, written)
+
+    def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
+        """Read and apply, as many at a time as there are threads."""
+        return executor.map(partial(self._applied, function), self._places)
+
+    def _applied(self, function: Callable[[A], B], place: Place) -> B:
+        return function(self._value(place))
+
+    def _value(self, place: Place) -> A:
+        found: A = pickle.loads(self._scratch.read(place))
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as what was read."""
+        return _again, ([bytes(self._scratch.read(place)) for place in self._places],)
+
+
+def _again(told: list[bytes]) -> HeldOnDisk[Any]:
+    scratch = Scratch()
+    return HeldOnDisk(scratch, [scratch.append(one) for one in told])

@@ -1,0 +1,113 @@
+"""Rows beyond a limit of memory: on disk, in the same order, with the same numbers."""
+
+import errno
+import os
+import pickle
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lacunet
+from lacunet.errors import DataError, OptionError, OutputError
+from lacunet.memory import bytes_of
+from lacunet.on_disk import Disk, Place, Scratch
+
+rng = np.random.default_rng(2)
+FRAME = pl.DataFrame(
+    {
+        # no order of names, texts, holes, numbers, and more states than a byte holds
+        "z": rng.choice(["no", "yes", None], 5000).tolist(),
+        "b": rng.integers(0, 4, 5000),
+        "a": [None if x == 9 else x for x in rng.integers(0, 10, 5000).tolist()],
+        "n": rng.integers(0, 300, 5000),
+    }
+)
+KINDS = {"kinds": "categorical"}
+
+
+@pytest.fixture
+def little(monkeypatch):
+    """Let few rows be many: runs and ranges of some hundred rows, parts of a thousand."""
+    monkeypatch.setattr("lacunet.on_disk.PROGRAM", 0)
+    monkeypatch.setattr("lacunet.on_disk.LEAST", 0)
+    monkeypatch.setattr("lacunet.data.distinct.FIRST_MERGE", 200)
+    monkeypatch.setattr("lacunet.data.spilling.SAMPLED", 4)
+    monkeypatch.setattr("lacunet.data.source.CELLS", 1 << 9)
+    monkeypatch.setattr("lacunet.holding.PART", 1000)
+
+
+def test_the_table_is_the_one_in_memory_in_the_order_of_work(little):
+    found = lacunet.read_table(FRAME, memory="60KB", **KINDS)
+    wanted = lacunet.read_table(FRAME, **KINDS).in_work_order
+    assert not found.codes.flags.owndata  # it is mapped from a file
+    np.testing.assert_array_equal(found.codes, wanted.codes)
+    np.testing.assert_array_equal(found.counts, wanted.counts)
+    assert found.columns == wanted.columns
+    assert [c.place for c in found.columns] == [c.place for c in wanted.columns]
+    assert (found.rows, found.empty_rows, found.notes) == (5000, wanted.empty_rows, wanted.notes)
+    assert found.in_work_order is found
+    np.testing.assert_allclose(found.missing, wanted.missing, rtol=1e-12)
+
+
+def test_what_fits_into_memory_stays_there():
+    found = lacunet.read_table(FRAME, memory="2GB", **KINDS)
+    assert found.memory == 2_000_000_000
+    assert not Disk(found.memory).wants(found)
+    np.testing.assert_array_equal(found.codes, lacunet.read_table(FRAME, **KINDS).codes)
+
+
+def test_fits_and_scores_are_those_of_memory(little):
+    frame, how = FRAME.drop("n"), {"starts": 2, "scores": "bic,cs,laplace", "quick": True}
+    alone = lacunet.select(frame, [1, 2], **how)
+    found = lacunet.select(frame, [1, 2], memory="1KB", **how)
+    assert found.table.holder is not None
+    for one, other in zip(found.candidates, alone.candidates, strict=True):
+        values = [[c.scores[name].value for name in one.scores] for c in (one, other)]
+        np.testing.assert_allclose(*values, rtol=1e-10)
+    again = pickle.loads(pickle.dumps(found.candidates[1].fit))
+    assert again.log_lik == found.candidates[1].fit.log_lik
+    forecast = lacunet.forecast(frame, 2, memory="1KB", threads=1)
+    assert forecast.engine == "disk, 1 threads read parts of the rows from it"
+
+
+def test_weights_stay_in_memory_and_too_many_are_refused(little):
+    frame = FRAME.with_columns(w=pl.lit(2.0))
+    with pytest.raises(DataError, match="do not fit into memory"):
+        lacunet.read_table(frame, memory="20KB", weights="w", **KINDS)
+
+
+def test_less_than_the_program_takes_is_refused():
+    with pytest.raises(OptionError, match="650 MB or more"):
+        lacunet.read_table(FRAME, memory="100MB")
+
+
+@pytest.mark.parametrize("size", ["much", "-1GB", "0", "GB"])
+def test_what_is_no_size_is_refused(size):
+    with pytest.raises(OptionError, match="is no size of memory"):
+        lacunet.read_table(FRAME, memory=size)
+
+
+@pytest.mark.parametrize(
+    ("size", "found"), [("2GB", 2e9), ("500 mb", 5e8), ("1GiB", 1e9), (12, 12)]
+)
+def test_sizes_are_read_as_people_write_them(size, found):
+    assert bytes_of(size) == found
+
+
+def test_a_full_disk_is_said_with_the_next_step(little, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("lacunet.on_disk.os.write", full)
+    with pytest.raises(OutputError, match=r"is full: .* Set TMPDIR"):
+        lacunet.read_table(FRAME, memory="20KB", **KINDS)
+
+
+def test_files_have_no_name_and_hold_what_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    scratch = Scratch()
+    first, second = scratch.append(b"one"), scratch.append(np.arange(3.0))
+    assert (first, bytes(scratch.read(first))) == (Place(0, 3), b"one")
+    np.testing.assert_array_equal(np.frombuffer(scratch.read(second)), [0, 1, 2])
+    assert list(tmp_path.iterdir()) == []
