@@ -14,11 +14,13 @@ import numpy as np
 from bench.cases import FloatArray
 from lacunet.evidence.clock import Clock, Goal
 from lacunet.evidence.measure import measure
+from lacunet.evidence.partitions.cases import leaves_of, renumbered
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import There, anything
 from lacunet.executor import on_threads
 from lacunet.inference.devices import cuda
 from lacunet.inference.devices.chains import Journey
+from lacunet.inference.devices.walks import WalkedCases, Walkers
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.latent_class import latent_class
 from lacunet.model.prior import uniform_alpha
@@ -83,6 +85,32 @@ def speed(device: Any) -> None:
             sys.stdout.flush()
 
 
+def walks(device: Any, twin: Any | None = None) -> None:
+    """A walk over partitions; with a twin, whether both stand at the same place."""
+    for leaves, states, classes, rows in ((64, 2, 32, 400), (6, 2, 3, 60), (20, 3, 40, 150)):
+        problem = problem_of(leaves, states, classes, rows)
+        cases, rng = leaves_of(problem), np.random.default_rng(0)
+        most = min(classes, len(cases.row))
+        rise = np.maximum(most - np.arange(most + 2.0), 0.0)
+        chains = CHAINS if twin is None else 4
+        starts = [renumbered(rng.integers(0, most, len(cases.row))) for _ in range(chains)]
+        walkers = Walkers.start(starts, [[1, n] for n in range(chains)])
+        walked_cases = WalkedCases(cases, most, rise)
+        there = device.walk_over(walked_cases)
+        if twin is not None:
+            one, other = there.walk(walkers, 30), twin.walk_over(walked_cases).walk(walkers, 30)
+            same = (one.blocks == other.blocks).all(axis=1) & (one.drawn == other.drawn)
+            used = one.blocks.max(axis=1) + 1
+            print(f"{same.sum()} of {chains} walks are the same; blocks: {used}, {one.drawn}")
+            continue
+        walkers = there.walk(walkers, 20)
+        began = time.perf_counter()
+        there.walk(walkers, 50)
+        seconds = time.perf_counter() - began
+        print(f"{(leaves, states, classes, rows)}: {chains * 50 / seconds:.0f} sweeps a second")
+        sys.stdout.flush()
+
+
 def whole(device: Any, threads: int, target: float, budget: float, seed: int) -> None:
     """From rows to the evidence of n = 64, c = 32, N = 400."""
     problem = problem_of(64, 2, 32, 400).on(device)
@@ -97,6 +125,7 @@ def whole(device: Any, threads: int, target: float, budget: float, seed: int) ->
 def main() -> None:
     device = cuda.open_cuda()
     speed(device)
+    walks(device)
     for threads in (1, 16):
         whole(device, threads, 0.1, 30.0, 0)
 

@@ -7,6 +7,7 @@ from scipy.special import logsumexp
 
 from chain_twin import TwinChains
 from lacunet.inference.devices.device import Device, RowsThere
+from walk_twin import TwinWalks
 
 
 class Twin(Device):
@@ -17,6 +18,9 @@ class Twin(Device):
 
     def send(self, path):
         return TwinChains(path)
+
+    def walk_over(self, cases):
+        return TwinWalks(cases)
 
 
 class TwinRows(RowsThere):

@@ -18,6 +18,7 @@ from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
+from lacunet.evidence.partitions.cases import leaves_of, log_class_weights
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import There, anything
 from lacunet.evidence.used_classes import all_used
@@ -25,6 +26,8 @@ from lacunet.executor import SERIAL
 from lacunet.inference.devices import cuda
 from lacunet.inference.devices.chains import Journey
 from lacunet.inference.devices.cuda_chains import chain_shape
+from lacunet.inference.devices.walks import WalkedCases, Walkers
+from lacunet.model import conjugacy
 from lacunet.model.known import KnownTable
 from lacunet.model.network import Network
 from problems import make, make_case
@@ -178,3 +181,22 @@ def test_the_shape_of_the_kernel(leaves, classes):
     assert shape.threads % 32 == 0
     assert (shared > 0) == shape.in_shared
     assert shared <= 232448 - 1024
+
+
+def test_walks_go_on_where_they_were(problem):
+    """Cut in two, a walk draws the same numbers; of two blocks at most, none is ever left."""
+    leaves = leaves_of(problem)
+    there = Twin().walk_over(WalkedCases(leaves, 2, np.array([2.0, 1.0, 0.0, 0.0])))
+    start = Walkers.start([np.array([0, 1, 0, 1, 0])] * 3, [[1, n] for n in range(3)])
+    whole, cut = there.walk(start, 6), there.walk(there.walk(start, 2), 4)
+    np.testing.assert_array_equal(whole.blocks, cut.blocks)
+    np.testing.assert_array_equal(whole.drawn, cut.drawn)
+    assert (whole.drawn % 4 != 0).any()  # also in the middle of what Philox makes at once
+
+
+def test_a_row_alone_in_its_block(problem):
+    cases = WalkedCases(leaves_of(problem), 2, np.ones(4))
+    theta = conjugacy.mean(problem.alpha, problem.layout)
+    one_class = log_class_weights(problem, theta)[:, 0]
+    root = np.log(problem.layout.table(theta, 0)[0])
+    np.testing.assert_allclose(cases.log_alone, one_class - root, atol=1e-12)

@@ -19,8 +19,8 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.clock import Means, OutOfTimeError
-from lacunet.evidence.crossings.chains import ByChains
-from lacunet.evidence.crossings.crossing import Crossing, Seen
+from lacunet.evidence.crossings.chains import STEPS, ByChains
+from lacunet.evidence.crossings.crossing import GROUPS, Crossing, Seen
 from lacunet.evidence.crossings.leap import ByShape
 from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.jackknife import at_most
@@ -58,9 +58,11 @@ class AnchoredWalk:
         """Start at fits that have nothing in common but the data."""
         self.problem, self.seed, self.means = problem, (seed, STREAM), means
         self.starts = len(fits)
-        self.walk = PosteriorWalk(problem, fits, CHAINS * len(fits), seed)
+        chains = CHAINS * means.more * len(fits)
+        self.walk = PosteriorWalk(problem, fits, chains, seed, means.device)
         self.walk.go_on(BURNED, means, samples=0)
-        self._walk_on(SAMPLES)
+        self.first = SAMPLES // means.more  # of each chain: many chains need few
+        self._walk_on(self.first)
         self.m = int(np.argmax(self.walk.shares()))
         self.fewer = with_classes(problem, self.m)
         factor = float(log_factors(problem)[self.m - 1])
@@ -73,7 +75,7 @@ class AnchoredWalk:
 
     def _walk_on(self, samples: int) -> None:
         began = time.perf_counter()
-        self.walk.go_on(APART, self.means, samples=samples)
+        self.walk.go_on(APART * self.means.more, self.means, samples=samples)
         self.seconds = time.perf_counter() - began
 
     def _begun(self) -> Crossing:
@@ -83,11 +85,12 @@ class AnchoredWalk:
         reference = self._reference()
         if ByShape.suits(self.fewer, len(self._there)):
             shaped = ByShape(self.fewer, reference, self.seed, self._there)
-            self._walk_on(SAMPLES)
+            self._walk_on(self.first)
             self._cross(shaped)
             if not shaped.wide:
                 return shaped
-        return self._cross(ByChains(self.fewer, reference, self.seed))
+        steps = STEPS * self.means.more  # where they cost little: fewer samples have to cross
+        return self._cross(ByChains(self.fewer, reference, self.seed, steps))
 
     def _reference(self) -> Reference:
         """Put it at the heaviest mode that chains with m classes were in."""
@@ -98,7 +101,7 @@ class AnchoredWalk:
 
     def _cross(self, crossing: Crossing) -> Crossing:
         """Let somebody cross, both ways."""
-        crossing.send_up(crossing.first, self.means)
+        crossing.send_up(max(crossing.first, GROUPS * self.means.more), self.means)
         crossing.send_down(self._there, self.means)
         return crossing
 
@@ -176,7 +179,7 @@ class AnchoredWalk:
             # Only now: what there is stays if the time runs out.
             self.crossing = self._cross(crossing.lengthened())
         elif walked > forwards or (not math.isfinite(walked) and not crossing.nobody_home):
-            samples = len(self.walk.kept) // len(self.walk.chains)
+            samples = len(self.walk.kept) // self.walk.number
             self._walk_on(self._more(samples, walked, forwards))
             crossing.send_down(self._there, self.means)
         else:

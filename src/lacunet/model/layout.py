@@ -228,6 +228,23 @@ class Layout:
         later = axes[axes.index(variable) + 1 :]
         return int(np.prod(self.shape(i, later), dtype=np.int64))
 
+    def along(self, variable: int) -> tuple[IntArray, IntArray]:
+        """Each position's state of a variable, and how far away its next state is; else 0, 0."""
+        if variable not in self._along:
+            state, stride = np.zeros((2, self.size), dtype=np.int64)
+            for i, family in enumerate(self.families):
+                if variable in family:
+                    block, step = self.block(i), self.stride(i, variable)
+                    number = self.widths[i] if variable == i else self.cards[variable]
+                    state[block] = np.arange(block.stop - block.start) // step % number
+                    stride[block] = step
+            self._along[variable] = state, stride
+        return self._along[variable]
+
+    @cached_property
+    def _along(self) -> dict[int, tuple[IntArray, IntArray]]:
+        return {}
+
     def table(self, x: NDArray[N], i: int) -> NDArray[N]:
         """Give family i of a flat vector as an array: parents in their order, then child."""
         stored = x[self.block(i)].reshape(self.shape(i, self.axes[i]))

@@ -39,9 +39,21 @@ class Relabelling:
     @cached_property
     def positions(self) -> IntArray:
         """(size,) where each number of a flat vector stood before."""
+        if not self.within and all(new == old for new, old in self.places.items()):
+            return self._renumbered
         before = np.arange(self.layout.size, dtype=np.float64)
         families = range(len(self.layout.families))
         return self.layout.flat([self._moved(before, i) for i in families]).astype(np.int64)
+
+    @property
+    def _renumbered(self) -> IntArray:
+        """The same where variables stay: a state moves by so many strides, in each family."""
+        positions = np.arange(self.layout.size)
+        for v, order in self.orders.items():
+            state, stride = self.layout.along(v)
+            moved = np.asarray(order) - np.arange(len(order))
+            positions += np.where(stride > 0, moved[state], 0) * stride
+        return positions
 
     def _moved(self, before: FloatArray, i: int) -> FloatArray:
         """One family of a flat vector, relabelled."""

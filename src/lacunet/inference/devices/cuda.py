@@ -15,9 +15,11 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.cuda_chains import CudaChains
+from lacunet.inference.devices.cuda_walks import CudaWalks
 from lacunet.inference.devices.device import Device, RowsThere
 from lacunet.inference.devices.packing import PackedRows
 from lacunet.inference.devices.shape import GRID, Shape, shape_for
+from lacunet.inference.devices.walks import WalkedCases, WalksThere
 from lacunet.optional import require
 
 SPARE = 1 << 28  # bytes of the device that are left to others
@@ -37,6 +39,10 @@ class Cuda(Device):
     def send(self, path: PackedPath) -> ChainsThere:
         """Let it move chains."""
         return CudaChains(self, path)
+
+    def walk_over(self, cases: WalkedCases) -> WalksThere:
+        """Let it walk over partitions."""
+        return CudaWalks(self, cases)
 
     def __reduce__(self) -> tuple[Callable[[], Device], tuple[()]]:
         return open_cuda, ()

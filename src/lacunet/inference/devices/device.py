@@ -1,4 +1,4 @@
-"""What is asked of a device: to hold rows and run an E step over them, or to move chains.
+"""What is asked of a device: to run E steps over rows, to move chains, to walk over partitions.
 
 The numbers are those of the processor up to rounding. Whoever opens a device knows that it is
 there; whether rows fit is said before any memory is taken.
@@ -12,6 +12,7 @@ from enum import StrEnum
 from lacunet.arrays import FloatArray
 from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.packing import PackedRows
+from lacunet.inference.devices.walks import WalkedCases, WalksThere
 
 
 class Place(StrEnum):
@@ -43,6 +44,10 @@ class Device(ABC):
     @abstractmethod
     def send(self, path: PackedPath) -> ChainsThere:
         """Let it move chains along a path; an `OptionError` as above."""
+
+    @abstractmethod
+    def walk_over(self, cases: WalkedCases) -> WalksThere:
+        """Let it walk over partitions of cases; an `OptionError` as above."""
 
 
 def open_device(place: Place) -> Device | None:
