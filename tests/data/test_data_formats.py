@@ -1,6 +1,7 @@
 """The same data give the same table, whatever they are kept in."""
 
 import datetime as dt
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -371,3 +372,31 @@ def test_the_order_of_rows_does_not_matter(rows, random):
             for r in (rows, shuffled)
         )
     )
+
+
+PATTERNS = {"x": ["a", "b", "a"], "*": ["c", "c", "d"], "^x.*$": ["1,5", "2,5", "3,5"]}
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "frame", "quoted"])
+def test_names_that_look_like_patterns(ending: str, tmp_path: Path) -> None:
+    """Polars takes `*` for all columns, and `^…$` for those that match: a name is a name."""
+    frame = pl.DataFrame(PATTERNS)
+    path = tmp_path / f"data.{'csv' if ending == 'quoted' else ending}"
+    match ending:
+        case "csv":
+            frame.write_csv(path, separator=";")
+        case "quoted":
+            frame.write_csv(path, quote_style="always")
+        case "tsv":
+            frame.write_csv(path, separator="\t")
+        case "parquet":
+            frame.write_parquet(path)
+        case "arrow":
+            frame.write_ipc(path)
+    table = read_table(frame if ending == "frame" else path)
+    assert [c.name for c in table.columns] == list(PATTERNS)
+    assert table.columns[1].labels == ("c", "d")
+    assert table.rows == 3
+    alone = read_table(frame if ending == "frame" else path, exclude=["x", "^x.*$"])
+    assert [c.name for c in alone.columns] == ["*"]
+    assert np.asarray(alone.counts).sum() == 3

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from lacunet.cluster.frames import grouped
+from lacunet.data.by_name import by_name
 from lacunet.data.frames import open_frame
 from lacunet.data.source import COPIES, FrameSource, check_frame_names
 from lacunet.errors import DataError, LacunetError
@@ -69,7 +70,7 @@ one_each = pl.lit(1, pl.Int64).alias(COPIES)
 def _counted(frame: pl.DataFrame) -> pl.DataFrame:
     """Merge equal rows, and add up their copies."""
     others = [name for name in frame.columns if name != COPIES]
-    return frame.group_by(others).agg(pl.col(COPIES).sum())
+    return frame.group_by(by_name(others)).agg(pl.col(COPIES).sum())
 
 
 def _joined(heaps: Sequence[Sequence[pl.DataFrame]]) -> list[pl.DataFrame]:

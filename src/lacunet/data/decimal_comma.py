@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 import polars as pl
 
+from lacunet.data.by_name import by_name
 from lacunet.data.discover import MARKERS
 
 WITH_COMMA = r"^\s*[+-]?(?:[0-9]{1,18},[0-9]+|,[0-9]+)(?:[eE][+-]?[0-9]{1,3})?\s*$"
@@ -37,6 +38,9 @@ def with_points(frame: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
     mine = [name for name in frame.columns if name in columns]
     if not mine:
         return frame
-    cells = pl.col(mine)
+    return frame.with_columns(map(_with_point, by_name(mine)))
+
+
+def _with_point(cells: pl.Expr) -> pl.Expr:
     point = cells.str.replace(",", ".", literal=True)
-    return frame.with_columns(pl.when(cells.str.contains(WITH_COMMA)).then(point).otherwise(cells))
+    return pl.when(cells.str.contains(WITH_COMMA)).then(point).otherwise(cells)

@@ -23,7 +23,8 @@ def without_column(native: Any, name: str) -> Any:
     if not hasattr(native, "columns"):
         return native
     frame = nw.from_native(native, eager_only=True)
-    return frame.drop(name).to_native() if name in frame.columns else native
+    others = [column for column in frame.columns if column != name]  # a name may be a pattern
+    return frame[others].to_native() if len(others) < len(frame.columns) else native
 
 
 def column_of(native: Any, name: str) -> Any:

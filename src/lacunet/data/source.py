@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from lacunet.cluster.frames import is_dask_frame
+from lacunet.data.by_name import by_name
 from lacunet.data.many import files_of, is_pattern, open_many
 from lacunet.data.table import Table
 from lacunet.data.tasting import taste
@@ -156,7 +157,7 @@ def batches_of(frame: pl.DataFrame) -> Callable[[Sequence[str]], Iterator[pl.Dat
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for part in slices(len(frame), len(wanted)):
-            yield frame.select(wanted)[part]
+            yield frame.select(by_name(wanted))[part]
 
     return batches
 
@@ -258,7 +259,7 @@ def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         try:
-            query = lazy.select(wanted)
+            query = lazy.select(by_name(wanted))
             if not sliced:
                 size = max(CELLS // len(wanted), 256)
                 yield from query.collect_batches(chunk_size=size, engine="streaming")

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 ROWS = 1 << 16  # at a time
 
@@ -19,13 +20,14 @@ def read(path: str, scan: str, columns: list[str]) -> None:
     """Read some columns; without any, what the file says of itself."""
     lazy: pl.LazyFrame = getattr(pl, scan)(path, glob=False)
     lazy.collect_schema()
+    wanted = [cs.by_name(name) for name in columns]  # which may look like a pattern
     rows: int = lazy.select(pl.len()).collect(engine="streaming").item()
     if columns and scan == "scan_ipc":  # of which a slice may load all that is before it
-        for _ in lazy.select(columns).collect_batches(chunk_size=ROWS, engine="streaming"):
+        for _ in lazy.select(wanted).collect_batches(chunk_size=ROWS, engine="streaming"):
             pass
         return
     for start in range(0, rows if columns else 0, ROWS):
-        lazy.select(columns).slice(start, ROWS).collect(engine="streaming")
+        lazy.select(wanted).slice(start, ROWS).collect(engine="streaming")
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from typing import BinaryIO
 import numpy as np
 import polars as pl
 
+from lacunet.data.by_name import by_name
 from lacunet.data.decimal_comma import comma_columns, with_points
 from lacunet.data.discover import MARKERS
 from lacunet.errors import DataError
@@ -101,7 +102,7 @@ class TextFile:
                         separator=self.separator,
                         quote_char=None,
                     )
-                    frame = lazy.select(wanted).collect() if rows else pl.DataFrame()
+                    frame = lazy.select(by_name(wanted)).collect() if rows else pl.DataFrame()
                 if rows:
                     row += rows
                     yield with_points(frame, self.commas)
