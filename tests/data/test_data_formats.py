@@ -374,7 +374,7 @@ def test_the_order_of_rows_does_not_matter(rows, random):
     )
 
 
-PATTERNS = {"x": ["a", "b", "a"], "*": ["c", "c", "d"], "^x.*$": ["1,5", "2,5", "3,5"]}
+PATTERNS = {"x": ["a", "b"] * 9, "*": ["c", "c", "d"] * 6, "^x.*$": ["1,5", "2,5"] * 9}
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "arrow", "frame", "quoted"])
@@ -396,7 +396,7 @@ def test_names_that_look_like_patterns(ending: str, tmp_path: Path) -> None:
     table = read_table(frame if ending == "frame" else path)
     assert [c.name for c in table.columns] == list(PATTERNS)
     assert table.columns[1].labels == ("c", "d")
-    assert table.rows == 3
+    assert table.rows == 18
     alone = read_table(frame if ending == "frame" else path, exclude=["x", "^x.*$"])
     assert [c.name for c in alone.columns] == ["*"]
-    assert np.asarray(alone.counts).sum() == 3
+    assert alone.counts.sum() == 18

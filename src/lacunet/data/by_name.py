@@ -13,3 +13,8 @@ def by_name(names: Iterable[str]) -> list[pl.Expr]:
     ['*']
     """
     return [cs.by_name(name).as_expr() for name in names]
+
+
+def cells_of(frame: pl.DataFrame, name: str) -> pl.Series:
+    """Give a column without its name, by which Polars would look for it in many a method."""
+    return frame.get_column(name).alias("cells")

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 import polars as pl
 
-from lacunet.data.by_name import by_name
+from lacunet.data.by_name import by_name, cells_of
 from lacunet.data.discover import MARKERS
 
 WITH_COMMA = r"^\s*[+-]?(?:[0-9]{1,18},[0-9]+|,[0-9]+)(?:[eE][+-]?[0-9]{1,3})?\s*$"
@@ -24,12 +24,12 @@ def comma_columns(frame: pl.DataFrame) -> frozenset[str]:
     ['a']
     """
     found = set()
-    for series in frame:
-        told = series.drop_nulls().unique()
+    for name in frame.columns:
+        told = cells_of(frame, name).drop_nulls().unique()
         told = told.filter(~told.str.strip_chars().is_in(list(MARKERS)))
         commas = told.str.contains(WITH_COMMA)
         if commas.any() and (commas | told.str.contains(WITHOUT)).all():
-            found.add(series.name)
+            found.add(name)
     return frozenset(found)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.data.by_name import cells_of
 from lacunet.data.column_checks import check_names
 from lacunet.data.discover import canonical, is_missing
 from lacunet.data.encode import MOST_DIFFERENT, ColumnEncoder
@@ -63,7 +64,7 @@ class DesignReader:
         """Give the provisional codes of each column of a batch that begins after `row` rows."""
         found = []
         for encoder in self.encoders:
-            codes = encoder.encode(frame[encoder.name], row, self.source)
+            codes = encoder.encode(cells_of(frame, encoder.name), row, self.source)
             if (codes < 0).any():
                 raise self._refuse(encoder.name, row + int(np.argmax(codes < 0)) + 1)
             found.append(codes)

@@ -12,6 +12,7 @@ import polars as pl
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.bins import BinLike, Binning, Bins, understand_bins
 from lacunet.data import column_checks as checks
+from lacunet.data.by_name import cells_of
 from lacunet.data.columns import Judge
 from lacunet.data.design_columns import (
     NO_DESIGN,
@@ -318,7 +319,7 @@ class Reading:
             weight = (
                 np.ones(len(frame))
                 if self.weights is None
-                else read_weights(frame[self.weights], row, self.source)
+                else read_weights(cells_of(frame, self.weights), row, self.source)
             )
             coded = [*self._coded(frame, row), *drawn.encode(frame, row)]
             every = (*self.encoders, *drawn.encoders)
@@ -338,7 +339,7 @@ class Reading:
         coded, many, texts = [], set[str](), set[str]()
         for encoder in self.encoders:
             try:
-                coded.append(encoder.encode(frame[encoder.name], row, self.source))
+                coded.append(encoder.encode(cells_of(frame, encoder.name), row, self.source))
             except NotNumbersError:
                 texts.add(encoder.name)
             except TooManyValuesError:
