@@ -2,17 +2,25 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lacunet.data.read import read_table
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 
-# Name of the column that holds the number of people behind a line, where there is one.
-DATASETS: dict[str, str | None] = {
-    "carcinoma": "count",
-    "values": "count",
-    "myocardial": "count",
-    "survey": None,
+# How each is read: the column that holds the number of people behind a line, or the design.
+DATASETS: dict[str, dict[str, Any]] = {
+    "carcinoma": {"weights": "count"},
+    "values": {"weights": "count"},
+    "myocardial": {"weights": "count"},
+    "survey": {},
+    "trust": {
+        "weights": "weight",
+        "strata": "region",
+        "clusters": "town",
+        "missing": ["refused"],
+        "exclude": ["id", "sex", "age", "education", "satisfaction", "votes"],
+    },
 }
 
 
@@ -26,10 +34,10 @@ def dataset_path(name: str) -> Path:
 
 
 def load_dataset(name: str) -> Table:
-    """Read a bundled data set: carcinoma, values, myocardial or survey.
+    """Read a bundled data set: carcinoma, values, myocardial, survey or trust.
 
     >>> load_dataset("carcinoma").weight
     118.0
     """
-    table = read_table(dataset_path(name), weights=DATASETS[name])
+    table = read_table(dataset_path(name), **DATASETS[name])
     return replace(table, source=f"bundled data set {name!r}")

@@ -38,7 +38,7 @@ class ColumnEncoder:
 
     def encode(self, series: pl.Series, row: int, source: Source) -> CodeArray:
         """Give the numbers of a batch that begins after `row` rows; null is -1."""
-        plain = _plain(series, source)
+        plain = _plain(series, self.name, source)
         codes = self._lookup(plain)
         if codes is None:
             self._learn(plain, row)
@@ -92,12 +92,12 @@ class ColumnEncoder:
             self._known = pl.Enum([str(value) for value in self._numbers])
 
 
-def read_weights(series: pl.Series, row: int, source: Source) -> FloatArray:
+def read_weights(series: pl.Series, name: str, row: int, source: Source) -> FloatArray:
     """Read a batch of the weight column; every weight must be a finite number, not negative."""
 
     def refuse(at: int, what: str) -> DataError:
         return DataError(
-            f"weight column {series.name!r}, {source.where(row + at + 1)}: {what}. A weight must "
+            f"weight column {name!r}, {source.where(row + at + 1)}: {what}. A weight must "
             "be a number that is not negative; correct it, or choose another column with --weights."
         )
 
@@ -119,7 +119,7 @@ def read_weights(series: pl.Series, row: int, source: Source) -> FloatArray:
     return numbers.to_numpy().astype(np.float64)
 
 
-def _plain(series: pl.Series, source: Source) -> pl.Series:
+def _plain(series: pl.Series, name: str, source: Source) -> pl.Series:
     """Bring a column to text, integers, floats without NaN, or booleans."""
     kind = series.dtype
     if kind.is_float():
@@ -131,4 +131,4 @@ def _plain(series: pl.Series, source: Source) -> pl.Series:
     if kind in (pl.Categorical, pl.Enum, pl.Int128, pl.Null, pl.Date, pl.Datetime, pl.Time):
         return series.cast(pl.String)
     allowed = "text, integers, numbers, booleans, categories and dates are allowed"
-    raise unusable(series.name, f"of {source.name} holds {kind}; {allowed}", "Convert it")
+    raise unusable(name, f"of {source.name} holds {kind}; {allowed}", "Convert it")

@@ -319,7 +319,7 @@ class Reading:
             weight = (
                 np.ones(len(frame))
                 if self.weights is None
-                else read_weights(cells_of(frame, self.weights), row, self.source)
+                else read_weights(cells_of(frame, self.weights), self.weights, row, self.source)
             )
             coded = [*self._coded(frame, row), *drawn.encode(frame, row)]
             every = (*self.encoders, *drawn.encoders)
