@@ -6,7 +6,9 @@ import pandas as pd
 YES = np.array([[0.85, 0.8, 0.75, 0.9, 0.7], [0.2, 0.3, 0.15, 0.25, 0.3]])  # classes, items
 
 
-def clustered(seed=0, *, strata=4, units=6, people=15, spread=1.0, holes=0.0, items=5):
+def clustered(
+    seed=0, *, strata=4, units=6, people=15, spread=1.0, holes=0.0, items=5, income=False
+):
     """A frame of answers, stratum, unit and weight: classes go with units, weights with answers."""
     rng = np.random.default_rng(seed)
     unit = np.repeat(np.arange(strata * units), people)
@@ -19,6 +21,9 @@ def clustered(seed=0, *, strata=4, units=6, people=15, spread=1.0, holes=0.0, it
     frame["stratum"] = np.array([f"region {h}" for h in range(strata)])[unit // units]
     frame["unit"] = unit + 100
     frame["w"] = rng.gamma(4.0, 1.0, len(unit)) * (1.0 + 0.5 * group) * (1 + unit // units)
+    if income:  # which goes with the class, and with the unit
+        known = 30 + 10 * group + 3 * rng.normal(size=strata * units)[unit]
+        frame["income"] = (known + rng.normal(0, 5, len(unit))).round(1)
     return frame
 
 

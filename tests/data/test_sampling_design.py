@@ -90,10 +90,3 @@ def test_weights_that_do_not_sum_to_the_rows_are_told(frame):
     assert f"They sum to {frame['w'].sum():,.6g}, not to the number of rows" in table.notes[0]
     scaled = frame.assign(w=frame["w"] / frame["w"].mean()).drop(columns=["stratum", "unit"])
     assert "They sum to" not in lacunet.read_table(scaled, weights="w").notes[0]
-
-
-def test_where_standard_errors_know_nothing_of_it_it_is_refused(frame):
-    table = lacunet.read_table(frame, **DESIGN)
-    fit = lacunet.fit(frame, 2, starts=2, exclude=["A"], **DESIGN)
-    with pytest.raises(OptionError, match="standard errors of three steps take rows"):
-        lacunet.three_step(table, fit, outcomes=["A"])

@@ -103,3 +103,42 @@ def test_few_units_make_a_test_of_several_numbers_weak():
     assert wald("x", values, V, 4.0).p_value == pytest.approx(stats.f.sf(7.25 * 2 / 12, 3, 2))
     assert wald("x", values, V).p_value == pytest.approx(stats.chi2.sf(7.25, 3))
     assert np.isnan(wald("x", values, V, 2.0).p_value)
+
+
+def test_three_steps_of_rows_drawn_one_by_one_are_as_ever(frame):
+    """Rows as units of their own: the usual robust covariance, times n/(n − 1)."""
+    plain = frame[[*ITEMS, "age"]].assign(row=np.arange(len(frame)))
+    fit = lacunet.fit(plain, 2, columns=ITEMS, starts=4)
+    usual = lacunet.three_step(plain, fit, outcomes="age")
+    units = lacunet.three_step(plain, fit, outcomes="age", clusters="row")
+    more = np.sqrt(len(frame) / (len(frame) - 1))
+    np.testing.assert_allclose(
+        units.outcomes["age"].stderr, more * usual.outcomes["age"].stderr, rtol=1e-6
+    )
+
+
+def test_three_steps_agree_with_a_jackknife_of_units():
+    """Delete a unit, fit classes again, and take the other steps again; 28 units tell about so."""
+    frame = clustered(5, strata=2, units=14, people=15, income=True)
+    design = {"weights": "w", "strata": "stratum", "clusters": "unit"}
+    how = {"columns": ITEMS, "estimate": "ml", "starts": 2}
+    steps = {"outcomes": "income", "covariates": "~ income", "assignment": "proportional"}
+    fit = lacunet.fit(frame, 2, **how, **design)
+    found = lacunet.three_step(frame, fit, **steps, **design)
+    outcome, slope = found.outcomes["income"], found.coefficients
+    assert outcome.degrees == slope.degrees == 26
+    assert "Linearised (sandwich)" in str(found)
+    variance = np.zeros(3)
+    for h, here in frame.groupby("stratum"):
+        units = here["unit"].unique()
+        for u in units:
+            w = frame["w"].where(frame["stratum"] != h, frame["w"] * len(units) / (len(units) - 1))
+            left = frame.assign(w=w.where(frame["unit"] != u, 0.0))
+            again = lacunet.match_classes(lacunet.fit(left, 2, **how, weights="w"), like=fit)
+            other = lacunet.three_step(left, again, **steps, weights="w")
+            means = other.outcomes["income"].estimate - outcome.estimate
+            logit = other.coefficients.estimate[1, 1] - slope.estimate[1, 1]
+            moved = np.append(means.ravel(), logit)
+            variance += (len(units) - 1) / len(units) * moved**2
+    own = np.append(outcome.stderr.ravel(), slope.stderr[1, 1])
+    np.testing.assert_allclose(np.sqrt(variance), own, rtol=0.15)

@@ -160,15 +160,6 @@ def beside_items(reading: ReadOptions) -> list[str | None]:
     return [told.get("weights"), *design.names]
 
 
-def refuse_design(table: Table, what: str) -> None:
-    """Refuse strata and clusters where standard errors would take no notice of them."""
-    if table.design is not None and table.design.told:
-        raise OptionError(
-            f"--strata and --clusters: standard errors of {what} take rows as drawn one by one. "
-            "Leave them out (and out of the items: --exclude), and say so where you report them."
-        )
-
-
 def check_columns(data: object, network: Network) -> list[str]:
     """Refuse data without a column for every variable that can be seen; give their columns."""
     names, absent = column_names(data), not_shown(data, network)

@@ -247,7 +247,7 @@ class ScoreOptions(ModelOptions, total=False):  # of `score`
     threads: int | None
 
 
-class ThreeStepOptions(KindOptions, total=False):  # of `three_step`
+class ThreeStepOptions(DesignOptions, KindOptions, total=False):  # of `three_step`
     level: float
     missing_covariates: str
 

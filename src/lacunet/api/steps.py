@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Unpack, cast
 
 from lacunet.api.describe import FitLike, fit_in
-from lacunet.api.inputs import as_model, names_in, one_of, refuse_design, table_for
+from lacunet.api.inputs import as_model, names_in, one_of, table_for
 from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.data.kinds import understand_kinds
@@ -83,7 +83,6 @@ def three_step(
     fit = fit_in(fit)
     model = as_model(fit)
     terms, names, table = _read(data, model, outcomes, covariates, reading)
-    refuse_design(table, "three steps")
     known = with_values(model, table.columns)
     problem = build_problem(table, known.network, known.alpha)
     rows, level = assign_rows(problem, known.theta, how), settings.level

@@ -19,7 +19,10 @@ from lacunet.report.regression_document import three_step_document
 @command
 @o.options_after(
     api.three_step,
-    assignment=("level", "missing_covariates", "missing", "weights", "weights_as", "kinds"),
+    assignment=(
+        *("level", "missing_covariates", "missing", "weights", "weights_as"),
+        *(*o.DESIGN, "kinds"),
+    ),
     save=o.PRINTING,
 )
 def three_step(

@@ -5,6 +5,7 @@ for the true ones makes every difference between classes too small; what comes t
 account, by its inverse (BCH) or by a likelihood in which it is known (ML).
 """
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -13,6 +14,8 @@ from typing import Self
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
+from lacunet.data.sampling_design import SamplingDesign
+from lacunet.describe.intervals import linearised_words
 from lacunet.errors import ModelError
 from lacunet.inference.problem import Problem
 from lacunet.model.network import Variable
@@ -50,6 +53,7 @@ class AssignedRows:
     counts: FloatArray  # (m,) cases of each row
     errors: FloatArray  # (K, K) D_ts = p(given s | class t), by all rows
     sizes: FloatArray  # (K,) shares of the classes, by all rows
+    design: SamplingDesign | None = None  # how rows were drawn
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -61,6 +65,16 @@ class AssignedRows:
         """(m, K) given classes times the inverse of D: they sum to 1, and may be negative."""
         return np.asarray(self.given @ np.linalg.inv(self.errors))
 
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of a survey; without bound elsewhere."""
+        return math.inf if self.design is None else float(self.design.degrees)
+
+    @property
+    def design_words(self) -> str:
+        """Say how errors of a survey were found; "" elsewhere."""
+        return "" if self.design is None else f" {linearised_words(self.design)}"
+
     def weights(self, correction: Correction) -> FloatArray:
         """(m, K) how much of a row counts for each class."""
         return self.bch_weights if correction is Correction.BCH else self.given
@@ -68,7 +82,9 @@ class AssignedRows:
     def only(self, rows: BoolArray) -> Self:
         """Some of the rows; how often classes are wrong is still known from all."""
         own = self.posterior[rows], self.given[rows], self.counts[rows]
-        return replace(self, posterior=own[0], given=own[1], counts=own[2])
+        share = float(own[2].sum() / self.counts.sum())
+        design = self.design and self.design.only(rows, share)
+        return replace(self, posterior=own[0], given=own[1], counts=own[2], design=design)
 
 
 def assign_rows(problem: Problem, theta: FloatArray, how: Assigning) -> AssignedRows:
@@ -91,7 +107,8 @@ def assign_rows(problem: Problem, theta: FloatArray, how: Assigning) -> Assigned
     errors = (weighted.T @ given) / cases[:, None]
     _check_told_apart(errors)
     variable = problem.network.variables[hidden]
-    return AssignedRows(variable, posterior, given, counts, errors, cases / cases.sum())
+    sizes = cases / cases.sum()
+    return AssignedRows(variable, posterior, given, counts, errors, sizes, problem.design)
 
 
 def _check_told_apart(errors: FloatArray) -> None:

@@ -33,7 +33,7 @@ class LogitStep:
         pi = self._probabilities
         scores = np.einsum("ic,ip->icp", rows.weights(self.correction) - pi, self.Z)
         A = logit_information(self.Z, rows.counts, pi)
-        return Solved(scores[:, 1:].reshape(len(pi), -1), rows.counts, A)
+        return Solved(scores[:, 1:].reshape(len(pi), -1), rows.counts, A, rows.design)
 
     @property
     def _probabilities(self) -> FloatArray:
@@ -81,7 +81,8 @@ def predict_classes(
         covariance,
         0,
         level,
-        f"Three steps, {correction.words}.",
+        f"Three steps, {correction.words}.{rows.design_words}",
+        rows.degrees,
     )
 
 

@@ -77,7 +77,7 @@ def covariance_of(
         solved = third(rows.only(shown))
         scores = np.zeros((len(rows.counts), solved.scores.shape[1]))
         scores[shown] = solved.scores
-        return Solved(scores, rows.counts, solved.A)
+        return Solved(scores, rows.counts, solved.A, rows.design)
 
     solved = of_all(rows)
     slopes = np.empty((len(first.free), solved.scores.shape[1]))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit
+from scipy.stats import t as student
 
 from lacunet.arrays import FloatArray
 from lacunet.describe.regression.coefficients import WaldTest, tests_grid, wald
@@ -31,6 +33,8 @@ class Outcome(Printable):
     level: float  # of confidence
     cases: float  # that show the outcome
     missing: float  # cases that do not, and are left out
+    degrees: float = math.inf  # of freedom of errors: units less strata of a survey
+    method: str = ""  # how errors of a survey were found, in words
 
     @property
     def categorical(self) -> bool:
@@ -47,7 +51,7 @@ class Outcome(Printable):
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends, (K, c) each; of shares on the scale of logits."""
-        reach = float(ndtri((1.0 + self.level) / 2.0)) * self.stderr
+        reach = float(student.ppf((1.0 + self.level) / 2.0, self.degrees)) * self.stderr
         if not self.categorical:
             return self.estimate - reach, self.estimate + reach
         p = self.estimate
@@ -80,7 +84,7 @@ class Outcome(Printable):
         values = (turn @ self.estimate[:, free]).reshape(-1)
         own = self.covariance[:, free, :, free]
         V = np.einsum("at,tpuq,bu->apbq", turn, own, turn).reshape(len(values), -1)
-        return wald(name, values, V)
+        return wald(name, values, V, self.degrees)
 
     def _rows(self) -> Iterator[tuple[str, str, float, float, float, float]]:
         low, high = self.interval
@@ -112,7 +116,7 @@ class Outcome(Printable):
         how = self.correction.words
         title = f"{self.name} by {self.variable} ({how}), with {100 * self.level:g} % intervals"
         left_out = f"; {self.missing:,g} without the outcome are left out" if self.missing else ""
-        notes = [f"{self.cases:,g} cases{left_out}."]
+        notes = [f"{self.cases:,g} cases{left_out}.{self.method}"]
         if self.categorical and (self.estimate < 0).any():
             notes.append("- negative: BCH weights can give a share below 0; ML cannot.")
         header = (self.variable, "", "estimate", "s.e.", "low", "high")

@@ -29,7 +29,7 @@ class WeightedStep:
         weights, c = rows.weights(self.correction), self.values.shape[1]
         scores = weights[:, :, None] * (self.values[:, None, :] - self.told[None])
         A = np.diag(np.repeat(rows.counts @ weights, c))
-        return Solved(scores.reshape(len(scores), -1), rows.counts, A)
+        return Solved(scores.reshape(len(scores), -1), rows.counts, A, rows.design)
 
 
 @dataclass(frozen=True, eq=False)

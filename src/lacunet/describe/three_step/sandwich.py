@@ -1,7 +1,7 @@
 """Covariance of estimates from the scores of rows, whatever the model is right about (Huber 1967).
 
 Every third step solves Σ_rows s_row = 0. Its estimates have the covariance A⁻¹ B A⁻¹: A is the
-negative slope of that sum, B the sum of s sᵀ over cases.
+negative slope of that sum, B the sum of s sᵀ over cases; of a survey, what its design makes of it.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.data.sampling_design import SamplingDesign
 from lacunet.describe.three_step.assigned import AssignedRows
+from lacunet.inference.curvature.row_scores import spread_of_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,11 +22,16 @@ class Solved:
     scores: FloatArray  # (m, q) of each row
     counts: FloatArray  # (m,) its cases
     A: FloatArray  # (q, q)
+    design: SamplingDesign | None = None  # how rows were drawn
 
     @property
     def covariance(self) -> FloatArray:
         """(q, q)."""
-        B = self.scores.T @ (self.counts[:, None] * self.scores)
+        if self.design is None:
+            B = self.scores.T @ (self.counts[:, None] * self.scores)
+        else:
+            every = [(slice(0, len(self.scores)), self.scores)]
+            B = spread_of_scores(self.design, every, self.scores.shape[1])
         inverse = np.linalg.pinv(self.A, hermitian=False)
         return np.asarray(inverse @ B @ inverse.T)
 
@@ -64,4 +71,4 @@ def with_known_errors(
     weighted = counts[:, None] * expected
     second = np.einsum("it,itq,itp->qp", weighted, U, U)
     squared = np.einsum("is,isq,isp->qp", counts[:, None] * given, each, each)
-    return expected, Solved(scores, counts, complete(expected) - (second - squared))
+    return expected, Solved(scores, counts, complete(expected) - (second - squared), rows.design)

@@ -80,4 +80,5 @@ def outcome_of(
     told, covariance = outcome_by_class(rows, kind, shown, how, first)
     missing = float(rows.counts[~shown].sum())
     by_class = rows.variable.name, rows.classes, kind.titles
-    return Outcome(name, *by_class, how, told, covariance, level, cases, missing)
+    survey = rows.degrees, rows.design_words
+    return Outcome(name, *by_class, how, told, covariance, level, cases, missing, *survey)
