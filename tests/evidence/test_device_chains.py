@@ -31,19 +31,9 @@ from lacunet.model import conjugacy
 from lacunet.model.known import KnownTable
 from lacunet.model.network import Network
 from problems import make, make_case
-from two_classes import NETWORK, PATH, PROBLEM, hidden_counts
+from two_classes import NETWORK, hidden_counts
 
 there = patch.object(cuda, "open_cuda", Twin)
-
-
-@pytest.fixture
-def problem():
-    return PROBLEM
-
-
-@pytest.fixture
-def path():
-    return PATH
 
 
 def sent(path, allowed=anything, chains=1, seed=(1,)):
@@ -151,6 +141,17 @@ def test_measured_evidence_is_the_exact_one(method):
 def test_functions_take_it():
     exact = lacunet.log_evidence(lacunet.load_dataset("carcinoma"), 1, device="cuda")
     assert exact.stderr == 0.0  # nothing is hidden, and nothing asked of a device
+
+
+@there
+def test_work_that_was_stopped_goes_on_where_it_was_done(tmp_path):
+    """What the processor sampled is not what a device goes on from."""
+    table, kept = {"a": [0, 0, 1, 1, 0, 1], "b": [0, 1, 1, 1, 0, 0]}, tmp_path / "kept"
+    how = {"method": "walk", "target": 0.5, "threads": 1}
+    found = lacunet.log_evidence(table, 2, device="cuda", resume=kept, **how)
+    assert lacunet.log_evidence(table, 2, device="cuda", resume=kept, **how) == found
+    with pytest.raises(lacunet.errors.LacunetError, match="device"):
+        lacunet.log_evidence(table, 2, resume=kept, **how)
 
 
 def test_known_tables_are_not_for_a_device():

@@ -7,17 +7,7 @@ from scipy.special import logsumexp
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.path import Path, Reference
 from lacunet.inference.sampling.draws import Draws
-from two_classes import PATH, PROBLEM, hidden_counts
-
-
-@pytest.fixture
-def problem():
-    return PROBLEM
-
-
-@pytest.fixture
-def path():
-    return PATH
+from two_classes import hidden_counts
 
 
 def test_the_reference_is_normalised_and_the_end_is_the_evidence(problem, path):

@@ -76,9 +76,8 @@ def _kept(resume: StrPath | None, problem: Problem, settings: Settings) -> Kept:
     if resume is None:
         return Kept()
     about = {"problem": problem.fingerprint, "version": __version__}
-    return Kept(
-        resume, {**about, **{n: getattr(settings, n) for n in ("seed", "method", "target")}}
-    )
+    asked = ("seed", "method", "target", "device")
+    return Kept(resume, {**about, **{name: getattr(settings, name) for name in asked}})
 
 
 @with_options

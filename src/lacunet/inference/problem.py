@@ -155,6 +155,8 @@ class Problem:
     @property
     def here(self) -> "Problem":
         """The same with E steps on the processor."""
+        if self.device is None:
+            return self
         return replace(self, components=self.components.here, device=None)
 
     @property

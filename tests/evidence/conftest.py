@@ -1,0 +1,15 @@
+"""The path of `two_classes`, for whoever asks for it by name."""
+
+import pytest
+
+from two_classes import PATH, PROBLEM
+
+
+@pytest.fixture
+def problem():
+    return PROBLEM
+
+
+@pytest.fixture
+def path():
+    return PATH
