@@ -157,6 +157,24 @@ def test_scores_of_units_are_those_of_their_rows_alone_whatever_the_model():
         np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-9 * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("network", [None, "H[2] -> A B; G[2] -> C D E; H -> G"])
+def test_scores_of_some_coordinates_are_those_of_all(network):
+    """Whichever families they are in, and wherever they stand there."""
+    frame = clustered(4, people=5, holes=0.1)
+    reading = {"exclude": ["stratum", "unit", "w"]}
+    table = lacunet.read_table(frame, **reading)
+    fit = lacunet.fit(table, None if network else 3, network=network, starts=2)
+    problem, theta = fit.problem, fit.model.theta
+    free = free_coordinates(problem.layout, theta).free
+    ((_, every),) = row_scores(problem, theta, free)
+    for j in range(len(free)):
+        for last in (j + 1, j + 3):
+            ((_, some),) = row_scores(problem, theta, free[j:last])
+            np.testing.assert_allclose(some, every[:, j:last], atol=1e-14)
+    for rows, some in row_scores(problem, theta, free[1:4], step=7):
+        np.testing.assert_allclose(some, every[rows, 1:4], atol=1e-14)
+
+
 def test_neither_order_nor_scale_nor_how_rows_are_merged_change_them():
     frame = clustered(5, holes=0.1)
     _, _, found = fitted(frame, 2, **DESIGN)

@@ -38,12 +38,17 @@ def row_scores(
 
 
 def _needed(pushed: csr_array, cells: Cells) -> tuple[int, int]:
-    """From where to where cells move with some coordinate; all of them where cells are values."""
+    """From where to where cells move with some coordinate; all of them where cells are values.
+
+    Plans write whole families, so these are ends of families.
+    """
     if not cells.identity:
         return 0, cells.layout.size
     if not pushed.nnz:
         return 0, 0
-    return int(pushed.indices.min()), int(pushed.indices.max()) + 1
+    owner, layout = cells.layout.owner, cells.layout
+    ends = owner[pushed.indices.min()], owner[pushed.indices.max()]
+    return layout.block(int(ends[0])).start, layout.block(int(ends[1])).stop
 
 
 def _pushed(theta: FloatArray, position: int, layout: Layout) -> FloatArray:
