@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from lacunet.arrays import IntArray
+
 ITEMS = ("courts", "parliament", "police", "press", "schools", "neighbours", "friends", "strangers")
 ANSWERS = np.array(["low", "some", "high"])
 # Of each class and item, p(low) and p(high).
@@ -32,8 +34,8 @@ SATISFACTION = np.array([7.2, 6.0, 4.3])  # means of the classes, of 0 to 10
 VOTES = np.array([0.85, 0.70, 0.45])
 
 
-def draw(seed: int = 5) -> pl.DataFrame:
-    """Draw the people."""
+def draw(seed: int = 5) -> tuple[pl.DataFrame, IntArray]:
+    """Draw the people, and their classes."""
     rng = np.random.default_rng(seed)
     region, town = np.repeat(np.arange(6), 200), np.repeat(np.arange(60), 20)
     n = len(town)
@@ -71,8 +73,8 @@ def draw(seed: int = 5) -> pl.DataFrame:
         int
     )
     columns["votes"] = np.where(rng.random(n) < VOTES[group], "yes", "no")
-    return pl.DataFrame(columns)
+    return pl.DataFrame(columns), group
 
 
 if __name__ == "__main__":
-    draw().write_csv(Path(sys.argv[1]))
+    draw()[0].write_csv(Path(sys.argv[1]))

@@ -88,7 +88,7 @@ def _own_family(entry: dict[str, Any], name: str) -> Family:
         if not isinstance(members, list) or name not in members:
             raise ModelError(f"variable '{name}': \"members\" must name the columns of its block.")
         return GaussianBlock(tuple(map(str, members)), members.index(name))
-    if said not in FAMILIES:
+    if not isinstance(said, str) or said not in FAMILIES:
         known = ", ".join((*FAMILIES, Binomial.name, GaussianBlock.name))
         raise ModelError(f"variable '{name}': the family '{said}' is not known. There are {known}.")
     return FAMILIES[said]
