@@ -123,7 +123,9 @@ class FitTable(Printable):
         selection = self.criteria.selection
         certainty, cases = selection.certainty, selection.candidates[0].problem.cases
         stars = "" if alone else " * the lowest."
-        notes = [f"N = {round(cases, 1):,.10g}; d parameters. AIC, BIC, SABIC: lower is better.{stars}"]
+        notes = [
+            f"N = {round(cases, 1):,.10g}; d parameters. AIC, BIC, SABIC: lower is better.{stars}"
+        ]
         notes += self.criteria.where_taken()
         notes.append(f"Evidence by {TITLES[certainty.by]}: {certainty.how}.")
         if self._ratio_tests:
