@@ -36,7 +36,7 @@ def test_fit_writes_them_with_the_errors_that_were_asked_for(invoke, carcinoma, 
         ("select", ("--tables", "a.xls"), "tables are written to .csv, .md, .tex, .html or .docx"),
         ("fit", ("--tables", "a.xls"), "tables are written to .csv, .md, .tex, .html or .docx"),
         ("fit", ("--tables", "a.csv", "--edge", "A:B"), "--tables has no meaning with --edge"),
-        ("fit", ("--tables", "a.csv", "--covariates", "A"), "--tables cannot be given with --cov"),
+        ("fit", ("--tables", "a.xls", "--covariates", "A"), "tables are written to .csv, .md"),
     ],
 )
 def test_what_cannot_be_written_is_said_before_the_work(
