@@ -15,12 +15,15 @@ from bench.cases import FloatArray
 from lacunet.evidence.clock import Clock, Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.partitions.cases import leaves_of, renumbered
+from lacunet.evidence.partitions.walk import walk_numbers
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import There, anything
 from lacunet.executor import on_threads
 from lacunet.inference.devices import cuda
 from lacunet.inference.devices.chains import Journey
 from lacunet.inference.devices.walks import WalkedCases, Walkers
+from lacunet.inference.kernels.blocks import Levels
+from lacunet.inference.kernels.walking import Notes
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.latent_class import latent_class
 from lacunet.model.prior import uniform_alpha
@@ -92,23 +95,62 @@ def walks(device: Any, twin: Any | None = None) -> None:
         cases, rng = leaves_of(problem), np.random.default_rng(0)
         most = min(classes, len(cases.row))
         rise = np.maximum(most - np.arange(most + 2.0), 0.0)
+        levels = Levels(rise, rng.gamma(2.0, 1.0, len(rise)))
         chains = CHAINS if twin is None else 4
         starts = [renumbered(rng.integers(0, most, len(cases.row))) for _ in range(chains)]
         walkers = Walkers.start(starts, [[1, n] for n in range(chains)])
-        walked_cases = WalkedCases(cases, most, rise)
+        walked_cases = WalkedCases(cases, most)
         there = device.walk_over(walked_cases)
         if twin is not None:
-            one, other = there.walk(walkers, 30), twin.walk_over(walked_cases).walk(walkers, 30)
+            seen, same_seen = no_notes(chains, levels), no_notes(chains, levels)
+            one = there.walk(walkers, levels, 30, seen)
+            other = twin.walk_over(walked_cases).walk(walkers, levels, 30, same_seen)
             same = (one.blocks == other.blocks).all(axis=1) & (one.drawn == other.drawn)
             used = one.blocks.max(axis=1) + 1
+            apart = [
+                np.abs(x / np.where(y, y, 1.0) - (y != 0)).max()
+                for x, y in zip(seen, same_seen, strict=True)
+            ]
             print(f"{same.sum()} of {chains} walks are the same; blocks: {used}, {one.drawn}")
+            print(
+                f"notes differ by {apart[0]:.1e} (rates) and {apart[1]:.1e} (energies), relatively"
+            )
             continue
-        walkers = there.walk(walkers, 20)
-        began = time.perf_counter()
-        there.walk(walkers, 50)
-        seconds = time.perf_counter() - began
-        print(f"{(leaves, states, classes, rows)}: {chains * 50 / seconds:.0f} sweeps a second")
+        walkers = there.walk(walkers, levels, 20)
+        for notes in (None, no_notes(chains, levels)):
+            began = time.perf_counter()
+            there.walk(walkers, levels, 50, notes)
+            seconds = time.perf_counter() - began
+            how = "without notes" if notes is None else "with notes"
+            rate = chains * 50 / seconds
+            print(f"{(leaves, states, classes, rows)}: {rate:.0f} sweeps a second, {how}")
         sys.stdout.flush()
+
+
+def no_notes(chains: int, levels: Levels) -> Notes:
+    numbers = len(levels.rise)
+    return Notes(np.zeros((chains, 2, numbers, 3)), np.zeros((chains, numbers, 3)))
+
+
+def numbers_of_classes(device: Any) -> None:
+    """All numbers of classes at once: here, and by a device."""
+    for leaves, classes, rows in ((10, 4, 300), (64, 16, 400), (20, 6, 5000)):
+        problem = problem_of(leaves, 2, classes, rows)
+        numbers = range(1, classes + 5)
+        for who in (None, device):
+            began = time.perf_counter()
+            with on_threads(16) as executor:
+                walk = walk_numbers(
+                    problem, numbers, fits={}, guesses={}, executor=executor, device=who
+                )
+            seconds = time.perf_counter() - began
+            where = "16 cores" if who is None else "device"
+            error, top = walk.posterior_errors.max(), int(np.argmax(walk.posterior))
+            print(
+                f"{(leaves, classes, rows)}, {where}: {seconds:.1f} s, {walk.details}, "
+                f"p({walk.numbers[top]}) = {walk.posterior[top]:.3f} ± {error:.4f}, {walk.verdict}"
+            )
+            sys.stdout.flush()
 
 
 def whole(device: Any, threads: int, target: float, budget: float, seed: int) -> None:
@@ -126,6 +168,7 @@ def main() -> None:
     device = cuda.open_cuda()
     speed(device)
     walks(device)
+    numbers_of_classes(device)
     for threads in (1, 16):
         whole(device, threads, 0.1, 30.0, 0)
 

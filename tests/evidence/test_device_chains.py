@@ -27,6 +27,7 @@ from lacunet.inference.devices import cuda
 from lacunet.inference.devices.chains import Journey
 from lacunet.inference.devices.cuda_chains import chain_shape
 from lacunet.inference.devices.walks import WalkedCases, Walkers
+from lacunet.inference.kernels.blocks import Levels
 from lacunet.model import conjugacy
 from lacunet.model.known import KnownTable
 from lacunet.model.network import Network
@@ -187,16 +188,18 @@ def test_the_shape_of_the_kernel(leaves, classes):
 def test_walks_go_on_where_they_were(problem):
     """Cut in two, a walk draws the same numbers; of two blocks at most, none is ever left."""
     leaves = leaves_of(problem)
-    there = Twin().walk_over(WalkedCases(leaves, 2, np.array([2.0, 1.0, 0.0, 0.0])))
+    there = Twin().walk_over(WalkedCases(leaves, 2))
+    levels = Levels(np.array([2.0, 1.0, 0.0, 0.0]), np.ones(4))
     start = Walkers.start([np.array([0, 1, 0, 1, 0])] * 3, [[1, n] for n in range(3)])
-    whole, cut = there.walk(start, 6), there.walk(there.walk(start, 2), 4)
+    whole = there.walk(start, levels, 6)
+    cut = there.walk(there.walk(start, levels, 2), levels, 4)
     np.testing.assert_array_equal(whole.blocks, cut.blocks)
     np.testing.assert_array_equal(whole.drawn, cut.drawn)
     assert (whole.drawn % 4 != 0).any()  # also in the middle of what Philox makes at once
 
 
 def test_a_row_alone_in_its_block(problem):
-    cases = WalkedCases(leaves_of(problem), 2, np.ones(4))
+    cases = WalkedCases(leaves_of(problem), 2)
     theta = conjugacy.mean(problem.alpha, problem.layout)
     one_class = log_class_weights(problem, theta)[:, 0]
     root = np.log(problem.layout.table(theta, 0)[0])

@@ -14,6 +14,7 @@ from lacunet.evidence.partitions.walk import Walk, WalkGoal
 from lacunet.evidence.partitions.weighted import walk_weighted
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
+from lacunet.inference.devices.device import open_device
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.scoring.score_input import Evidence
 from lacunet.search.average import Label
@@ -45,6 +46,7 @@ def by_walk(
         executor=executor,
         goal=goal,
         kept=kept,
+        device=open_device(selection.options.device),
     )
     return told_by(walk, selection)
 

@@ -14,6 +14,7 @@ from lacunet.evidence.partitions.walk import WalkGoal
 from lacunet.evidence.partitions.weighted import can_walk, work_of_walks
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
+from lacunet.inference.devices.device import Place
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import touched_by_cases
 from lacunet.kept import FORGETFUL, Kept
@@ -25,7 +26,8 @@ from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.screening import may_matter
 from lacunet.settings import OF_PROBABILITY
 
-MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute
+MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute,
+MOST_WALKED_THERE = 2e11  # and one of as many chains by a device, which walks with all at once
 FEWEST_ROUNDS = 4  # of a walk, which must fit into that
 MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times parameters, of a network
 
@@ -58,10 +60,12 @@ def _measured(
         return approximated(selection, how=How.CLEAR)
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels) and can_walk(problems):
-        rounds = _rounds(problems[-1], numbers)
+        there = selection.options.device is not Place.CPU and problems[-1].layout.tabular
+        most = MOST_WALKED_THERE if there else MOST_WALKED
+        rounds = _rounds(problems[-1], numbers, most)
         if rounds < FEWEST_ROUNDS:
             work = work_of_walks(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
-            return approximated(selection, _too_large(work, MOST_WALKED))
+            return approximated(selection, _too_large(work, most))
         walk_goal = WalkGoal(OF_PROBABILITY * goal.target, rounds)
         return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
     work = max(touched_by_cases(problem) * problem.network.dimension for problem in problems)
@@ -83,10 +87,10 @@ def quick(selection: Selection) -> Selection:
     return approximated(selection, Flag(Kind.NOT_CALIBRATED), how=How.QUICK)
 
 
-def _rounds(problem: Problem, numbers: Sequence[int]) -> int:
+def _rounds(problem: Problem, numbers: Sequence[int], most: float) -> int:
     """Rounds of a walk that are worth their price; below the fewest, there is no walk."""
     before, first = (work_of_walks(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
-    return min(WalkGoal.rounds, int((MOST_WALKED - before) // (first - before)))
+    return min(WalkGoal.rounds, int((most - before) // (first - before)))
 
 
 def _too_large(work: float, most: float) -> Flag:

@@ -55,10 +55,14 @@ def walk_on(stretch: Stretch, chain: Chain) -> tuple[Chain, Notes]:
     return chain, notes
 
 
+def smallest(blocks: IntArray) -> Any:
+    """Write numbers of blocks with as few bytes as hold them."""
+    return blocks.astype(np.min_scalar_type(int(blocks.max())))
+
+
 def _pack(_: Chain, walked: tuple[Chain, Notes]) -> tuple[Partition, Any, Notes]:
     chain, notes = walked
-    small = chain.at.block.astype(np.min_scalar_type(int(chain.at.block.max())))
-    return chain.at._replace(block=small), chain.rng, notes
+    return chain.at._replace(block=smallest(chain.at.block)), chain.rng, notes
 
 
 def _unpack(chain: Chain, told: tuple[Partition, Any, Notes]) -> tuple[Chain, Notes]:

@@ -15,6 +15,7 @@ from lacunet.arrays import FloatArray, IntArray
 from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights
 from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk_on
+from lacunet.evidence.partitions.company import AT_ONCE
 from lacunet.evidence.partitions.tally import Tally
 from lacunet.inference.devices.device import Device
 from lacunet.inference.devices.walks import WalkedCases, Walkers, WalksThere
@@ -23,7 +24,6 @@ from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
 
 STREAM = 11  # of random numbers
-AT_ONCE = 50  # sweeps that a device walks in one call
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ class PosteriorWalk:
             placed = [start_chain(leaves, blocks, self.most, rng) for blocks, rng in each]
             self.walking = _Here(tally, placed, self._levels)
         else:
-            there = device.walk_over(WalkedCases(leaves, self.most, self._levels.rise))
+            there = device.walk_over(WalkedCases(leaves, self.most))
             walkers = Walkers.start(started, seeds)
-            self.walking = _There(tally, leaves.row, there, walkers)
+            self.walking = _There(tally, leaves.row, there, walkers, self._levels)
         self.kept: list[Snapshot] = []
 
     @property
@@ -107,8 +107,11 @@ class _Here(_Walking):
 class _There(_Walking):
     """Chains that a device walks with, all at once."""
 
-    def __init__(self, tally: Tally, row: IntArray, there: WalksThere, walkers: Walkers) -> None:
+    def __init__(
+        self, tally: Tally, row: IntArray, there: WalksThere, walkers: Walkers, levels: Levels
+    ) -> None:
         self.tally, self.row, self.there, self.walkers = tally, row, there, walkers
+        self.levels = levels
 
     def go_on(self, sweeps: int, samples: int, means: Means) -> list[Snapshot]:
         found = list[Snapshot]()
@@ -116,7 +119,7 @@ class _There(_Walking):
             left = sweeps
             while left > 0:  # the clock is looked at in between
                 means.clock.check()
-                self.walkers = self.there.walk(self.walkers, min(left, AT_ONCE))
+                self.walkers = self.there.walk(self.walkers, self.levels, min(left, AT_ONCE))
                 left -= AT_ONCE
             if samples:
                 found += means.map(self._snapshot, list(enumerate(self.walkers.blocks)))

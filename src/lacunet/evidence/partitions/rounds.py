@@ -3,27 +3,27 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.jackknife import leave_one_out
 from lacunet.evidence.partitions.cases import leaves_of
-from lacunet.evidence.partitions.chains import WHERE_CHAINS_STAND, Chain, Stretch, walk_on
+from lacunet.evidence.partitions.chains import Stretch
+from lacunet.evidence.partitions.company import gather
 from lacunet.evidence.partitions.flows import carried_on, hoped_ratios, log_ratios
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
 from lacunet.evidence.partitions.starts import Starts
 from lacunet.evidence.partitions.visits import WORTH, by_errors, by_shares
 from lacunet.executor import Executor
 from lacunet.inference.classes import with_classes
+from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.blocks import Levels
-from lacunet.inference.kernels.walking import TRIED, Notes
+from lacunet.inference.kernels.walking import TRIED
 from lacunet.inference.problem import Problem
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.families.rising import log_rising
 
-CHAINS = 16
 FAR = 250.0  # nats: numbers of classes whose guess is this far below the best are not visited
 LEARNING = 20  # sweeps of a round that learns the weights,
 LEARNED = 2.0  # nats: all were seen, and no weight changes by more, so they are learnt;
@@ -63,8 +63,9 @@ class Rounds:
         seed: int,
         executor: Executor,
         kept: Kept = FORGETFUL,
+        device: Device | None = None,
     ) -> None:
-        self.executor, self.kept, self.leaves = executor, kept, leaves_of(problem)
+        self.leaves = leaves_of(problem)
         cases = len(self.leaves.row)
         last = min(max(numbers), cases)
         self.levels = Occupancy(tuple(numbers), self.leaves.a, float(cases), 1, last)
@@ -77,7 +78,7 @@ class Rounds:
         self.bottom = with_classes(problem, 1).log_seen + float(log_rising(self.leaves.a, cases))
         self.often = np.array([float(cases), float(TRIED)])
         starts = Starts(problem, self.leaves, fits, self.first, self.last, seed)
-        self.chains: list[Chain] = [starts.chain(n) for n in range(CHAINS)]
+        self.company = gather(starts, executor, kept, device)
         self.visits: FloatArray = np.zeros(last)  # (M,) log of how often each shall be visited
         self.survey: FloatArray = np.zeros(0)  # (chains, kinds, numbers, 3) rates
         self.surveyed: FloatArray = np.zeros(0)  # their reference,
@@ -203,9 +204,5 @@ class Rounds:
         rise[1 : self.levels.last] *= np.exp(np.diff(self.visits))
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
-        stretch = Stretch(Levels(rise, np.exp(noted)), sweeps)
-        go_on = partial(walk_on, stretch)
-        walked = self.kept.map(go_on, self.chains, self.executor, packing=WHERE_CHAINS_STAND)
-        self.chains = [chain for chain, _ in walked]
-        notes: list[Notes] = [note for _, note in walked]
-        return np.array([n.rates for n in notes]), np.array([n.energy for n in notes])
+        notes = self.company.walk(Stretch(Levels(rise, np.exp(noted)), sweeps))
+        return notes.rates, notes.energy

@@ -11,8 +11,8 @@ from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.jackknife import jackknife_error
 from lacunet.evidence.partitions.agreement import doubts
 from lacunet.evidence.partitions.cases import shown_cells
+from lacunet.evidence.partitions.company import CHAINS
 from lacunet.evidence.partitions.rounds import (
-    CHAINS,
     LEARNING,
     MOST_LEARNING,
     ROUND,
@@ -21,6 +21,7 @@ from lacunet.evidence.partitions.rounds import (
 )
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
+from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.splitting import SCANS
 from lacunet.inference.kernels.walking import TRIED
 from lacunet.inference.problem import Problem
@@ -83,6 +84,7 @@ def walk_numbers(
     executor: Executor = SERIAL,
     goal: WalkGoal | None = None,
     kept: Kept = FORGETFUL,
+    device: Device | None = None,
 ) -> Walk:
     """Measure log p(D|k) for several numbers of classes at once; `walkable` says of which models.
 
@@ -96,9 +98,11 @@ def walk_numbers(
         Parameters of a fit, by number of classes, in the layout of that number: chains start there.
     guesses
         Log evidences by a cheap score, by number of classes: weights start there.
+    device
+        Who walks; None: the processor.
     """
     goal = goal or WalkGoal()
-    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept)
+    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept, device)
     executor.say("partitions", 0.0)
     rounds.learn()
     for done in range(1, goal.rounds + 1):
@@ -130,6 +134,9 @@ def _told(rounds: Rounds) -> Walk:
         anchored=found.first == 1,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
-        details={"chains": CHAINS, "sweeps each": ROUND * (rounds.number - left_out)},
+        details={
+            "chains": rounds.company.number,
+            "sweeps each": ROUND * (rounds.number - left_out),
+        },
         notes=notes,
     )

@@ -22,6 +22,7 @@ from lacunet.evidence.roundings import (
 )
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.classes import with_classes
+from lacunet.inference.devices.device import Device
 from lacunet.inference.problem import Problem
 from lacunet.kept import FORGETFUL, Kept
 
@@ -46,9 +47,11 @@ def walk_weighted(
     executor: Executor = SERIAL,
     goal: WalkGoal | None = None,
     kept: Kept = FORGETFUL,
+    device: Device | None = None,
 ) -> Walk:
     """Walk as `walk_numbers` does; with fractional weights, over each rounding of them."""
     walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed, kept=kept)
+    walk = partial(walk, device=device)
     if problem.whole:
         return walk(problem, executor=executor, goal=goal)
     near = roundings(problem, seed)

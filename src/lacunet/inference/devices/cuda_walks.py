@@ -17,6 +17,8 @@ from lacunet.optional import require
 
 if TYPE_CHECKING:
     from lacunet.inference.devices.cuda import Cuda
+    from lacunet.inference.kernels.blocks import Levels
+    from lacunet.inference.kernels.walking import Notes
 
 WARP, WARPS = 32, 2  # chains of a block of threads, as the kernel has it
 
@@ -32,7 +34,7 @@ class CudaWalks(WalksThere):
         whole = (leaves.row, rows.starts, rows.cells, rows.owners)
         self.arguments = (
             *(cp.asarray(x.astype(np.int32)) for x in whole),
-            *(cp.asarray(x) for x in (cases.log_alone, leaves.prior, cases.rise)),
+            *(cp.asarray(x) for x in (cases.log_alone, leaves.prior)),
             np.float64(leaves.a),
             np.float64(leaves.log_empty),
             np.int32(self.cases),
@@ -40,7 +42,9 @@ class CudaWalks(WalksThere):
             np.int32(leaves.first[-1]),
         )
 
-    def walk(self, walkers: Walkers, sweeps: int) -> Walkers:
+    def walk(
+        self, walkers: Walkers, levels: Levels, sweeps: int, notes: Notes | None = None
+    ) -> Walkers:
         """Let every chain walk, in one call."""
         cp, chains, columns = self.device.cupy, len(walkers.blocks), WARP * self.each + 2
         size = columns + self.lines * columns + 2 * self.cases
@@ -48,19 +52,28 @@ class CudaWalks(WalksThere):
         blocks = cp.asarray(np.ascontiguousarray(walkers.blocks, dtype=np.int32))
         drawn = cp.asarray(walkers.drawn)
         room = cp.empty((chains, size), dtype=np.int32)
+        numbers = len(levels.rise)
+        noted = None if notes is None else cp.zeros((chains, 3, numbers, 3))
         compiled_walk(self.each)(
             (-(-chains // WARPS),),
             (WARP * WARPS,),
             (
                 *self.arguments,
+                *(cp.asarray(x) for x in (levels.rise, levels.reference)),
+                np.int32(numbers),
                 np.int32(sweeps),
                 np.int32(chains),
                 cp.asarray(walkers.keys),
                 drawn,
                 blocks,
+                np.intp(0) if noted is None else noted,
                 room,
             ),
         )
+        if notes is not None:
+            rates, energy = np.split(cp.asnumpy(noted), [2], axis=1)
+            notes.rates[:] += rates
+            notes.energy[:] += energy[:, 0]
         ended = cp.asnumpy(blocks).astype(np.int64)
         return replace(walkers, blocks=ended, drawn=cp.asnumpy(drawn))
 

@@ -46,7 +46,8 @@ struct Cases {
   const int *owners;  // and of the leaves whose they are
   const double *log_alone;  // (rows,) log probability of a row in an empty block
   const double *prior;  // (lines,) exponents of the cells, then their sums by leaf
-  const double *rise;   // weight of m + 1 blocks over that of m
+  const double *rise;   // weight of m + 1 blocks over that of m,
+  const double *reference;  // and the same for the rates that are noted
   double a, log_empty;
   int cases, lines, first_owner;
 };
@@ -57,12 +58,23 @@ struct Held {
   int columns;
 };
 
+// What a chain sees at each number of blocks, (numbers, 3) each; without any, nothing is noted.
+struct Notes {
+  double *cases, *splits;  // tries, and rates of steps up and down
+  double *energy;          // sweeps, and log weights of partitions: their sum, that of squares
+  __device__ void add(double *of, int used, double tries, double up, double down) const {
+    if (!of || threadIdx.x % 32) return;
+    of[3 * used] += tries, of[3 * used + 1] += up, of[3 * used + 2] += down;
+  }
+};
+
 struct Chain {
   int *block;  // (cases,)
   int used;
   Held all, pair;
   int *found, *side;  // (cases,) scratch of a split
   Random random;
+  Notes notes;
 };
 
 __device__ __forceinline__ double stirling_rest(double x) {
@@ -144,12 +156,13 @@ __device__ __forceinline__ double log_weight(const Cases &s, const Chain &at, in
 // Draw the block of every case given those of all others.
 __device__ void sweep_cases(const Cases &s, Chain &at) {
   const int lane = threadIdx.x % 32;
+  double tries = 0.0, up = 0.0, down = 0.0;  // noted when the number of blocks changes
   for (int item = 0; item < s.cases; ++item) {
     const int row = s.row[item], own = at.block[item], used = at.used;
     const bool alone = at.all.size[own] == 1;
     const int others = alone ? used - 1 : used;
     const double rise = s.rise[others], empty = log(s.a) + s.log_alone[row];
-    double x[EACH], top = rise > 0.0 ? empty : LOWEST;
+    double x[EACH], top = rise > 0.0 || !others ? empty : LOWEST;
 #pragma unroll
     for (int e = 0; e < EACH; ++e) {
       const int b = e * 32 + lane;
@@ -170,7 +183,13 @@ __device__ void sweep_cases(const Cases &s, Chain &at) {
       below[e] = total + sum;
       total = __shfl_sync(FULL, below[e], 31);
     }
-    double u = at.random.next() * (mine + total + (rise > 0.0 ? exp(empty - top) * rise : 0.0));
+    const double fresh = exp(empty - top), noted = fresh * s.reference[others];
+    tries += 1.0;
+    if (alone)
+      down += 1.0 / (1.0 + noted / (mine + total));
+    else
+      up += 1.0 / (1.0 + (mine + total) / noted);
+    double u = at.random.next() * (mine + total + (rise > 0.0 ? fresh * rise : 0.0));
     int chosen = own;
     if (alone || u >= mine) {
       u -= mine;
@@ -191,7 +210,11 @@ __device__ void sweep_cases(const Cases &s, Chain &at) {
     __syncwarp();
     if (chosen == used) at.used = used + 1;
     if (at.all.size[own] == 0) close_block(s, at, own);
+    if (at.used == used) continue;
+    at.notes.add(at.notes.cases, used, tries, up, down);
+    tries = up = down = 0.0;
   }
+  at.notes.add(at.notes.cases, at.used, tries, up, down);
 }
 
 // Log ratio of two blocks, of so many, to the one that they make together.
@@ -301,6 +324,7 @@ __device__ void try_split(const Cases &s, Chain &at) {
   if (at.all.size[b] < 2 || s.rise[used] == 0.0) return;
   const int number = members(s, at, b, b);
   const double odds = log_odds(s, at, number, b, b);
+  at.notes.add(at.notes.splits, used, 0.0, exp(fmin(0.0, odds + log(s.reference[used]))), 0.0);
   if (!(log(at.random.next()) < odds + log(s.rise[used]))) return;
   copy_column(s, at.pair, 0, at.all, b);
   copy_column(s, at.pair, 1, at.all, used);
@@ -315,10 +339,11 @@ __device__ void try_merge(const Cases &s, Chain &at) {
   if (used < 2) return;
   const int b = (int)(at.random.next() * used);
   const int c = (b + 1 + (int)(at.random.next() * (used - 1))) % used;
-  const double down = -log(s.rise[used - 1]);
-  if (fmax(0.0, down) - log_gain(s, at.all, b, c, used) < HOPELESS) return;
+  const double down = -log(s.rise[used - 1]), noted = -log(s.reference[used - 1]);
+  if (fmax(noted, down) - log_gain(s, at.all, b, c, used) < HOPELESS) return;
   const int number = members(s, at, b, c);
   const double odds = log_odds(s, at, number, b, c);
+  at.notes.add(at.notes.splits, used, 0.0, 0.0, exp(fmin(0.0, noted - odds)));
   if (!(log(at.random.next()) < down - odds)) return;
   for (int n = 0; n < number; ++n) {
     const int item = at.found[n];
@@ -330,17 +355,33 @@ __device__ void try_merge(const Cases &s, Chain &at) {
   close_block(s, at, c);
 }
 
+// Note the log weight of the partition: log Γ(a + n)/Γ(a) · L of every block.
+__device__ void note_energy(const Cases &s, const Chain &at) {
+  double total = 0.0;
+  for (int b = threadIdx.x % 32; b < at.used; b += 32)
+    total += log_rising(s.a, at.all.size[b]) - s.log_empty;
+  for (int n = threadIdx.x % 32; n < s.lines; n += 32) {
+    double line = 0.0;
+    for (int b = 0; b < at.used; ++b)
+      line += log_gamma_above(s.prior[n], at.all.table[n * COLUMNS + b]);
+    total += n < s.first_owner ? line : -line;
+  }
+  total = summed(total);
+  at.notes.add(at.notes.energy, at.used, 1.0, total, total * total);
+}
+
 // blocks (chains, cases) is where chains stand, before and after; drawn (chains,) random numbers that
-// each has had. Scratch of each chain: room, COLUMNS + 2 + lines × (COLUMNS + 2) + 2 × cases.
+// each has had; notes (chains, 3, numbers, 3), or null. Scratch of each chain: room,
+// COLUMNS + 2 + lines × (COLUMNS + 2) + 2 × cases.
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
 walk(const int *row, const int *starts, const int *cells, const int *owners,
-     const double *log_alone, const double *prior, const double *rise, double a, double log_empty,
-     int cases, int lines, int first_owner, int sweeps, int chains, const u64 *keys, u64 *drawn,
-     int *blocks, int *rooms) {
+     const double *log_alone, const double *prior, double a, double log_empty, int cases, int lines,
+     int first_owner, const double *rise, const double *reference, int numbers, int sweeps,
+     int chains, const u64 *keys, u64 *drawn, int *blocks, double *notes, int *rooms) {
   const long long chain = blockIdx.x * WARPS + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   if (chain >= chains) return;
-  const Cases s = {row, starts, cells, owners, log_alone, prior, rise, a, log_empty,
+  const Cases s = {row, starts, cells, owners, log_alone, prior, rise, reference, a, log_empty,
                    cases, lines, first_owner};
   int *room = rooms + chain * (COLUMNS + 2 + (long long)lines * (COLUMNS + 2) + 2LL * cases);
   Chain at;
@@ -349,6 +390,8 @@ walk(const int *row, const int *starts, const int *cells, const int *owners,
   at.pair = {room + COLUMNS, at.all.table + lines * COLUMNS, 2};
   at.found = at.pair.table + 2 * lines;
   at.side = at.found + cases;
+  if (notes) notes += chain * 9 * numbers;
+  at.notes = {notes, notes ? notes + 3 * numbers : notes, notes ? notes + 6 * numbers : notes};
   at.random.k = keys[2 * chain], at.random.l = keys[2 * chain + 1];
   at.random.drawn = drawn[chain];
   if (at.random.drawn % 4) at.random.fill();
@@ -364,11 +407,13 @@ walk(const int *row, const int *starts, const int *cells, const int *owners,
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     sweep_cases(s, at);
     for (int n = 0; n < TRIED; ++n) {
+      at.notes.add(at.notes.splits, at.used, 1.0, 0.0, 0.0);
       if (at.random.next() < 0.5)
         try_split(s, at);
       else
         try_merge(s, at);
     }
+    if (notes) note_energy(s, at);
   }
   if (lane == 0) drawn[chain] = at.random.drawn;
 }

@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from lacunet.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:  # compiled code is not for those who only name a device
-    from lacunet.inference.kernels.blocks import Leaves
+    from lacunet.inference.kernels.blocks import Leaves, Levels
+    from lacunet.inference.kernels.walking import Notes
 
 KeyArray: TypeAlias = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
 class WalkedCases:
-    """Cases to be parted, and the weights of numbers of blocks."""
+    """Cases to be parted."""
 
     leaves: Leaves  # none of which is a number
     most: int  # blocks
-    rise: FloatArray  # (most + 2,) weight of m + 1 blocks over that of m; 0: no further
 
     @property
     def log_alone(self) -> FloatArray:
@@ -58,5 +58,10 @@ class WalksThere(ABC):
     """Cases that a device walks over."""
 
     @abstractmethod
-    def walk(self, walkers: Walkers, sweeps: int) -> Walkers:
-        """Let every chain walk so many sweeps."""
+    def walk(
+        self, walkers: Walkers, levels: Levels, sweeps: int, notes: Notes | None = None
+    ) -> Walkers:
+        """Let every chain walk so many sweeps by weights for m = 0, 1, …, `most` + 1 blocks.
+
+        What each sees is added to notes, with an axis for chains before all others.
+        """
