@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from chain_twin import TwinChains
+from lacunet.inference.devices.dense_rows import DenseRows
 from lacunet.inference.devices.device import Device, RowsThere
 from walk_twin import TwinWalks
 
@@ -15,6 +16,9 @@ class Twin(Device):
 
     def hold(self, packed):
         return TwinRows(packed)
+
+    def hold_dense(self, rows):
+        return DenseRows(np, rows)
 
     def send(self, path):
         return TwinChains(path)

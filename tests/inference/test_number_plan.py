@@ -1,15 +1,21 @@
 """Numbers by their statistics: the same as by their values, whatever is asked of a plan."""
 
+import pickle
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import lacunet
+from devices import Twin
 from enumeration import enumerated
 from lacunet.data.read import read_table
+from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.devices import cuda, dense_rows
 from lacunet.inference.expectation import Tangent, complete_counts, expect, hidden_counts
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans import compact, numbers
@@ -75,6 +81,57 @@ def test_tangents_are_those_of_enumeration_by_value(name, holes):
     found = Tangent(problem, theta)(direction)
     wanted = Tangent(enumerated(problem.by_value), theta)(direction)
     np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())
+
+
+@kinds
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+def test_a_device_expects_the_same(name, holes):
+    """Several vectors at once, with cells that are impossible in some classes; and along one."""
+    problem = dense(name, holes=holes, weights=np.arange(30) % 4 * 0.75)
+    placed, rng = problem.on(Twin()), np.random.default_rng(1)
+    thetas = [some_theta(problem, seed) for seed in range(3)]
+    weights = np.stack(
+        [problem.components.cells.weights(conjugacy.natural(t, problem.layout)) for t in thetas]
+    )
+    (here,), (there,) = problem.components.plans, placed.components.plans
+    weights[1, here.patterns.positions[-1]] = -np.inf  # of the last category in the first class
+    found, wanted = np.zeros((2, *weights.shape))
+    with patch.object(dense_rows, "AT_ONCE", 100), patch.object(dense_rows, "ROWS_AT_ONCE", 7):
+        log_lik = there.expect(weights, found)
+    np.testing.assert_allclose(log_lik, here.expect(weights, wanted), rtol=1e-12)
+    np.testing.assert_allclose(found, wanted, atol=1e-10)
+    direction = rng.standard_normal(weights.shape[1])
+    change = here.tangent(weights[0])(direction)
+    along = there.tangent(weights[0])(direction)
+    np.testing.assert_allclose(along, change, atol=1e-9 * np.abs(change).max())
+    again = pickle.loads(pickle.dumps(there))  # it travels without what the device holds
+    assert "there" not in vars(again)
+    assert again.expect_one(weights[2], np.zeros(weights.shape[1])) == pytest.approx(log_lik[2])
+    assert type(placed.here.components.plans[0]) is NumberPlan
+
+
+def test_impossible_rows_are_so_on_a_device():
+    problem = dense("gaussian", holes=0.0)
+    (there,) = problem.on(Twin()).components.plans
+    natural = conjugacy.natural(some_theta(problem), problem.layout)
+    weights = problem.components.cells.weights(natural)
+    weights[there.patterns.positions[-1] + np.arange(2)] = -np.inf  # a colour, in both classes
+    assert there.expect_one(weights, np.zeros(len(weights))) == -np.inf
+
+
+@patch.object(cuda, "open_cuda", Twin)
+def test_a_fit_of_numbers_on_a_device_is_the_fit():
+    rng = np.random.default_rng(3)
+    z = rng.integers(0, 2, 400)
+    x = rng.standard_normal((400, 2)) + 3.0 * z[:, None]
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": np.where(z ^ (x[:, 0] > 3), "u", "v")})
+    frame.loc[frame.index % 7 == 0, "b"] = np.nan
+    here, there = (lacunet.fit(frame, 2, device=place, starts=8) for place in ("cpu", "cuda"))
+    assert isinstance(there.problem.device, Twin)
+    assert there.log_lik == pytest.approx(here.log_lik, rel=1e-9)
+    np.testing.assert_allclose(there.model.theta, here.model.theta, rtol=1e-5, atol=1e-6)
+    with pytest.raises(OptionError, match="numbers one by one, and these have covariances"):
+        lacunet.fit(frame, 2, covariance="full", device="cuda")
 
 
 @kinds

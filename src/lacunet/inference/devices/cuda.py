@@ -16,6 +16,7 @@ from lacunet.errors import OptionError
 from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.cuda_chains import CudaChains
 from lacunet.inference.devices.cuda_walks import CudaWalks
+from lacunet.inference.devices.dense_rows import DenseFeatures, DenseRows
 from lacunet.inference.devices.device import Device, RowsThere
 from lacunet.inference.devices.packing import PackedRows
 from lacunet.inference.devices.shape import GRID, Shape, shape_for
@@ -35,6 +36,11 @@ class Cuda(Device):
     def hold(self, packed: PackedRows) -> RowsThere:
         """Put rows on it."""
         return CudaRows(self, packed)
+
+    def hold_dense(self, rows: DenseFeatures) -> RowsThere:
+        """Put rows on it as a dense matrix."""
+        self.check_room(rows.bytes, f"a table of {len(rows.counts)} distinct rows")
+        return DenseRows(self.cupy, rows)
 
     def send(self, path: PackedPath) -> ChainsThere:
         """Let it move chains."""

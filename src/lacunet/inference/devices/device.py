@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from lacunet.arrays import FloatArray
 from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.packing import PackedRows
 from lacunet.inference.devices.walks import WalkedCases, WalksThere
+
+if TYPE_CHECKING:
+    from lacunet.inference.devices.dense_rows import DenseFeatures
 
 
 class Place(StrEnum):
@@ -40,6 +44,10 @@ class Device(ABC):
     @abstractmethod
     def hold(self, packed: PackedRows) -> RowsThere:
         """Put rows on it; an `OptionError` with sizes if they do not fit."""
+
+    @abstractmethod
+    def hold_dense(self, rows: DenseFeatures) -> RowsThere:
+        """Put rows on it as a dense matrix; an `OptionError` as above."""
 
     @abstractmethod
     def send(self, path: PackedPath) -> ChainsThere:

@@ -7,15 +7,17 @@ family, that a row has T(x) times. T is a polynomial of x, so a row's log weight
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
+from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels import numbers as kernels
 from lacunet.inference.kernels.numbers import NumberRows, Weights
 from lacunet.inference.kernels.one_pass import Beliefs
@@ -201,23 +203,34 @@ class NumberPlan(Plan):
         kernels.number_posteriors(shown, weights, posterior, log_z)
         return posterior, log_z
 
+    def on(self, device: Device) -> "NumberPlan":
+        from lacunet.inference.plans.device_numbers import DeviceNumberPlan
+
+        if self.blocks:
+            raise OptionError(
+                "--device cuda takes numbers one by one, and these have covariances. Use "
+                "--covariance diagonal, or --device cpu."
+            )
+        own = {f.name: getattr(self, f.name) for f in fields(self)}
+        return DeviceNumberPlan(**(own | {"device": device}))
+
     def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:
-        few = self._features * self.patterns.cells <= MOST_FEATURES
+        few = self.features * self.patterns.cells <= MOST_FEATURES
         if self.blocks or not few:
             return None
         posterior, _ = self._posteriors(log_weights)
         own = np.ascontiguousarray(posterior[:, : self.patterns.cells])
-        matrix = covariance_of_features(self._features_of, own, self.counts)
-        return FeatureCovariance(matrix, self._weights_of_features)
+        matrix = covariance_of_features(self.features_of, own, self.counts)
+        return FeatureCovariance(matrix, lambda flat: self.weights_of_features(flat).T.reshape(-1))
 
     @property
-    def _features(self) -> int:
+    def features(self) -> int:
         """Blocks of patterns, and powers of numbers; where all numbers are there, 1 is one."""
         D = self.x.shape[1]
         powers: int = 3 * D if len(self.marks) else 2 * D + 1
         return len(self.patterns.positions) + powers
 
-    def _features_of(self, rows: slice) -> FloatArray:
+    def features_of(self, rows: slice) -> FloatArray:
         """(n, F) of some rows."""
         x, B = self.x[rows], len(self.patterns.positions)
         blocks = np.zeros((len(x), B))
@@ -225,12 +238,21 @@ class NumberPlan(Plan):
         there = self.marks[rows].astype(float) if len(self.marks) else np.ones((len(x), 1))
         return np.hstack([blocks, there, x, x**2])
 
-    def _weights_of_features(self, flat: FloatArray) -> FloatArray:
-        """What each feature weighs in each class, (K·F,)."""
+    def weights_of_features(self, flat: FloatArray) -> FloatArray:
+        """What each feature weighs in each class, (F, K)."""
         K, own = self.patterns.cells, self._powers_of(flat)[:, :, : self.patterns.cells]
         blocks = flat[self.patterns.positions[:, None] + np.arange(K)]
         there = own[0] if len(self.marks) else own[0].sum(axis=0, keepdims=True)
-        return np.vstack([blocks, there, own[1], own[2]]).T.reshape(-1)
+        return np.vstack([blocks, there, own[1], own[2]])
+
+    def spread_features(self, counts: FloatArray, out: FloatArray) -> None:
+        """Add what features have, (F, K), to the positions of a flat vector."""
+        B, D, K = len(self.patterns.positions), self.x.shape[1], self.patterns.cells
+        np.add.at(out, self.patterns.positions[:, None] + np.arange(K), counts[:B])
+        there, x, squares = np.split(counts[B:], [len(counts) - B - 2 * D, len(counts) - B - D])
+        found = np.stack([np.broadcast_to(there, (D, K)), x, squares])
+        blocks = self.powers.factor[:, None] * found[self.powers.power, self.powers.column]
+        np.add.at(out, self.powers.positions[:, None] + np.arange(K), blocks)
 
     def less_covariance(
         self, A: FloatArray, theta: FloatArray, coordinates: FreeCoordinates

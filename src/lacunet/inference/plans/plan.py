@@ -108,8 +108,7 @@ class Plan(ABC):
     def _not_there(self) -> OptionError:
         return OptionError(
             "--device cuda is for models in which each row leaves one variable open: latent "
-            "classes of categories. This one has numbers, or several open variables that hang "
-            "together. Use --device cpu."
+            "classes. In this one several open variables hang together. Use --device cpu."
         )
 
     def by_part(self, function: Callable[["Plan"], T]) -> list[T]:
