@@ -13,7 +13,9 @@ import numpy as np
 
 from bench.cases import FloatArray
 from lacunet.evidence.clock import Clock, Goal
+from lacunet.evidence.estimate import log_mean
 from lacunet.evidence.measure import measure
+from lacunet.evidence.particle_run import Run, run_particles, run_there
 from lacunet.evidence.partitions.cases import leaves_of, renumbered
 from lacunet.evidence.partitions.walk import walk_numbers
 from lacunet.evidence.path import Path, Reference
@@ -21,7 +23,7 @@ from lacunet.evidence.travellers import There, anything
 from lacunet.executor import on_threads
 from lacunet.inference.devices import cuda
 from lacunet.inference.devices.chains import Journey
-from lacunet.inference.devices.walks import WalkedCases, Walkers
+from lacunet.inference.devices.walks import WalkedCases, Walkers, WalksThere
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.walking import Notes
 from lacunet.inference.problem import Problem, problem_of_codes
@@ -29,7 +31,6 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.prior import uniform_alpha
 
 CHAINS, SWEEPS = 1024, 200
-AS_TWINS = ((6, 2, 3, 20), (64, 2, 32, 40), (5, 4, 7, 30), (20, 3, 40, 25), (300, 3, 40, 12))
 
 
 def problem_of(
@@ -60,15 +61,6 @@ def travelled(path: Path, device: Any, chains: int, journey: Journey) -> tuple[F
     return there.go(there.start(chains), journey)
 
 
-def beside_twin(device: Any, twin: Any) -> None:
-    for sizes in AS_TWINS:
-        path = path_of(problem_of(*sizes, missing=0.1))
-        N, weights = travelled(path, device, 5, Journey.upwards(6))
-        other, same = travelled(path, twin, 5, Journey.upwards(6))
-        apart, off = np.abs(N - other).sum(), np.abs(weights - same).max()
-        print(f"{sizes}: counts differ by {apart:g} cases of {N.sum():g}, weights by {off:.1e}")
-
-
 def speed(device: Any) -> None:
     for sizes in ((64, 2, 32, 400), (6, 2, 2, 400), (20, 4, 8, 2000), (64, 2, 32, 4000)):
         path = path_of(problem_of(*sizes))
@@ -88,48 +80,60 @@ def speed(device: Any) -> None:
             sys.stdout.flush()
 
 
-def walks(device: Any, twin: Any | None = None) -> None:
-    """A walk over partitions; with a twin, whether both stand at the same place."""
-    for leaves, states, classes, rows in ((64, 2, 32, 400), (6, 2, 3, 60), (20, 3, 40, 150)):
-        problem = problem_of(leaves, states, classes, rows)
-        cases, rng = leaves_of(problem), np.random.default_rng(0)
-        most = min(classes, len(cases.row))
-        rise = np.maximum(most - np.arange(most + 2.0), 0.0)
-        levels = Levels(rise, rng.gamma(2.0, 1.0, len(rise)))
-        chains = CHAINS if twin is None else 4
-        starts = [renumbered(rng.integers(0, most, len(cases.row))) for _ in range(chains)]
-        walkers = Walkers.start(starts, [[1, n] for n in range(chains)])
-        walked_cases = WalkedCases(cases, most)
-        there = device.walk_over(walked_cases)
-        if twin is not None:
-            seen, same_seen = no_notes(chains, levels), no_notes(chains, levels)
-            one = there.walk(walkers, levels, 30, seen)
-            other = twin.walk_over(walked_cases).walk(walkers, levels, 30, same_seen)
-            same = (one.blocks == other.blocks).all(axis=1) & (one.drawn == other.drawn)
-            used = one.blocks.max(axis=1) + 1
-            apart = [
-                np.abs(x / np.where(y, y, 1.0) - (y != 0)).max()
-                for x, y in zip(seen, same_seen, strict=True)
-            ]
-            print(f"{same.sum()} of {chains} walks are the same; blocks: {used}, {one.drawn}")
-            print(
-                f"notes differ by {apart[0]:.1e} (rates) and {apart[1]:.1e} (energies), relatively"
-            )
-            continue
+def walks(device: Any) -> None:
+    """Walks over partitions, in which splits and merges are tried."""
+    for sizes in ((64, 2, 32, 400), (6, 2, 3, 60), (20, 3, 40, 150)):
+        there, walkers, levels = walkers_of(sizes, CHAINS, device)
         walkers = there.walk(walkers, levels, 20)
-        for notes in (None, no_notes(chains, levels)):
+        for notes in (None, no_notes(CHAINS, levels)):
             began = time.perf_counter()
             there.walk(walkers, levels, 50, notes)
-            seconds = time.perf_counter() - began
+            rate = CHAINS * 50 / (time.perf_counter() - began)
             how = "without notes" if notes is None else "with notes"
-            rate = chains * 50 / seconds
-            print(f"{(leaves, states, classes, rows)}: {rate:.0f} sweeps a second, {how}")
+            print(f"{sizes}: {rate:.0f} sweeps a second, {how}")
         sys.stdout.flush()
+
+
+def walkers_of(
+    sizes: tuple[int, int, int, int], chains: int, device: Any
+) -> tuple[WalksThere, Walkers, Levels]:
+    """Chains at random places, weights, and who walks."""
+    problem = problem_of(*sizes)
+    cases, rng = leaves_of(problem), np.random.default_rng(0)
+    most = min(sizes[2], len(cases.row))
+    rise = np.maximum(most - np.arange(most + 2.0), 0.0)
+    levels = Levels(rise, rng.gamma(2.0, 1.0, len(rise)))
+    starts = [renumbered(rng.integers(0, most, len(cases.row))) for _ in range(chains)]
+    walkers = Walkers.start(starts, [[1, n] for n in range(chains)])
+    return device.walk_over(WalkedCases(cases, most)), walkers, levels
 
 
 def no_notes(chains: int, levels: Levels) -> Notes:
     numbers = len(levels.rise)
     return Notes(np.zeros((chains, 2, numbers, 3)), np.zeros((chains, numbers, 3)))
+
+
+def particles(device: Any) -> None:
+    """Runs of particles: here, and by a device."""
+    for leaves, states, classes, rows in ((6, 2, 3, 60), (16, 2, 4, 400), (64, 2, 16, 400)):
+        problem = problem_of(leaves, states, classes, rows, missing=0.1)
+        seeds = [(1, 1, 64, n) for n in range(128)]
+        for runs in (seeds[:1], seeds):  # compiled at first
+            run_particles(problem, 64, seeds[0])
+            began = time.perf_counter()
+            found = run_there(problem, 64, device, runs)
+            there = time.perf_counter() - began
+        began = time.perf_counter()
+        here = [run_particles(problem, 64, seed) for seed in seeds[:4]]
+        one = (time.perf_counter() - began) / len(here)
+        print(f"{(leaves, classes, rows)}: {len(seeds)} runs in {there:.2f} s,", end=" ")
+        print(f"one on one core {one:.2f} s; {told(found)}, here {told(here)}")
+        sys.stdout.flush()
+
+
+def told(runs: list[Run]) -> str:
+    found = log_mean(np.array([run.log_evidence for run in runs]))
+    return f"{found.value:.2f} ± {found.stderr:.2f}"
 
 
 def numbers_of_classes(device: Any) -> None:
@@ -168,6 +172,7 @@ def main() -> None:
     device = cuda.open_cuda()
     speed(device)
     walks(device)
+    particles(device)
     numbers_of_classes(device)
     for threads in (1, 16):
         whole(device, threads, 0.1, 30.0, 0)

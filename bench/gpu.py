@@ -19,8 +19,14 @@ from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.starts import race
+from lacunet.model.conjugacy import random_theta
+from lacunet.model.families import GAUSSIAN
+from lacunet.model.families.gaussian import hyperparameters
 from lacunet.model.latent_class import latent_class
-from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.model.network import Network, Variable
+from lacunet.model.prior import PAPER_ALPHA, dirichlet, uniform_alpha
+from lacunet.model.unit import Unit
+from lacunet.state import Numbers
 
 CASES = (
     Case("million", leaves=50, states=4, classes=10, rows=1_000_000),
@@ -109,10 +115,52 @@ def fit(case: Case, device: Any) -> None:
         sys.stdout.flush()
 
 
+def numbers_of(rows: int, columns: int, classes: int, *, missing: float = 0.0) -> Problem:
+    """Numbers of classes that lie apart, each with many values; a category beside them."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(0, classes, rows)
+    centres = 2.0 * rng.standard_normal((classes, columns))
+    x = centres[z] + rng.standard_normal((rows, columns))
+    variables, codes = [], np.empty((rows, columns + 1), dtype=np.int32)
+    codes[:, 0] = (z + rng.integers(0, 2, rows)) % classes
+    for j in range(columns):
+        values, codes[:, j + 1] = np.unique(x[:, j], return_inverse=True)
+        unit = Unit(float(x[:, j].mean()), float(x[:, j].std()))
+        prior = hyperparameters(0.0, 0.01, 1.5, 0.5)
+        own = Variable(f"x{j}", Numbers(values), family=GAUSSIAN, unit=unit, prior=prior)
+        variables.append(own)
+    codes[:, 1:][rng.random((rows, columns)) < missing] = -1
+    root = Variable("class", tuple(range(classes)), hidden=True)
+    kind = Variable("kind", tuple(range(classes)))
+    parents = [(), *((0,) for _ in range(columns + 1))]
+    network = Network.build([root, kind, *variables], parents)
+    return problem_of_codes(codes, np.ones(rows), network, dirichlet(network, 1.0))
+
+
+def measure_numbers(rows: int, columns: int, classes: int, device: Any) -> None:
+    here = numbers_of(rows, columns, classes)
+    there = here.on(device)
+    theta = random_theta(here.layout, np.random.default_rng(1), here.alpha)
+    one, other = expect(here, theta), expect(there, theta)
+    em = [Objective.build(problem, Estimate.MAP) for problem in (here, there)]
+    points = [objective.at(theta) for objective in em]
+    apart = np.abs(one.N - other.N).max() / np.abs(one.N).max()
+    print(f"{rows} rows, {columns} numbers and a category, {classes} classes")
+    print(f"  log-likelihood, relative difference: {abs(other.log_lik / one.log_lik - 1):.2g}")
+    print(f"  statistics, largest difference to the largest: {apart:.2g}")
+    seconds = [median(lambda: expect(here, theta), 3), median(lambda: expect(there, theta))]
+    print(f"  E step, one core: {1e3 * seconds[0]:.4g} ms; device: {1e3 * seconds[1]:.4g} ms")
+    seconds = [median(lambda e=e, p=p: e.em_step(p), 5) for e, p in zip(em, points, strict=True)]
+    print(f"  EM iteration, one core: {1e3 * seconds[0]:.4g} ms; device: {1e3 * seconds[1]:.4g} ms")
+    sys.stdout.flush()
+
+
 def main() -> None:
     device = cuda.open_cuda()
     for case in CASES:
         measure(case, device)
+    for rows, columns, classes in ((100_000, 50, 10), (1_000_000, 50, 10), (1_000_000, 10, 5)):
+        measure_numbers(rows, columns, classes, device)
     fit(Case("fit", leaves=50, states=4, classes=4, rows=100_000), device)
 
 

@@ -55,6 +55,7 @@ class TwinChains(ChainsThere):
         self.patterns = rows.first[:, None] + rows.bytes  # (G, m)
         group, shift, mask, value = rows.shown.T[:, :, None]
         self.shown = ((rows.bytes[group[:, 0]] >> shift) & mask == value).astype(float)  # (B, m)
+        self.often = path.often
         self.sent = []
 
     def travel(self, N, journey, who):
@@ -98,7 +99,7 @@ class TwinChains(ChainsThere):
     def classes(self, posterior, who, sweep):
         """Draw the cases of every row, (C, m, K)."""
         drawn, below = np.zeros_like(posterior), np.cumsum(posterior, axis=2)
-        often, rows, classes = self.path.often, np.arange(posterior.shape[1]), posterior.shape[2]
+        often, rows, classes = self.often, np.arange(posterior.shape[1]), posterior.shape[2]
         for draw in range(often.max()):
             w = philox((rows, draw // 2, 4 * sweep + ROW, who.chains[:, None]), who.key)
             u = uniform(*(w[2:] if draw % 2 else w[:2])) * below[:, :, -1]

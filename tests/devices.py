@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from chain_twin import TwinChains
 from lacunet.inference.devices.dense_rows import DenseRows
 from lacunet.inference.devices.device import Device, RowsThere
+from particle_twin import TwinRuns
 from walk_twin import TwinWalks
 
 
@@ -22,6 +23,9 @@ class Twin(Device):
 
     def send(self, path):
         return TwinChains(path)
+
+    def run(self, runs):
+        return TwinRuns(runs)
 
     def walk_over(self, cases):
         return TwinWalks(cases)

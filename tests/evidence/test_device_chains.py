@@ -18,6 +18,7 @@ from lacunet.evidence.clock import Clock, Goal, Means
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
+from lacunet.evidence.particle_run import run_particles, run_there
 from lacunet.evidence.partitions.cases import leaves_of, log_class_weights
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import There, anything
@@ -204,3 +205,44 @@ def test_a_row_alone_in_its_block(problem):
     one_class = log_class_weights(problem, theta)[:, 0]
     root = np.log(problem.layout.table(theta, 0)[0])
     np.testing.assert_allclose(cases.log_alone, one_class - root, atol=1e-12)
+
+
+@pytest.mark.parametrize(("alpha", "missing"), [(0.3, 0.0), (1.0, 0.2)])
+def test_particles_on_a_device_give_the_evidence(alpha, missing):
+    problem = make_case([2, 3], 2, 6, seed=3, missing=missing, alpha=alpha).problem
+    exact = exact_evidence(problem).value
+    runs = run_there(problem, 16, Twin(), [(5, 1, 16, n) for n in range(60)])
+    w = np.exp([run.log_evidence - exact for run in runs])
+    assert abs(w.mean() - 1.0) < 4.5 * w.std() / np.sqrt(len(w))
+    assert w.std() < 0.5
+
+
+def test_particles_on_a_device_are_samples_of_the_posterior(problem, path):
+    worlds = hidden_counts(problem)
+    log_p = path.log_density(1.0, worlds)
+    mean = np.exp(log_p - logsumexp(log_p)) @ worlds
+    runs = run_there(problem, 16, Twin(), [(5, 1, 16, n) for n in range(60)])
+    w = np.array([np.exp(run.log_evidence - exact_evidence(problem).value) for run in runs])
+    samples = np.array([run.exponents.mean(axis=0) - problem.prior for run in runs])
+    error = (w[:, None] * samples).std(axis=0) / np.sqrt(len(runs)) + 1e-9
+    assert (np.abs(w @ samples / w.sum() - mean) < 5 * error).all()
+
+
+def test_a_run_of_particles_is_the_same_whoever_else_runs():
+    problem = make_case([2, 2, 3], 3, 25, seed=1, missing=0.1).problem
+    together = run_there(problem, 8, Twin(), [(5, 1, 8, n) for n in range(3)])
+    (alone,) = run_there(problem, 8, Twin(), [(5, 1, 8, 2)])
+    assert alone.log_evidence == together[2].log_evidence
+    np.testing.assert_array_equal(alone.exponents, together[2].exponents)
+    assert alone.work == together[2].work
+    assert alone.exponents.sum() == pytest.approx(run_particles(problem, 8, (1,)).exponents.sum())
+
+
+@there
+def test_particles_are_asked_of_the_device():
+    table = lacunet.load_dataset("values")
+    how = {"method": "smc", "target": 0.2, "threads": 1}
+    found = lacunet.log_evidence(table, 2, device="cuda", **how)
+    here = lacunet.log_evidence(table, 2, **how)
+    assert found.details != here.details  # more runs
+    assert abs(found.value - here.value) < 4 * np.hypot(found.stderr, here.stderr)

@@ -15,10 +15,12 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.cuda_chains import CudaChains
+from lacunet.inference.devices.cuda_particles import CudaRuns
 from lacunet.inference.devices.cuda_walks import CudaWalks
 from lacunet.inference.devices.dense_rows import DenseFeatures, DenseRows
 from lacunet.inference.devices.device import Device, RowsThere
 from lacunet.inference.devices.packing import PackedRows
+from lacunet.inference.devices.particles import PackedRuns, RunsThere
 from lacunet.inference.devices.shape import GRID, Shape, shape_for
 from lacunet.inference.devices.walks import WalkedCases, WalksThere
 from lacunet.optional import require
@@ -45,6 +47,10 @@ class Cuda(Device):
     def send(self, path: PackedPath) -> ChainsThere:
         """Let it move chains."""
         return CudaChains(self, path)
+
+    def run(self, runs: PackedRuns) -> RunsThere:
+        """Let particles take in cases."""
+        return CudaRuns(self, runs)
 
     def walk_over(self, cases: WalkedCases) -> WalksThere:
         """Let it walk over partitions."""

@@ -68,8 +68,10 @@ class CudaChains(ChainsThere):
         patterns_of, blocks_of = path.written_out
         sizes = (m, groups, blocks_of.shape[1], patterns, wide, len(path.owner), rows.cells)
         by_block = (path.seen, path.exponents, path.counts, path.log_weights)
+        self.rows = tuple(map(cp.asarray, (patterns_of, blocks_of)))
+        self.often = cp.asarray(path.often[None])
         self.arguments = (
-            *map(cp.asarray, (patterns_of, blocks_of, path.often, rows.parts)),
+            cp.asarray(rows.parts),
             *map(np.int32, sizes),
             *(cp.asarray(a) for a in (path.owner, starts, members, path.alpha, path.sums)),
             *map(cp.asarray, by_block),
@@ -81,29 +83,46 @@ class CudaChains(ChainsThere):
     def travel(self, N: FloatArray, journey: Journey, who: Who) -> tuple[FloatArray, FloatArray]:
         """Go all the way in one call."""
         cp, chains, size = self.device.cupy, len(N), self.path.owner.size
+        there = cp.asarray(np.ascontiguousarray(N.reshape(chains, size), dtype=np.int32))
+        nothing = np.zeros(chains, dtype=np.int32)
+        sweeps = np.full(chains, who.sweep, dtype=np.uint32)
+        log_weights = self.move(there, journey, who, sweeps, nothing, self.often)
+        ended = cp.asnumpy(there).reshape(N.shape).astype(np.float64)
+        return ended, np.asarray(cp.asnumpy(log_weights))
+
+    def move(
+        self, there: Any, journey: Journey, who: Who, sweeps: Any, tables_of: Any, often: Any
+    ) -> Any:
+        """Move chains that are on the device, (chains, size); give what their weights grow by.
+
+        Each chain has the number of its next sweep, and sees one of the tables whose rows stand
+        there `often`, (tables, m).
+        """
+        cp, chains, size = self.device.cupy, len(there), self.path.owner.size
         m, table = self.path.rows.bytes.shape[1], len(self.path.rows.parts) * self.path.rows.cells
         outside = chains * (not self.shape.in_shared)
         room = chains * (12 * size + 8 * (self.configurations + m + 2))
         room += outside * (8 * table + 8 * size)
         self.device.check_room(room, f"moving {chains} chains")
-        there = cp.asarray(np.ascontiguousarray(N.reshape(chains, size), dtype=np.int32))
         scratch = [cp.empty((chains, n)) for n in (size, self.configurations, m)]
         wide = len(self.path.owner) * (self.path.rows.cells | 1)
         tables, fresh = cp.empty((outside, table)), cp.empty((outside, wide), dtype=np.int32)
         log_weights = cp.empty(chains)
         way = (cp.asarray(x) for x in (journey.moves, journey.upper, journey.lower))
-        key = map(np.uint32, who.key)
         kernel = compiled_chains(self.shape)
         kernel(
             (chains,),
             (self.shape.threads,),
             (
+                *self.rows,
+                often,
                 *self.arguments,
                 *way,
                 np.int32(len(journey.moves)),
-                np.uint32(who.sweep),
+                cp.asarray(sweeps),
                 cp.asarray(who.chains.astype(np.uint32)),
-                *key,
+                cp.asarray(tables_of),
+                *map(np.uint32, who.key),
                 there,
                 *scratch,
                 tables,
@@ -112,14 +131,19 @@ class CudaChains(ChainsThere):
             ),
             shared_mem=self.shared,
         )
-        ended = cp.asnumpy(there).reshape(N.shape).astype(np.float64)
-        return ended, np.asarray(cp.asnumpy(log_weights))
+        return log_weights
+
+
+def sources(*names: str) -> str:
+    """Put files of kernels one after the other."""
+    folder = files("lacunet.inference.devices")
+    return "\n".join(folder.joinpath(name).read_text("utf-8") for name in names)
 
 
 @cache
 def compiled_chains(shape: ChainShape) -> Any:
     """Compile the kernel for one shape; CuPy keeps what it compiled on disk."""
-    source = files("lacunet.inference.devices").joinpath("gibbs_chains.cu").read_text("utf-8")
+    source = sources("counted_random.cu", "gibbs_chains.cu")
     options = ("-std=c++17", *(f"-D{name}={value}" for name, value in shape.defines.items()))
     cupy = require("cupy", extra="gpu")
     travel = cupy.RawModule(code=source, options=options).get_function("travel")

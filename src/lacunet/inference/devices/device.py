@@ -1,4 +1,4 @@
-"""What is asked of a device: to run E steps over rows, to move chains, to walk over partitions.
+"""What is asked of a device: E steps over rows, chains, particles, walks over partitions.
 
 The numbers are those of the processor up to rounding. Whoever opens a device knows that it is
 there; whether rows fit is said before any memory is taken.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lacunet.arrays import FloatArray
 from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.packing import PackedRows
+from lacunet.inference.devices.particles import PackedRuns, RunsThere
 from lacunet.inference.devices.walks import WalkedCases, WalksThere
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ class Device(ABC):
     @abstractmethod
     def send(self, path: PackedPath) -> ChainsThere:
         """Let it move chains along a path; an `OptionError` as above."""
+
+    @abstractmethod
+    def run(self, runs: PackedRuns) -> RunsThere:
+        """Let particles take in cases there; an `OptionError` as above."""
 
     @abstractmethod
     def walk_over(self, cases: WalkedCases) -> WalksThere:

@@ -5,45 +5,11 @@
 // blocks (blocks × K), whole numbers; what it weighs is a sum over its way of differences of log
 // densities, to which every thread adds its own part.
 //
-// Random numbers are Philox4x32-10 of (number, try, sweep and use, chain) under a key: each is known
-// by itself, so that they depend neither on the order of work nor on how many chains there are.
-//
-// Defined from outside: LANES, a power of two, that share a row, each with up to EACH of its K classes;
-// THREADS; IN_SHARED, 0 or 1. Numbers of classes that share these share what was compiled.
+// `counted_random.cu` is to stand before this. Defined from outside: LANES, a power of two, that share
+// a row, each with up to EACH of its K classes; THREADS; IN_SHARED, 0 or 1. Numbers of classes that
+// share these share what was compiled.
 
-#define LOWEST __longlong_as_double(0xfff0000000000000LL)
 #define PER_WARP (32 / LANES)  // rows that a warp has at once
-
-struct Four {
-  unsigned int a, b, c, d;
-};
-
-__device__ __forceinline__ Four philox(Four at, unsigned int k, unsigned int l) {
-#pragma unroll
-  for (int round = 0; round < 10; ++round) {
-    const unsigned int high_a = __umulhi(0xD2511F53u, at.a), low_a = 0xD2511F53u * at.a;
-    const unsigned int high_c = __umulhi(0xCD9E8D57u, at.c), low_c = 0xCD9E8D57u * at.c;
-    at = {high_c ^ at.b ^ k, low_c, high_a ^ at.d ^ l, low_a};
-    k += 0x9E3779B9u;
-    l += 0xBB67AE85u;
-  }
-  return at;
-}
-
-// In [0, 1), with 53 bits.
-__device__ __forceinline__ double uniform(unsigned int high, unsigned int low) {
-  return ((high >> 5) * 67108864.0 + (low >> 6)) * (1.0 / 9007199254740992.0);
-}
-
-enum Use { GAMMA = 0, BELOW_ONE = 1, ROW = 2 };
-
-struct Stream {
-  unsigned int k, l, chain;
-  __device__ __forceinline__ Four at(unsigned int number, unsigned int attempt, unsigned int sweep,
-                                     Use use) const {
-    return philox({number, attempt, 4 * sweep + use, chain}, k, l);
-  }
-};
 
 // The log of a gamma variate (Marsaglia & Tsang 2000); below 1 it may be smaller than any float.
 __device__ double log_gamma_variate(const Stream &stream, double shape, unsigned int number,
@@ -86,7 +52,7 @@ __device__ double log_gamma_above(double a, double n) {
 struct Rows {
   const int *patterns_of;  // (rows, groups) patterns that a row shows
   const int *blocks_of;    // (rows, families) and their blocks; -1: none
-  const int *often;        // (rows,) cases of each
+  const int *often;        // (rows,) cases of each, for this chain
   const int *parts;        // (patterns, wide) blocks of each pattern; -1: none
   int rows, groups, families, patterns, wide, K;
 };
@@ -267,7 +233,8 @@ __device__ double added_up(double own) {
 }
 
 // N (chains, blocks, K) is where chains stand, before and after; log_weights (chains,) what their
-// way adds. Scratch for each chain: x (blocks, K), totals (configurations,), first_draws (rows,), and
+// way adds. often (tables, rows) says how often rows stand in tables, tables_of (chains,) which of
+// them a chain sees. Scratch for each chain: x (blocks, K), totals (configurations,), first_draws (rows,), and
 // where memory of threads is too small a table (patterns, K) and fresh (blocks, K | 1).
 extern "C" __global__ void __launch_bounds__(THREADS)
 travel(const int *patterns_of, const int *blocks_of, const int *often, const int *parts, int rows,
@@ -276,15 +243,18 @@ travel(const int *patterns_of, const int *blocks_of, const int *often, const int
        const double *seen, const double *exponents,
        const double *counts, const double *reference, double slope, int configurations, int watched,
        const double *moves, const double *upper, const double *lower, int steps,
-       unsigned int first_sweep, const unsigned int *chains, unsigned int k, unsigned int l, int *N,
-       double *x, double *totals, double *first_draws, double *tables, int *freshs,
+       const unsigned int *first_sweeps, const unsigned int *chains, const int *tables_of,
+       unsigned int k, unsigned int l, int *N, double *x, double *totals, double *first_draws,
+       double *tables, int *freshs,
        double *log_weights) {
   extern __shared__ double room[];
-  const Rows r = {patterns_of, blocks_of, often, parts, rows, groups, families, patterns, wide, K};
+  const long long chain = blockIdx.x;
+  const unsigned int first_sweep = first_sweeps[chain];
+  const Rows r = {patterns_of, blocks_of, often + (long long)tables_of[chain] * rows, parts,
+                  rows, groups, families, patterns, wide, K};
   const Path p = {owner, starts, members, alpha, sums, seen, exponents,
                   counts, reference, slope, configurations, watched};
   const int size = blocks * K;
-  const long long chain = blockIdx.x;
   const Stream stream = {k, l, chains[chain]};
   N += chain * size, x += chain * size, totals += chain * configurations;
   first_draws += chain * rows;
