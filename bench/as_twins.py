@@ -46,14 +46,11 @@ def walks(device: Any, twin: Any) -> None:
         seen, also = no_notes(4, levels), no_notes(4, levels)
         one, other = there.walk(walkers, levels, 30, seen), here.walk(walkers, levels, 30, also)
         same = (one.blocks == other.blocks).all(axis=1) & (one.drawn == other.drawn)
-        off = [
-            float(np.abs(x - y)[y != 0].max() / np.abs(y[y != 0]).min())
-            for x, y in zip(seen, also, strict=True)
-        ]
-        print(
-            f"{sizes}: {same.sum()} of 4 walks are the same, {one.blocks.max(axis=1) + 1} blocks;"
-        )
-        print(f"    rates differ by {off[0]:.1e}, energies by {off[1]:.1e} of the smallest")
+        used = one.blocks.max(axis=1) + 1
+        print(f"{sizes}: {same.sum()} of 4 walks are the same, {used} blocks;")
+        there_, here_ = seen.energy[also.energy != 0], also.energy[also.energy != 0]
+        rates, energies = np.abs(seen.rates - also.rates).max(), np.abs(there_ / here_ - 1).max()
+        print(f"    sums of rates differ by {rates:.1e}, energies relatively by {energies:.1e}")
 
 
 def numbers(device: Any, twin: Any) -> None:

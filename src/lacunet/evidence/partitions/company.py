@@ -1,7 +1,7 @@
 """Who walks over partitions: the processor, chain by chain, or a device, with all chains at once.
 
 On a device a chain is slower than here, but hundreds of them take no longer than one. So there are
-more of them there, and errors are smaller after as many sweeps.
+more of them there, and their stretches are shorter.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,8 @@ from lacunet.inference.kernels.walking import Notes
 from lacunet.kept import Kept, Packing
 
 CHAINS = 16  # that the processor walks with,
-CHAINS_THERE = 512  # and a device
+CHAINS_THERE = 512  # and a device:
+SHORTER = 4  # as many sweeps for each stretch, which are eight times as many in all
 AT_ONCE = 50  # sweeps that a device walks in one call
 
 
@@ -34,6 +35,7 @@ class Company(ABC):
     """Chains under way."""
 
     number: int  # of chains
+    shorter: int = 1  # part of the sweeps of a stretch that is enough for so many
 
     @abstractmethod
     def walk(self, stretch: Stretch) -> Notes:
@@ -67,6 +69,8 @@ class Here(Company):
 
 class There(Company):
     """Chains that a device walks with."""
+
+    shorter = SHORTER
 
     def __init__(self, walks: WalksThere, walkers: Walkers, kept: Kept) -> None:
         self.walks, self.walkers, self.kept = walks, walkers, kept

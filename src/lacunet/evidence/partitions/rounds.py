@@ -204,5 +204,6 @@ class Rounds:
         rise[1 : self.levels.last] *= np.exp(np.diff(self.visits))
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
-        notes = self.company.walk(Stretch(Levels(rise, np.exp(noted)), sweeps))
+        stretch = Stretch(Levels(rise, np.exp(noted)), sweeps // self.company.shorter)
+        notes = self.company.walk(stretch)
         return notes.rates, notes.energy

@@ -126,6 +126,7 @@ def _told(rounds: Rounds) -> Walk:
         found = rounds.after(left_out)
         notes = doubts(found.energies, found.shares)
     values, replicates = levels.log_evidence(found.log_z), levels.log_evidence(found.without)
+    company, sweeps = rounds.company, ROUND // rounds.company.shorter
     return Walk(
         levels.numbers,
         values,
@@ -134,9 +135,6 @@ def _told(rounds: Rounds) -> Walk:
         anchored=found.first == 1,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
-        details={
-            "chains": rounds.company.number,
-            "sweeps each": ROUND * (rounds.number - left_out),
-        },
+        details={"chains": company.number, "sweeps each": sweeps * (rounds.number - left_out)},
         notes=notes,
     )
