@@ -19,6 +19,7 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.evidence.particle_run import run_particles, run_there
+from lacunet.evidence.partitions import company
 from lacunet.evidence.partitions.cases import leaves_of, log_class_weights
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import There, anything
@@ -32,6 +33,7 @@ from lacunet.inference.kernels.blocks import Levels
 from lacunet.model import conjugacy
 from lacunet.model.known import KnownTable
 from lacunet.model.network import Network
+from lacunet.search.certainty import How
 from problems import make, make_case
 from two_classes import NETWORK, hidden_counts
 
@@ -246,3 +248,16 @@ def test_particles_are_asked_of_the_device():
     here = lacunet.log_evidence(table, 2, **how)
     assert found.details != here.details  # more runs
     assert abs(found.value - here.value) < 4 * np.hypot(found.stderr, here.stderr)
+
+
+@there
+def test_select_walks_on_the_device():
+    table, numbers = lacunet.load_dataset("values"), range(1, 4)
+    here = lacunet.select(table, numbers, starts=8)
+    with patch.object(company, "CHAINS_THERE", 64):
+        found = lacunet.select(table, numbers, starts=8, device="cuda")
+    assert found.certainty.how is How.MEASURED
+    apart = found.bayes_factor(2, 3).log - here.bayes_factor(2, 3).log
+    errors = [one.bayes_factor(2, 3).stderr for one in (found, here)]
+    assert apart != 0.0
+    assert abs(apart) < 4 * np.hypot(*errors)
