@@ -105,13 +105,15 @@ def walk_numbers(
     rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept, device)
     executor.say("partitions", 0.0)
     rounds.learn()
-    for done in range(1, goal.rounds + 1):
+    shorter = rounds.company.shorter
+    most = goal.rounds * shorter
+    for done in range(1, most + 1):
         rounds.measure()
-        executor.say("partitions", done / goal.rounds)
-        if done >= min(FEWEST_ROUNDS, goal.rounds):
+        executor.say("partitions", done / most)
+        if done >= min(FEWEST_ROUNDS, goal.rounds) and done % shorter == 0:
             walk = _told(rounds)
             reached = rounds.closed and walk.posterior_errors.max() <= goal.target
-            if (reached and not walk.notes) or (walk.notes and done >= MOST_DOUBTED):
+            if (reached and not walk.notes) or (walk.notes and done >= MOST_DOUBTED * shorter):
                 break
     executor.say("partitions", 1.0)
     return walk
