@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test long test-lower test-upper quick quick-lower quick-upper recorded properties checks check lint types layers format docs links bench fuzz kills lowest versions limits wheel weights lock promises clean
+.PHONY: demo test long test-lower test-upper quick quick-lower quick-upper properties checks check lint types layers format docs links bench fuzz kills lowest versions limits wheel weights lock promises clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
@@ -45,9 +45,6 @@ properties: $(VENV)/.dev
 # Every scikit-learn check of every estimator with its usual settings: some minutes.
 checks: $(VENV)/.dev
 	LACUNET_CHECKS=full $(BIN)/python -m pytest tests/estimators/test_sklearn_checks.py
-
-recorded: $(VENV)/.dev
-	$(BIN)/python tests/recorded/compare.py
 
 check: lint types layers
 

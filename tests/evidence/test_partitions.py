@@ -10,13 +10,15 @@ from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.jackknife import jackknife_error, leave_one_out
 from lacunet.evidence.partitions import company
+from lacunet.evidence.partitions import walk as walking
 from lacunet.evidence.partitions.agreement import doubts, r_hat
 from lacunet.evidence.partitions.cases import leaves_of, walkable
 from lacunet.evidence.partitions.chains import Stretch, start_chain, walk_on
 from lacunet.evidence.partitions.flows import log_ratios
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
+from lacunet.evidence.partitions.rounds import Rounds
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
-from lacunet.executor import on_threads
+from lacunet.executor import SERIAL, on_threads
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
@@ -155,6 +157,40 @@ def test_a_device_walks_right(tmp_path):
     assert walk.verdict is Verdict.RELIABLE
     errors = jackknife_error(walk.replicates)
     assert (np.abs(walk.values - exact) <= 4 * errors + 1e-9).all()
+
+
+def test_chains_go_where_nobody_has_been():
+    """A number of blocks that is held to weigh too much is not visited, until it is sought."""
+    problem = small(3)
+    leaves = leaves_of(problem)
+    rounds = Rounds(problem, range(1, 5), {}, {}, 0, SERIAL)
+    rounds.learn()
+    rounds.log_z[3] += 60.0
+    rngs = [np.random.default_rng([1, n]) for n in range(rounds.company.number)]
+    one_block = np.zeros(len(leaves.row), dtype=np.int64)
+    rounds.company.chains = [start_chain(leaves, one_block, 4, rng) for rng in rngs]
+    rounds.measure()
+    assert rounds.after(0).energies[:, 3, 0].sum() == 0
+    assert rounds.hope[2] < -30.0
+    for _ in range(3):
+        rounds.measure()
+    found = rounds.after(0)
+    assert found.energies[:, 3, 0].sum() > 0
+    assert found.log_z == pytest.approx(log_sums(problem)[:4], abs=0.3)
+    assert not rounds.hope.any()
+
+
+def test_chains_that_disagree_walk_on(monkeypatch):
+    """Chains in doubt have rounds that others do not, and no more."""
+    problem, doubt = small(3), (Flag(Kind.CHAINS_STAY, detail={"share": 0.0}),)
+    goal = WalkGoal(1.0, rounds=5, doubted=7)
+    sure = walk_numbers(problem, range(1, 4), fits={}, guesses={}, goal=goal)
+    assert sure.details["sweeps each"] == 400
+    monkeypatch.setattr(walking, "doubts", lambda *_: doubt)
+    unsure = walk_numbers(problem, range(1, 4), fits={}, guesses={}, goal=goal)
+    assert unsure.details["sweeps each"] == 700
+    assert unsure.verdict is Verdict.LOWER_BOUND
+    assert unsure.notes == doubt
 
 
 def test_a_number_is_measured_if_its_blocks_are():

@@ -20,6 +20,7 @@ from lacunet.report.documents import selection_document
 from lacunet.search import all_at_once, measuring, one_by_one, screening
 from lacunet.search.average import posterior
 from lacunet.search.certainty import How
+from lacunet.search.unsettled import widened
 from lacunet.tabular import chance
 
 FEW = {"starts": 8, "threads": 1}
@@ -197,9 +198,47 @@ def test_a_bound_is_no_measurement(small, monkeypatch):
     assert not found.certainty.reliable
     assert [note.kind for note in found.certainty.notes] == [Kind.BOUNDS_ONLY]
     first = str(found).splitlines()[0]
-    assert first.endswith("), measured, but not reliably.")
+    assert first.endswith(f"), {How.UNSETTLED}.")
     assert "±" not in first
+    assert max(found.posterior().values()) <= 0.9
     assert "1, 2 classes is a lower bound only" in str(found).split("\n\n")[0]
+
+
+def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
+    """However sure chains are that do not agree: the answer is not."""
+    found = lacunet.select(small, [1, 2, 3], quick=True, **FEW)
+    scores = screening.guesses(found)
+    values = np.array([scores[2] - 40.0, scores[3] + 12.0])  # the score says otherwise
+    replicates = values + 0.01 * np.random.default_rng(1).normal(size=(16, 2))
+    notes = (Flag(Kind.CHAINS_DISAGREE, detail={"r_hat": 2.0}),)
+    bound = Verdict.LOWER_BOUND
+    walk = Walk((2, 3), values, replicates, frozenset({2, 3}), True, bound, {}, notes=notes)
+    certainty = all_at_once.told_by(walk, found).certainty
+    assert certainty.how is How.UNSETTLED
+    assert not certainty.reliable
+    assert certainty.probabilities[certainty.choice] == max(certainty.probabilities.values()) <= 0.9
+    assert sum(certainty.probabilities.values()) == pytest.approx(1.0)
+    assert values[0] < certainty.values[2] < scores[2]
+    assert scores[3] < certainty.values[3] < values[1]
+    assert certainty.doubts[2] > certainty.doubts[3] > 1.0  # where they contradict each other more
+    assert certainty.notes == notes
+    text = str(all_at_once.told_by(walk, found))
+    assert str(How.UNSETTLED) in text.splitlines()[0]
+    assert "p(k): posterior by measured evidence and CSL, occupancy, widened." in text
+
+
+def test_doubts_widen_and_know_the_prior():
+    values, doubts = {1: -10.0, 2: -12.0, 3: -40.0}, {1: 2.0, 2: 2.0}
+    sure, wide = posterior(values), widened(values, doubts, None)
+    assert sure[1] > wide[1] > wide[2] > sure[2]
+    by_hand = np.random.default_rng(5).normal([-10.0, -12.0], 2.0, (200_000, 2))
+    odds = 1.0 / (1.0 + np.exp(by_hand[:, 1] - by_hand[:, 0]))
+    assert wide[1] == pytest.approx(0.8 * odds.mean() + 0.1, abs=0.01)
+    never = widened(values, doubts, {1: 1.0, 2: 0.0, 3: 1.0})
+    assert never[2] == 0.0
+    assert sum(never.values()) == pytest.approx(1.0)
+    nothing = widened({1: math.nan, 2: math.nan}, doubts, None)
+    assert all(map(math.isnan, nothing.values()))
 
 
 def test_unstable_searches_are_named(small, monkeypatch):

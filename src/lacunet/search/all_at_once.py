@@ -22,6 +22,7 @@ from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty, How
 from lacunet.search.screening import error_either_way, guesses, known_exactly
 from lacunet.search.truth import TRUTH
+from lacunet.search.unsettled import Told, doubted, together
 
 SURVEYED = 5.0  # nats: least error of a number of classes that was not worth more than a survey
 
@@ -72,20 +73,33 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     evidence: dict[Label, Evidence] = {
         k: Evidence(TRUTH.name, terms[k], level.flags(k), errors.get(k)) for k in walk.measured
     }
+    told_values: dict[Label, float] = cheap | values
+    doubts: dict[Label, float] = {}
+    if not sure:
+        told = {
+            k: _told(v, covariance[labels.index(k), labels.index(k)]) for k, v in values.items()
+        }
+        told |= {k: Told(cheap[k], 0.0) for k in exactly}
+        told_values, doubts = together(told, cheap)
     found = Certainty(
         TRUTH.name,
-        cheap | values,
+        told_values,
         selection.prior,
-        How.MEASURED,
+        How.MEASURED if sure else How.UNSETTLED,
         covariance if sure else None,
         walk.measured | exactly,
         walk.notes,
+        doubts,
     )
     candidates = tuple(
         c.with_evidence(evidence[c.label]) if c.label in evidence else c
         for c in selection.candidates
     )
     return replace(selection, candidates=candidates, found=found)
+
+
+def _told(value: float, variance: float) -> Told:
+    return Told(value, doubted(math.sqrt(variance)))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.flags import Flag, Kind
 from lacunet.search.average import Label, choose, posterior
+from lacunet.search.unsettled import widened
 from lacunet.tabular import Columns, Framed
 
 ERRORS = 2.0  # standard errors that an interval reaches out to, on either side
@@ -22,6 +23,7 @@ class How(StrEnum):
 
     EXACT = "exact"
     MEASURED = "measured"
+    UNSETTLED = "measured, but not reliably: taken together with the score, and widened"
     CLEAR = "the others are far behind"
     APPROXIMATED = "approximated, not measured"
     QUICK = "approximated, not calibrated"
@@ -66,10 +68,14 @@ class Certainty(Framed):
     covariance: FloatArray | None = None  # (candidates, candidates) nats²; None: errors not known
     measured: frozenset[Label] = frozenset()  # the others stand at a score, far behind
     notes: tuple[Flag, ...] = ()  # why it is less sure than it looks
+    # Nats by which values may be wrong, where sampling did not settle; else there are none.
+    doubts: Mapping[Label, float] = field(default_factory=dict)
 
     @cached_property
     def probabilities(self) -> dict[Label, float]:
         """Give p(candidate | D); NaN if no candidate has a value."""
+        if self.doubts:
+            return widened(self.values, self.doubts, self.prior)
         return posterior(self.values, self.prior)
 
     def brief(self) -> str:
@@ -96,6 +102,8 @@ class Certainty(Framed):
     @property
     def choice(self) -> Label | None:
         """The most probable candidate; None if no candidate has a value."""
+        if self.doubts and self.ranking:
+            return self.ranking[0]
         return choose(self.values, self.prior)
 
     @cached_property

@@ -40,7 +40,7 @@ def answer(selection: Selection) -> str:
     chances = "; ".join(
         [_chance_words(selection), *_rivals(certainty), *_labelled_words(selection)]
     )
-    return f"{_what(selection)} ({chances}), {_how_words(certainty)}."
+    return f"{_what(selection)} ({chances}), {certainty.how}."
 
 
 def cannot_tell(selection: Selection) -> bool:
@@ -94,12 +94,6 @@ def _tried(selection: Selection) -> str:
     if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
         return f"{numbers[0]} to {numbers[-1]}"
     return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
-
-
-def _how_words(certainty: Certainty) -> str:
-    """How the probabilities are known."""
-    doubt = certainty.how is How.MEASURED and not certainty.reliable
-    return f"{certainty.how}{', but not reliably' * doubt}"
 
 
 def _rivals(certainty: Certainty) -> list[str]:
@@ -162,8 +156,10 @@ def candidate_grid(selection: Selection) -> Grid:
     factors = [] if best is None else ["log BF"]
     header = (first, "d", "log p(D|θ)", *chances, *factors, "starts", "seconds")
     ways = ", plain and with log k!" if both else ""
+    with_score = f" and {selection.trusted.title}, widened"
+    widened = with_score if certainty.how is How.UNSETTLED else ""
     notes = (
-        f"p({symbol}): posterior by {TITLES[certainty.by]}{ways}.",
+        f"p({symbol}): posterior by {TITLES[certainty.by]}{ways}{widened}.",
         *([] if best is None else [f"log BF: log Bayes factor against {best}, in nats."]),
         "starts: final starts that reached the best optimum.",
     )

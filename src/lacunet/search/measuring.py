@@ -26,8 +26,9 @@ from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.screening import may_matter
 from lacunet.settings import OF_PROBABILITY
 
-MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute,
-MOST_WALKED_THERE = 2e11  # and one of as many chains by a device, which walks with all at once
+MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute;
+MOST_DOUBTED = 4e10  # and one whose chains do not agree: they walk on
+MORE_THERE = 20  # times as many by a device, which walks with all chains at once
 FEWEST_ROUNDS = 4  # of a walk, which must fit into that
 MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times parameters, of a network
 
@@ -46,7 +47,8 @@ def measure_posterior(
         values = found.certainty.values
         known = {k: values[k] for k in found.certainty.measured if math.isfinite(values[k])}
         again = may_matter(selection, known)
-        if found.certainty.how is not How.MEASURED or {*again} <= {*labels}:
+        sampled = found.certainty.how in {How.MEASURED, How.UNSETTLED}
+        if not sampled or {*again} <= {*labels}:
             return found
         labels = [c.label for c in selection.candidates if c.label in {*labels, *again}]
 
@@ -61,12 +63,14 @@ def _measured(
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels) and can_walk(problems):
         there = selection.options.device is not Place.CPU and problems[-1].layout.tabular
-        most = MOST_WALKED_THERE if there else MOST_WALKED
-        rounds = _rounds(problems[-1], numbers, most)
+        more = MORE_THERE if there else 1
+        rounds = _rounds(problems[-1], numbers, more * MOST_WALKED)
         if rounds < FEWEST_ROUNDS:
             work = work_of_walks(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
-            return approximated(selection, _too_large(work, most))
-        walk_goal = WalkGoal(OF_PROBABILITY * goal.target, rounds)
+            return approximated(selection, _too_large(work, more * MOST_WALKED))
+        doubted = _rounds(problems[-1], numbers, more * MOST_DOUBTED)
+        most = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
+        walk_goal = WalkGoal(OF_PROBABILITY * goal.target, *most)
         return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
     work = max(touched_by_cases(problem) * problem.network.dimension for problem in problems)
     if work > MOST_MEASURED:
@@ -88,9 +92,9 @@ def quick(selection: Selection) -> Selection:
 
 
 def _rounds(problem: Problem, numbers: Sequence[int], most: float) -> int:
-    """Rounds of a walk that are worth their price; below the fewest, there is no walk."""
+    """Rounds of a walk that are worth a price; below the fewest, there is no walk."""
     before, first = (work_of_walks(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
-    return min(WalkGoal.rounds, int((most - before) // (first - before)))
+    return int((most - before) // (first - before))
 
 
 def _too_large(work: float, most: float) -> Flag:

@@ -9,6 +9,7 @@ from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Kind
@@ -19,6 +20,7 @@ from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty, How, about
 from lacunet.search.screening import guesses, known_exactly
 from lacunet.search.truth import TRUTH, as_evidence
+from lacunet.search.unsettled import SCORED, Told, together
 
 
 def measure_each(
@@ -51,6 +53,12 @@ def _shares(selection: Selection) -> bool:
     return same_whatever_the_number(alpha)
 
 
+def _told(measured: Measurement) -> Told:
+    if measured.verdict is Verdict.LOWER_BOUND:
+        return Told(measured.value, SCORED, bound=True)  # no surer than a score
+    return Told(measured.value, measured.stderr or 0.0)
+
+
 def by_measurements(selection: Selection) -> Selection:
     """Let the candidates that were measured one by one decide; the others stay at their score."""
     measured = {c.label: c.measured for c in selection.candidates if c.measured is not None}
@@ -58,13 +66,18 @@ def by_measurements(selection: Selection) -> Selection:
     bounds = [k for k, m in measured.items() if m.verdict is Verdict.LOWER_BOUND]
     exact = all(k in measured and measured[k].verdict is Verdict.EXACT for k in values)
     errors = [measured[k].stderr or 0.0 if k in measured else 0.0 for k in values]
+    doubts: dict[Label, float] = {}
+    if bounds:
+        told = {k: _told(m) for k, m in measured.items()}
+        values, doubts = together(told, guesses(selection))
     found = Certainty(
         TRUTH.name,
         values,
         selection.prior,
-        How.EXACT if exact else How.MEASURED,
+        How.EXACT if exact else How.UNSETTLED if bounds else How.MEASURED,
         None if bounds else np.diag(np.square(errors)),
         frozenset(measured) | known_exactly(selection),
         tuple(about(Kind.BOUNDS_ONLY, bounds, selection.unit)),
+        doubts,
     )
     return replace(selection, found=found)

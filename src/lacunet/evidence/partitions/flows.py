@@ -9,12 +9,15 @@ for rates that are right where m + 1 blocks weigh exp(reference) times as much a
 tells of them may have gone by other weights.
 """
 
+import math
+
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.inference.kernels.blocks import DOWN, TRIES, UP
 
 HOPED = 0.1  # rate of the way back from where no chain has been yet, until one has
+HARDLY = math.exp(-50.0)  # rate of a step that was tried often, and was never worth a note
 
 
 def log_rates(rates: FloatArray, often: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -47,6 +50,8 @@ def hoped_ratios(rates: FloatArray, reference: FloatArray, often: FloatArray) ->
     """The same, to learn weights by: where one side was not seen, so that chains will go there."""
     up, down = log_rates(rates, often)
     known = up[:-1] - down[1:]
+    been = rates[..., TRIES].sum(axis=0) > 0
+    up, down = (np.where(been & np.isnan(x), math.log(HARDLY), x) for x in (up, down))
     # As likely back as from the neighbour that was seen: were the hope too small, nobody would go.
     back = up[:-1] - _at_least(HOPED, down[:-1])
     there = _at_least(HOPED, up[1:]) - down[1:]

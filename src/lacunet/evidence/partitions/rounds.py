@@ -80,6 +80,7 @@ class Rounds:
         starts = Starts(problem, self.leaves, fits, self.first, self.last, seed)
         self.company = gather(starts, executor, kept, device)
         self.visits: FloatArray = np.zeros(last)  # (M,) log of how often each shall be visited
+        self.hope: FloatArray = np.zeros(last - 1)  # (M − 1,) see `_hope`
         self.survey: FloatArray = np.zeros(0)  # (chains, kinds, numbers, 3) rates
         self.surveyed: FloatArray = np.zeros(0)  # their reference,
         self.noted: FloatArray = np.zeros(0)  # and that of the rounds that measure
@@ -147,6 +148,19 @@ class Rounds:
         wanted = by_errors(rates, self.often, shares, self.first)
         self.visits = by_shares(shares) if wanted is None else wanted
         self.first, self.last = self._further
+        self.hope = self._hope(rates.sum(axis=0))
+
+    def _hope(self, rates: FloatArray) -> FloatArray:
+        """Nats by which steps that no round has seen from both sides are taken to be larger.
+
+        Only so that chains go there: a number of blocks that is held to weigh more than it does is
+        never visited, and would never be known better. What is told stays as it was learnt.
+        """
+        hoped = hoped_ratios(rates, self.noted, self.often)[1 : self.levels.last]
+        unseen = np.zeros(len(hoped), dtype=np.bool_)
+        unseen[self._made] = np.isnan(self._ratios(rates, self.noted)[self._made])
+        more = hoped - np.diff(self.log_z)
+        return np.where(unseen & np.isfinite(more), more, 0.0)
 
     @property
     def number(self) -> int:
@@ -175,7 +189,8 @@ class Rounds:
     def reference(self) -> FloatArray:
         """Differences of the weights that make visits equal, for m = 0, 1, …."""
         rise = np.zeros(self.levels.last + 2)
-        rise[1 : self.levels.last] = np.clip(-np.diff(self.log_z), -STEEPEST, STEEPEST)
+        steps = np.diff(self.log_z) + self.hope
+        rise[1 : self.levels.last] = np.clip(-steps, -STEEPEST, STEEPEST)
         return rise
 
     @property

@@ -29,7 +29,6 @@ from lacunet.kept import FORGETFUL, Kept
 
 # Chains that have not gone far agree by chance, and of many small errors some are so by chance.
 FEWEST_ROUNDS = 4
-MOST_DOUBTED = 12  # rounds after which chains that still disagree are given up
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,8 @@ class WalkGoal:
     """When to stop."""
 
     target: float = 0.02  # largest standard error of a probability p(k|D)
-    rounds: int = 32  # of the walk, at most
+    rounds: int = 32  # of the walk, at most, where chains agree;
+    doubted: int = 64  # where they do not: most come together if they are given the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +106,14 @@ def walk_numbers(
     executor.say("partitions", 0.0)
     rounds.learn()
     shorter = rounds.company.shorter
-    most = goal.rounds * shorter
+    most = shorter * max(goal.rounds, goal.doubted)
     for done in range(1, most + 1):
         rounds.measure()
         executor.say("partitions", done / most)
         if done >= min(FEWEST_ROUNDS, goal.rounds) and done % shorter == 0:
             walk = _told(rounds)
             reached = rounds.closed and walk.posterior_errors.max() <= goal.target
-            if (reached and not walk.notes) or (walk.notes and done >= MOST_DOUBTED * shorter):
+            if not walk.notes and (reached or done >= goal.rounds * shorter):
                 break
     executor.say("partitions", 1.0)
     return walk
@@ -124,9 +124,9 @@ def _told(rounds: Rounds) -> Walk:
     found = rounds.after(left_out)
     notes = doubts(found.energies, found.shares)
     if notes and rounds.number >= 2 * FEWEST_ROUNDS:  # chains may have come from far
-        left_out = rounds.number // 2
-        found = rounds.after(left_out)
-        notes = doubts(found.energies, found.shares)
+        later = rounds.after(rounds.number // 2)
+        if not doubts(later.energies, later.shares):
+            found, notes, left_out = later, (), rounds.number // 2
     values, replicates = levels.log_evidence(found.log_z), levels.log_evidence(found.without)
     company, sweeps = rounds.company, ROUND // rounds.company.shorter
     return Walk(
