@@ -56,6 +56,17 @@ def test_shares_of_dirichlets_are_independent_betas():
     assert np.abs(apart).max() < 5 / math.sqrt(2000)
 
 
+def test_a_sample_far_from_all_others_leaves_a_shape():
+    """One of many that stands where the Betas of all of them have no mass that floats resolve."""
+    layout = case_with_tables_of_several_sizes().problem.layout
+    exponents = np.full((256, layout.size), 5000.0)
+    exponents[7] = np.where(np.arange(layout.size) % 2, 1e6, 1.0)
+    shape = Shape.around(Sticks.of(layout), exponents)
+    assert np.isfinite(shape.factor).all()
+    u = shape.draw(50, np.random.default_rng(0))
+    assert np.isfinite(shape._log_copula(u)).all()
+
+
 def samples_of(problem, number, rng):
     """Counts that Gibbs sweeps leave."""
     draws, N = Draws(problem, rng), np.zeros((1, problem.layout.size))

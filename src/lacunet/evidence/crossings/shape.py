@@ -25,6 +25,7 @@ from lacunet.inference.problem import Problem
 LogShares: TypeAlias = tuple[FloatArray, FloatArray]  # (draws, d) of each share; of what it leaves
 
 LEAST_OWN = 0.05  # of a share's variance that does not come from hidden values
+FARTHEST = 8.0  # standard deviations: samples that lie further out are beyond what floats resolve
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,7 @@ class Shape:
         variance = (mean * (1.0 - mean) / (a + b + 1.0)).mean(axis=0) + mean.var(axis=0)
         cases = centre * (1.0 - centre) / variance - 1.0
         whole = cls(sticks, centre * cases, (1.0 - centre) * cases, np.empty((0, 0)))
-        means = whole.coordinates(mean, 1.0 - mean)
+        means = np.clip(whole.coordinates(mean, 1.0 - mean), -FARTHEST, FARTHEST)
         moved = np.atleast_2d(np.cov(means, rowvar=False))
         np.fill_diagonal(moved, np.maximum(1.0, np.diag(moved) + LEAST_OWN))
         factor: FloatArray = np.linalg.cholesky(moved).astype(np.float64)

@@ -57,7 +57,10 @@ class PosteriorCell:
         k, table = draw(self, dataset, how.seed)
         states, cpu = range(1, self.most + 1), dict[str, float]()
         # Each data set has luck of its own, and is done on the thread that it is on.
-        alone = Settings(alpha=self.alpha, starts=how.starts, seed=dataset, threads=1)
+        # All numbers are tried: a table has a column for each.
+        alone = Settings(
+            alpha=self.alpha, starts=how.starts, seed=dataset, threads=1, whole_range=True
+        )
         with _timed(cpu, "select"):
             sure = select(table, states, settings=alone).certainty
         answer = {"how": sure.how.value, "by": sure.by, **_by_states(sure, states)}
