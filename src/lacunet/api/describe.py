@@ -33,6 +33,7 @@ from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit
 from lacunet.learn.objective import Estimate
 from lacunet.learn.prepare import prepare
+from lacunet.learn.regression.objective import ClassParameters
 from lacunet.model.holders import ModelLike, check_kind
 from lacunet.model.network import Model
 from lacunet.progress import Listener, ignore
@@ -77,19 +78,44 @@ def intervals(
     known = estimate_of(fit) or settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
     settings, reading = divide(settings, options)
-    if as_model(fit).predictors is not None:
-        return _predicted_intervals(data, as_model(fit), settings, reading, listener)
-    model, problem = _problem(data, as_model(fit), settings, reading)
-    level = settings.level
+    model = as_model(fit)
+    if model.predictors is not None:
+        _, found = parameters_for(data, model, settings, reading)
+        check_at_maximum(found)
+        return _of_parameters(found, settings, listener)
+    return _of_problem(*_problem(data, model, settings, reading), settings, listener)
+
+
+def intervals_of(
+    fit: Fit | ClassRegression, settings: Settings, listener: Listener = ignore
+) -> Intervals:
+    """Do the same for the rows that a fit was made from, which it keeps."""
+    settings = replace(settings, estimate=estimate_of(fit) or settings.estimate, starts=1)
+    if isinstance(fit, ClassRegression):
+        return _of_parameters(fit.fit, settings, listener)
+    return _of_problem(fit.model, fit.problem, settings, listener)
+
+
+def _of_problem(
+    model: Model, problem: Problem, settings: Settings, listener: Listener
+) -> Intervals:
+    estimate, level = settings.options.estimate, settings.level
     with at_work(settings, listener) as engine:
-        executor = engine.executor
-        prepare(executor, model.network)
+        prepare(engine.executor, model.network)
         if not settings.bootstrap:
-            return hessian_intervals(problem, model, settings.options.estimate, level)
-        replicates = settings.bootstrap
-        return bootstrap_intervals(
-            problem, model, settings.options, replicates, level, executor=executor
-        )
+            return hessian_intervals(problem, model, estimate, level)
+        asked = settings.options, settings.bootstrap, level
+        return bootstrap_intervals(problem, model, *asked, executor=engine.executor)
+
+
+def _of_parameters(fit: ClassParameters, settings: Settings, listener: Listener) -> Intervals:
+    """Do the same where covariates predict the classes."""
+    with at_work(settings, listener) as engine:
+        prepare(engine.executor, fit.given.plain.network)
+        if not settings.bootstrap:
+            return class_precision(fit).intervals(settings.level)
+        asked = settings.options, settings.bootstrap
+        return class_replicates(fit, *asked, executor=engine.executor).intervals(settings.level)
 
 
 @with_options
@@ -184,12 +210,12 @@ def match_classes(fit: FitLike, like: FitLike) -> Fit | Model:
     return matched_fit(own, other) if isinstance(own, Fit) else matched(as_model(own), other)
 
 
-def fit_in(given: FitLike) -> Fit | ModelLike:
+def fit_in(given: FitLike) -> Fit | ClassRegression | ModelLike:
     """Give the fit of whatever holds one, for it knows how it was found; else what was given."""
     if isinstance(given, Selection):
         return given.best.fit
     held = getattr(given, "fit_", None)
-    return held if isinstance(held, Fit) else given
+    return held if isinstance(held, Fit | ClassRegression) else given
 
 
 def estimate_of(given: FitLike) -> Estimate | None:
@@ -197,21 +223,6 @@ def estimate_of(given: FitLike) -> Estimate | None:
     if isinstance(given, ClassRegression):
         return given.fit.objective.estimate
     return given.estimate if isinstance(given, Fit) else None
-
-
-def _predicted_intervals(
-    data: object, model: Model, settings: Settings, reading: ReadOptions, listener: Listener
-) -> Intervals:
-    """Do the same where covariates predict the classes."""
-    _, found = parameters_for(data, model, settings, reading)
-    check_at_maximum(found)
-    with at_work(settings, listener) as engine:
-        prepare(engine.executor, model.network)
-        if not settings.bootstrap:
-            return class_precision(found).intervals(settings.level)
-        replicates, executor = settings.bootstrap, engine.executor
-        drawn = class_replicates(found, settings.options, replicates, executor=executor)
-        return drawn.intervals(settings.level)
 
 
 def _problem(

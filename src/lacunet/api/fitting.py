@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import Unpack, overload
 
 from lacunet.api.engine import at_work, held_by
-from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model, one_alpha
+from lacunet.api.inputs import (
+    Hidden,
+    KnowledgeLike,
+    as_knowledge,
+    as_model,
+    check_unpredicted,
+    one_alpha,
+)
 from lacunet.api.missing import table_with_model, with_answers
 from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
 from lacunet.api.regression import class_regression
@@ -168,7 +175,7 @@ def score(
     **options
     """
     settings, reading = divide(settings, options)
-    given = as_model(model, hidden)
+    given = check_unpredicted(as_model(model, hidden), "these scores")
     table = table_with_model(data, given.network, settings, reading, numbers=True)
     given = with_values(given, table.columns)
     problem = build_problem(table, given.network, given.alpha)

@@ -18,7 +18,7 @@ from lacunet.data.design_columns import DesignColumns
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
-from lacunet.errors import DataError, OptionError, did_you_mean, numbers_refused
+from lacunet.errors import DataError, ModelError, OptionError, did_you_mean, numbers_refused
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.inference.leaves import all_with_values, kind_of, kinds_of
@@ -231,6 +231,16 @@ def rows_for(data: object, speaker: Speaker, reading: RowOptions) -> tuple[Speak
     filled[:, [list(states).index(name) for name in shown]] = rows.codes[:, :items]
     asked = all_with_values(speaker, rows.columns[:items])
     return given_covariates(asked, filled, rows.columns[items:], rows.codes[:, items:])
+
+
+def check_unpredicted(model: Model, what: str) -> Model:
+    """Refuse a model whose classes covariates predict; `what` it is that has no meaning there."""
+    if (known := model.predictors) is not None:
+        raise ModelError(
+            f"the model predicts its classes from {listed(known.names)}: {what} are of models "
+            "without covariates. Fit it with --covariates, which says what its evidence is."
+        )
+    return model
 
 
 def given_covariates(

@@ -11,7 +11,7 @@ from lacunet.api.inputs import as_table, names_in, one_alpha, table_of
 from lacunet.api.options import ReadOptions, RegressionOptions, divide, with_options
 from lacunet.api.structure import one_number
 from lacunet.data import Table
-from lacunet.data.kinds import understand_kinds
+from lacunet.data.kinds import Kinds, KindsLike, understand_kinds
 from lacunet.data.missing_state import missing_as_state, with_missing_states
 from lacunet.describe.regression.resampled import check_replicates_of, class_replicates
 from lacunet.errors import OptionError
@@ -130,8 +130,13 @@ def read_covariates(
     if asked.get("columns"):  # which name items
         listed = [asked["columns"]] if isinstance(asked["columns"], str) else asked["columns"]
         asked["columns"] = list(dict.fromkeys([*listed, *(term.name for term in terms)]))
-    categories = {term.name: "categorical" for term in terms if term.categories}
-    kinds = understand_kinds(asked.get("kinds"))
-    kinds = replace(kinds, wanted=frozenset(term.name for term in terms))
-    asked["kinds"] = kinds.also(understand_kinds(categories))
+    asked["kinds"] = covariate_kinds(asked.get("kinds"), terms)
     return terms, as_table(data, cast(ReadOptions, asked), numbers=True)
+
+
+def covariate_kinds(kinds: KindsLike, terms: Sequence[Term]) -> Kinds:
+    """Say what columns of covariates are, beside what a person says."""
+    categories = {term.name: "categorical" for term in terms if term.categories}
+    told = understand_kinds(kinds)
+    wanted = frozenset((*told.wanted, *(term.name for term in terms)))
+    return replace(told, wanted=wanted).also(understand_kinds(categories))

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, Unpack, cast
 from lacunet.api.describe import FitLike, fit_in
 from lacunet.api.inputs import as_model, covariates_of, listed, names_in, one_of, table_of
 from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_options
-from lacunet.api.regression import parameters_for
+from lacunet.api.regression import covariate_kinds, parameters_for
 from lacunet.data import Table
-from lacunet.data.kinds import understand_kinds
 from lacunet.describe.three_step.assigned import (
     AssignedRows,
     Assigning,
@@ -150,9 +149,7 @@ def _asked(
     if isinstance(data, Table):
         return Asked(reading, also)
     asked: dict[str, Any] = {**reading}
-    categories = understand_kinds({t.name: "categorical" for t in terms if t.categories})
-    kinds = understand_kinds(asked.get("kinds")).also(categories)
-    asked["kinds"] = replace(kinds, wanted=frozenset(also))
+    asked["kinds"] = replace(covariate_kinds(asked.get("kinds"), terms), wanted=frozenset(also))
     return Asked(cast(ReadOptions, asked), also)
 
 

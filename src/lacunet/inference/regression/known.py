@@ -24,7 +24,8 @@ def kinds_of_covariates(known: Covariates) -> Kinds:
         for one in known.covariates
         if one.name not in binned
     }
-    return Kinds(kinds, bins=binned, wanted=frozenset(known.names))
+    anything = dict.fromkeys(known.names, (-np.inf, np.inf))  # nothing, too: holes have their words
+    return Kinds(kinds, bins=binned, ends=anything, wanted=frozenset(known.names))
 
 
 def check_shown(known: Covariates, there: Sequence[str]) -> None:

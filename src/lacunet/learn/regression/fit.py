@@ -27,6 +27,7 @@ class ClassFit(ClassParameters):
     """The best maximum that was found; classes by size, the largest first."""
 
     outcome: Outcome
+    steps: int  # of Newton's method, in the start that won
     finalists: int  # starts that were run to the end
     reached: int  # how many of them reached the best maximum
     doubt: float  # nats that it is above the next
@@ -74,6 +75,7 @@ def _fit_of(
         objective,
         best.point,
         best.outcome,
+        steps=best.steps,
         finalists=len(below),
         reached=len(below) - len(others),
         doubt=min(others, default=0.0),
