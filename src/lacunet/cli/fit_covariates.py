@@ -39,10 +39,10 @@ def fit_covariates(
     check_network_outputs(save, report, tables)
     if plot is not None:
         check_picture(plot)
-    _, table = api.read_covariates(data, covariates, asked.reading)
+    terms, table = api.read_covariates(data, covariates, asked.reading)
     audit(table)
     doubt([states], table)
-    check_number_outputs(table, save)
+    check_number_outputs(table, save, but=[term.name for term in terms])
     with asked.work() as how:
         found = api.class_regression(table, states, covariates, **how)
     for note in found.table.notes[len(table.notes) :]:

@@ -89,10 +89,14 @@ def check_network_outputs(
     check_outputs(None, report, tables)
 
 
-def check_number_outputs(table: Table, save: Path | None) -> None:
-    """Refuse, before the work, a network file that could not hold the numbers of a table."""
+def check_number_outputs(table: Table, save: Path | None, but: Sequence[str] = ()) -> None:
+    """Refuse, before the work, a network file that could not hold the numbers of a table.
+
+    Columns that are no variables of the network are named by `but`.
+    """
+    numbers = (c.name for c in table.columns if c.kind.number)
     if save is not None:
-        check_holds_numbers(save, [c.name for c in table.columns if c.kind.number])
+        check_holds_numbers(save, [name for name in numbers if name not in but])
 
 
 def asked_document(table: Table, asked: Asked, states: int | None) -> dict[str, Any]:

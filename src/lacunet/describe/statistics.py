@@ -138,11 +138,13 @@ class FitStatistics(Printable):
         notes = ["X²/df is about 1 where the classes explain how two columns go together."]
         if has_classes(self.model.network) and pairs[0].value > UNEXPLAINED:
             first, second = pairs[0].first, pairs[0].second
-            alone = self.model.predictors is None
+            told, effect = f"{first} and {second} go together", edge_words(first, second)
             notes.append(
-                f"{first} and {second} go together beyond their classes: try a direct effect "
-                f"between them, {edge_words(first, second)}"
-                + (f"; {residual_words()} tries all such pairs." if alone else ".")
+                f"{told} beyond their classes: try a direct effect between them, {effect}; "
+                f"{residual_words()} tries all such pairs."
+                if self.model.predictors is None
+                else f"{told} beyond their classes. Without covariates, {effect} adds a direct "
+                "effect between them."
             )
         if left := len(pairs) - len(rows):
             notes.append(f"{left:,} more pairs are smaller: --json gives all.")
