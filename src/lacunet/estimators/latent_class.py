@@ -103,7 +103,7 @@ class LatentClassModel(Searching, Surveyed, ClassEstimator):
     covariance: str = DIAGONAL
     covariates: CovariatesLike | None = None
     coefficient_sd: float = DEFAULTS.coefficient_sd
-    missing_covariates: str = DEFAULTS.missing_covariates
+    missing_covariates: str = str(DEFAULTS.missing_covariates)
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         if self.covariates is not None:
