@@ -88,6 +88,7 @@ def test_a_page_tables_and_a_picture(invoke, people, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "2 classes predicted by age, region; log likelihood" in page
     assert "What a covariate adds to the evidence" in page
+    assert "9 free parameters" in page  # three items in two classes, three coefficients
     assert 'aria-label="Profiles of class as a heat map"' in page
     tables = (tmp_path / "tables.csv").read_text(encoding="utf-8")
     assert "item,answer,class 1,class 1 s.e.,class 2,class 2 s.e." in tables
