@@ -9,7 +9,7 @@ import pytest
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import ratio_test
-from lacunet.describe.intervals import bootstrap_intervals
+from lacunet.describe.replicates import bootstrap_intervals
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method

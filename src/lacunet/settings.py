@@ -14,7 +14,8 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from lacunet.describe.bootstrap import check_number
-from lacunet.describe.intervals import FEWEST, LEVEL, check_level
+from lacunet.describe.intervals import LEVEL, check_level
+from lacunet.describe.replicates import FEWEST
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measurement import Method

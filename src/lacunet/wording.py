@@ -25,6 +25,7 @@ LISTED = re.compile(
     r"--(?P<name>exclude|missing)[ =](?!and |or |too |names )(?P<value>'[^']*'|\S*[^\s.,;:)])"
 )
 PAIRS = re.compile(r"--(?P<name>kinds|bin) (?P<value>(?:'[^']*'|[^\s=]+)=[a-z0-9]+)")
+SIZED = re.compile(r"--hidden (?P<name>'[^']*'|[^\s=]+)=(?P<value>[0-9]+)")
 VALUED = re.compile(rf"--(?P<name>[a-z][a-z-]*)[ =](?P<value>{VALUE}|(?:{WORDS})\b)")
 FLAG = re.compile(
     r"--(?P<name>impute|ignore-case|missing-as-state|edges|evidence|quick|whole-range|plug-in|draw)\b"
@@ -106,6 +107,8 @@ def worded(message: str) -> str:
     "Exclude it with exclude=['id'], or raise starts=256."
     >>> worded("Leave out --columns. Read it with --kinds age=gaussian or --missing-as-state.")
     "Leave out columns=. Read it with kinds='age=gaussian' or missing_as_state=True."
+    >>> worded("Give --hidden class=3.")
+    "Give hidden={'class': 3}."
     """
     if ON_COMMAND_LINE.get() or "--" not in message:
         return message
@@ -114,6 +117,7 @@ def worded(message: str) -> str:
         lambda m: done.get(m["name"], m["name"] + "=[{}]").format(repr(_plain(m["value"]))), message
     )
     message = PAIRS.sub(lambda m: f"{m['name']}={_plain(m['value'])!r}", message)
+    message = SIZED.sub(lambda m: f"hidden={{{_plain(m['name'])!r}: {m['value']}}}", message)
     message = VALUED.sub(lambda m: f"{_name(m)}={_literal(m['value'])}", message)
     message = FLAG.sub(lambda m: f"{_name(m)}=True", message)
     message = SUBJECT.sub(_name, message)

@@ -1,5 +1,6 @@
 """Covariates on the command line, with the mistakes that people make."""
 
+import pandas as pd
 import pytest
 
 HOW = ("--states", "2", "--starts", "2", "--threads", "1")
@@ -28,9 +29,55 @@ def test_fit_with_covariates(invoke, people):
     assert "region = N" in text.out
     assert "What a covariate adds to the evidence" in text.out
     assert "Probabilities with standard errors" in text.out
-    # The model of the items is a file like any other.
+
+
+def test_a_saved_model_goes_by_covariates(invoke, people, tmp_path):
+    asked = ("fit", people, *HOW, "--covariates", "age,region", "--save", "m.json")
+    assert invoke(*asked).code == 0
     rows = invoke("assign", people, "--model", "m.json", "-o", "out.csv")
     assert rows.code == 0, rows.err
+    assert "not used" not in rows.err
+    table = pd.read_csv(tmp_path / "out.csv")
+    # Equal answers, other ages: other classes.
+    alike = table[(table[["a", "b", "c"]] == table.loc[0, ["a", "b", "c"]]).all(axis=1)]
+    assert alike["p(class=1)"].nunique() == len(alike) > 1
+    steps = invoke("three-step", people, "--model", "m.json", "--outcomes", "a")
+    assert "'a' is an item of the model" in " ".join(steps.err.split())
+    text = people.read_text().splitlines()
+    more = [f"{line},{'income' if i == 0 else i % 7}" for i, line in enumerate(text)]
+    people.write_text("\n".join(more) + "\n")
+    how = ("--outcomes", "income", "--kinds", "income=gaussian")
+    steps = invoke("three-step", people, "--model", "m.json", *how)
+    assert steps.code == 0, steps.err
+    assert "not at its maximum" not in steps.out
+    case = invoke("query", "m.json", "--of", "class", "--given", "age=30,region=N,a=1")
+    assert "p(class | age = 30, region = N, a = 1)" in case.out
+    drawn = invoke("simulate", "--model", "m.json", "--rows", "3", "-o", "drawn.csv")
+    assert "'age', 'region' predict the classes" in " ".join(drawn.err.split())
+    bif = invoke(*asked[:-1], "m.bif")
+    assert "BIF holds the classes with their sizes over all rows" in " ".join(bif.err.split())
+    people.write_text(people.read_text().replace("region", "place"))
+    lost = invoke("assign", people, "--model", "m.json", "-o", "out.csv")
+    assert lost.code == 2
+    assert "no column 'region'" in " ".join(lost.err.split())
+
+
+def test_statistics_and_bootstrap(invoke, people, tmp_path):
+    asked = ("fit", people, *HOW, "--covariates", "age", "--statistics", "--bootstrap", "4")
+    ran = invoke(*asked, "--json")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert found["intervals"]["bootstrap"] == 4
+    assert found["fit_statistics"]["dimension"] == found["dimension"]
+    assert "4 parametric bootstrap" in found["coefficients"]["method"]
+    text = invoke(*asked, "--report", "page.html")
+    assert "Bivariate residuals (worst first)" in text.out
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Fit statistics" in page
+    assert "Precision" in page
+    few = invoke("fit", people, *HOW, "--covariates", "age", "--bootstrap", "1")
+    assert few.code == 2
+    assert "at least 2" in " ".join(few.err.split())
 
 
 def test_a_page_tables_and_a_picture(invoke, people, tmp_path):
@@ -41,6 +88,7 @@ def test_a_page_tables_and_a_picture(invoke, people, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "2 classes predicted by age, region; log likelihood" in page
     assert "What a covariate adds to the evidence" in page
+    assert "9 free parameters" in page  # three items in two classes, three coefficients
     assert 'aria-label="Profiles of class as a heat map"' in page
     tables = (tmp_path / "tables.csv").read_text(encoding="utf-8")
     assert "item,answer,class 1,class 1 s.e.,class 2,class 2 s.e." in tables
@@ -60,7 +108,8 @@ def test_columns_are_items_and_covariates_come_with_them(invoke, people):
     [
         (("--covariates", "agee", "--kinds", "age=gaussian"), "Did you mean 'age'?"),
         (("--covariates", "age*region"), "more than the name of a column"),
-        (("--covariates", "age", "--statistics"), "--statistics cannot be given with"),
+        (("--covariates", "age", "--group", "region"), "--group cannot be given with"),
+        (("--covariates", "age", "--edge", "a:b"), "--edge cannot be given with"),
         (("--covariates", "age", "--dry-run"), "--dry-run cannot be given with"),
         (("--covariates", "age", "--coefficient-sd", "0"), "must be above 0"),
         (("--evidence",), "--evidence is about covariates"),

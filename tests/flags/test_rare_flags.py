@@ -7,7 +7,7 @@ import numpy as np
 
 from lacunet import api
 from lacunet.data.datasets import load_dataset
-from lacunet.describe import intervals
+from lacunet.describe import replicates
 from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.evidence import measure as measuring
 from lacunet.evidence.ais import AnnealingRounds
@@ -61,8 +61,8 @@ def test_refits_that_did_not_converge(monkeypatch):
     def stopping(*args, **options):
         return replace(learn(*args, **options), flags=(stopped,) * (next(refits) % 2))
 
-    monkeypatch.setattr(intervals, "learn", stopping)
-    found = intervals.bootstrap_intervals(problem, model, Options(), 4)
+    monkeypatch.setattr(replicates, "learn", stopping)
+    found = replicates.bootstrap_intervals(problem, model, Options(), 4)
     assert Flag(Kind.REFITS_STOPPED, detail={"stopped": 2, "replicates": 4}) in found.flags
 
 

@@ -9,12 +9,8 @@ import finite_differences as fd
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
 from lacunet.describe.bootstrap import simulate_like
-from lacunet.describe.intervals import (
-    bootstrap_intervals,
-    check_level,
-    check_maximum,
-    hessian_intervals,
-)
+from lacunet.describe.intervals import check_level, check_maximum, hessian_intervals
+from lacunet.describe.replicates import bootstrap_intervals
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.executor import on_threads
 from lacunet.flags import Flag, Kind

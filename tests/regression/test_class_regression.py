@@ -24,7 +24,7 @@ def found(frame):
 def written_out(frame, found):
     """The rows for the oracle, in the design's own units, and the flat vector of the fit."""
     design, names = found.design, [c for c in frame if c.startswith("y")]
-    scaled = (frame["age"] - design.blocks[0].centre) / design.blocks[0].scale
+    scaled = (frame["age"] - design.covariates[0].centre) / design.covariates[0].scale
     Z = np.column_stack(
         [np.ones(len(frame)), scaled, frame["region"] == "S", frame["region"] == "W"]
     )

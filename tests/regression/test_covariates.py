@@ -5,6 +5,7 @@ import pytest
 from class_worlds import people
 
 import lacunet
+from lacunet.errors import OptionError
 from lacunet.flags import Kind
 from lacunet.model.terms import Term, understand_terms
 
@@ -91,3 +92,15 @@ def test_what_separates_classes_is_said():
     held = lacunet.fit(told, 2, covariates=["tells"], **QUICK)
     assert Kind.SEPARATED in {flag.kind for flag in found.flags}
     assert Kind.SEPARATED not in {flag.kind for flag in held.flags}
+
+
+def test_fit_has_the_options_of_covariates(frame):
+    how = {"covariates": "age", "exclude": ["region"], "bootstrap": 3, "level": 0.9}
+    found = lacunet.fit(frame, 2, **how, **QUICK)
+    assert (found.intervals.replicates, found.level) == (3, 0.9)
+    for option, told in (
+        ({"bootstrap": 3}, r"bootstrap is about covariates \(lacunet.intervals has it"),
+        ({"coefficient_sd": 2.0}, "coefficient_sd is about covariates. Give covariates too"),
+    ):
+        with pytest.raises(OptionError, match=told):
+            lacunet.fit(frame, 2, exclude=["age"], **option, **QUICK)

@@ -13,6 +13,7 @@ from lacunet.api.describe import (
     fit_statistics,
     information_criteria,
     intervals,
+    intervals_of,
     match_classes,
 )
 from lacunet.api.drawing import draw, random_model, simulate
@@ -37,7 +38,9 @@ from lacunet.api.inputs import (
     as_table,
     asked_model,
     asked_speaker,
+    covariates_of,
     fresh_names,
+    given_covariates,
     listed,
     not_shown,
     notes_on_columns,
@@ -49,10 +52,10 @@ from lacunet.api.inputs import (
 from lacunet.api.measuring import log_evidence, log_evidence_bounds
 from lacunet.api.missing import compare_missing, missing_as_state, table_with_model
 from lacunet.api.ratio_test import likelihood_ratio_test
-from lacunet.api.regression import class_regression, read_covariates
+from lacunet.api.regression import class_regression, covariate_kinds, read_covariates
 from lacunet.api.results import Assigned, Assignment, Scores
 from lacunet.api.selecting import compare, select, structures
-from lacunet.api.sketched import as_sketch, edges_given, structured
+from lacunet.api.sketched import as_sketch, edges_given, sketched, structured
 from lacunet.api.stacking import log_likelihoods, rows_in_order, stack
 from lacunet.api.steps import three_step
 from lacunet.api.tabling import paper_tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Unpack
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.api.inputs import as_network, asked_model, rows_for
-from lacunet.api.known import NOTHING, Known, understand, with_numbers_of
+from lacunet.api.known import NOTHING, Known, at_covariates, understand, with_numbers_of
 from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, with_options
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import DataError, OptionError
@@ -48,6 +49,7 @@ def query(
     evidence
         What is known of one case: a mapping {name: state}, also of hidden variables. In place of a
         state, likelihoods of the states, {state: weight} or one for each state, are soft evidence.
+        Covariates that predict a class: all of them or none (then for the rows of the fit).
         Or a table with one row for each question: then the first axis of the answer is the rows,
         and columns that it lacks are not observed.
     do
@@ -66,15 +68,17 @@ def query(
     settings, reading = divide(settings, options)
     one = evidence is None or isinstance(evidence, Mapping)
     case = evidence if isinstance(evidence, Mapping) else NOTHING
-    given, case = with_numbers_of(asked_model(model, settings), case, do)
+    given, case, _ = at_covariates(asked_model(model, settings), case)
+    given, case = with_numbers_of(given, case, do)
     group = _indices(given.network, variables)
     number = _number_asked(given.network, group)
     if one:
         situation = understand(given.network, case, do).of(given)
         given, codes = situation.model, situation.codes
     else:
-        given = intervened(given, understand(given.network, do=do).done) if do else given
+        done = understand(given.network, do=do).done
         given, codes = _rows(evidence, given, reading)
+        given = intervened(given, done) if done else given
     if number is not None:
         return _expected(given, codes, number, one=one)
     (answer,) = posterior(given, codes, [group])
@@ -94,8 +98,10 @@ def answer(
 ) -> Answer | NumberAnswer:
     """Give p(variables | evidence) of one case as a table to print; see `query`."""
     settings, _ = divide(settings, options)
-    given, evidence = with_numbers_of(asked_model(model, settings), evidence, do)
+    given, evidence, covariates = at_covariates(asked_model(model, settings), evidence)
+    given, evidence = with_numbers_of(given, evidence, do)
     group, known = _indices(given.network, variables), understand(given.network, evidence, do)
+    known = replace(known, covariates=covariates)
     known.check_apart(group)
     case = known.of(given)
     _check_possible(known, case.log_probability)
@@ -142,8 +148,10 @@ def most_probable(
     ({'class': '1', 'x2': '0', 'x3': '1'}, 0.555)
     """
     settings, _ = divide(settings, options)
-    given, evidence = with_numbers_of(asked_model(model, settings), evidence, do)
+    given, evidence, covariates = at_covariates(asked_model(model, settings), evidence)
+    given, evidence = with_numbers_of(given, evidence, do)
     network, known = given.network, understand(given.network, evidence, do)
+    known = replace(known, covariates=covariates)
     if variables is None:
         numbers = [i for i, v in enumerate(network.variables) if not v.family.tabular]
         settled = {*known.seen, *known.done, *numbers}

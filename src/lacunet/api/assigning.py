@@ -79,14 +79,15 @@ def assign(
     """
     settings, reading = divide(settings, options)
     check_ordered(data)
-    given, codes = rows_for(data, asked_speaker(model, settings, hidden), reading)
+    asked = asked_speaker(model, settings, hidden)
+    given, codes = rows_for(data, asked, reading)
     network = given.network
     if settings.missing_as_state:
         put_missing_states(codes, observed_columns(network))
     wanted = _wanted(network, codes, impute=impute)
     if not wanted and not anomalies:
         raise _nothing(impute=impute)
-    told, rng = tuple(notes_on_columns(data, network)), np.random.default_rng(settings.seed)
+    told, rng = tuple(notes_on_columns(data, asked)), np.random.default_rng(settings.seed)
     found = replace(assignment_of(given, codes, wanted), library=library_of(data), notes=told)
     if anomalies:
         tail = tail_probabilities(given, codes, DRAWS, rng)

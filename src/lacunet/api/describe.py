@@ -8,26 +8,41 @@ from typing import TypeAlias, Unpack, overload
 from lacunet.api.engine import at_work
 from lacunet.api.inputs import as_model
 from lacunet.api.missing import table_with_model
-from lacunet.api.options import IntervalOptions, ModelOptions, ReadOptions, divide, with_options
+from lacunet.api.options import (
+    IntervalOptions,
+    ModelOptions,
+    ReadOptions,
+    StatisticsOptions,
+    divide,
+    with_options,
+)
+from lacunet.api.regression import parameters_for
 from lacunet.describe.em_traces import Traces
 from lacunet.describe.em_traces import em_traces as traces_of
-from lacunet.describe.intervals import Intervals, bootstrap_intervals, hessian_intervals
+from lacunet.describe.intervals import Intervals, hessian_intervals
 from lacunet.describe.matching import matched, matched_fit
+from lacunet.describe.regression.precision import check_at_maximum, class_precision
+from lacunet.describe.regression.predicted_statistics import predicted_statistics
+from lacunet.describe.regression.resampled import class_replicates
+from lacunet.describe.replicates import bootstrap_intervals
 from lacunet.describe.statistics import FitStatistics
 from lacunet.describe.statistics import fit_statistics as statistics_of
 from lacunet.executor import Serial
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit
+from lacunet.learn.objective import Estimate
 from lacunet.learn.prepare import prepare
+from lacunet.learn.regression.objective import ClassParameters
 from lacunet.model.holders import ModelLike, check_kind
 from lacunet.model.network import Model
 from lacunet.progress import Listener, ignore
 from lacunet.search.candidate_criteria import Criteria, selection_criteria
 from lacunet.search.candidates import Selection
+from lacunet.search.regression.class_regression import ClassRegression
 from lacunet.settings import DEFAULTS, Settings
 
-FitLike: TypeAlias = Fit | Selection | ModelLike
+FitLike: TypeAlias = Fit | Selection | ClassRegression | ModelLike
 
 
 @with_options
@@ -60,20 +75,47 @@ def intervals(
     [0.41, 0.41]
     """
     fit = fit_in(fit)
-    known = fit.estimate if isinstance(fit, Fit) else settings.estimate
+    known = estimate_of(fit) or settings.estimate
     settings = replace(settings, estimate=estimate or known, starts=1)  # from the fit itself
     settings, reading = divide(settings, options)
-    model, problem = _problem(data, as_model(fit), settings, reading)
-    level = settings.level
+    model = as_model(fit)
+    if model.predictors is not None:
+        _, found = parameters_for(data, model, settings, reading)
+        check_at_maximum(found)
+        return _of_parameters(found, settings, listener)
+    return _of_problem(*_problem(data, model, settings, reading), settings, listener)
+
+
+def intervals_of(
+    fit: Fit | ClassRegression, settings: Settings, listener: Listener = ignore
+) -> Intervals:
+    """Do the same for the rows that a fit was made from, which it keeps."""
+    settings = replace(settings, estimate=estimate_of(fit) or settings.estimate, starts=1)
+    if isinstance(fit, ClassRegression):
+        return _of_parameters(fit.fit, settings, listener)
+    return _of_problem(fit.model, fit.problem, settings, listener)
+
+
+def _of_problem(
+    model: Model, problem: Problem, settings: Settings, listener: Listener
+) -> Intervals:
+    estimate, level = settings.options.estimate, settings.level
     with at_work(settings, listener) as engine:
-        executor = engine.executor
-        prepare(executor, model.network)
+        prepare(engine.executor, model.network)
         if not settings.bootstrap:
-            return hessian_intervals(problem, model, settings.options.estimate, level)
-        replicates = settings.bootstrap
-        return bootstrap_intervals(
-            problem, model, settings.options, replicates, level, executor=executor
-        )
+            return hessian_intervals(problem, model, estimate, level)
+        asked = settings.options, settings.bootstrap, level
+        return bootstrap_intervals(problem, model, *asked, executor=engine.executor)
+
+
+def _of_parameters(fit: ClassParameters, settings: Settings, listener: Listener) -> Intervals:
+    """Do the same where covariates predict the classes."""
+    with at_work(settings, listener) as engine:
+        prepare(engine.executor, fit.given.plain.network)
+        if not settings.bootstrap:
+            return class_precision(fit).intervals(settings.level)
+        asked = settings.options, settings.bootstrap
+        return class_replicates(fit, *asked, executor=engine.executor).intervals(settings.level)
 
 
 @with_options
@@ -82,7 +124,7 @@ def fit_statistics(
     fit: FitLike,
     *,
     settings: Settings = DEFAULTS,
-    **options: Unpack[ModelOptions],
+    **options: Unpack[StatisticsOptions],
 ) -> FitStatistics:
     """Give what other programs print: AIC and its kin, entropy R², G², bivariate residuals.
 
@@ -94,9 +136,12 @@ def fit_statistics(
         The data that it was fitted to: a table, or anything that `read_table` reads.
     **fit; options
     """
-    fit = fit_in(fit)
-    model, problem = _problem(data, as_model(fit), *divide(settings, options))
-    return statistics_of(problem, model, fit.estimate if isinstance(fit, Fit) else None)
+    fit, (settings, reading) = fit_in(fit), divide(settings, options)
+    if as_model(fit).predictors is not None:
+        _, found = parameters_for(data, as_model(fit), settings, reading)
+        return replace(predicted_statistics(found), estimate=estimate_of(fit))
+    model, problem = _problem(data, as_model(fit), settings, reading)
+    return statistics_of(problem, model, estimate_of(fit))
 
 
 @with_options
@@ -165,12 +210,19 @@ def match_classes(fit: FitLike, like: FitLike) -> Fit | Model:
     return matched_fit(own, other) if isinstance(own, Fit) else matched(as_model(own), other)
 
 
-def fit_in(given: FitLike) -> Fit | ModelLike:
+def fit_in(given: FitLike) -> Fit | ClassRegression | ModelLike:
     """Give the fit of whatever holds one, for it knows how it was found; else what was given."""
     if isinstance(given, Selection):
         return given.best.fit
     held = getattr(given, "fit_", None)
-    return held if isinstance(held, Fit) else given
+    return held if isinstance(held, Fit | ClassRegression) else given
+
+
+def estimate_of(given: FitLike) -> Estimate | None:
+    """Say what the parameters of a fit maximise; None where that is not known."""
+    if isinstance(given, ClassRegression):
+        return given.fit.objective.estimate
+    return given.estimate if isinstance(given, Fit) else None
 
 
 def _problem(

@@ -33,7 +33,8 @@ def simulate(
     """Draw rows from a model, as a Polars dataframe; holes completely at random.
 
     Categories are labels, numbers are numbers. Of a fitted model, every row is drawn from the
-    posterior of its parameters, unless `plug_in`.
+    posterior of its parameters, unless `plug_in`. Where covariates predict its classes, these are
+    drawn by their sizes over the rows that it was fitted to.
 
     Parameters
     ----------

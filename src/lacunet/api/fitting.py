@@ -7,9 +7,22 @@ from dataclasses import replace
 from typing import Unpack, overload
 
 from lacunet.api.engine import at_work, held_by
-from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model, one_alpha
+from lacunet.api.inputs import (
+    Hidden,
+    KnowledgeLike,
+    as_knowledge,
+    as_model,
+    check_unpredicted,
+    one_alpha,
+)
 from lacunet.api.missing import table_with_model, with_answers
-from lacunet.api.options import FitOptions, ScoreOptions, divide, with_options
+from lacunet.api.options import (
+    FitOptions,
+    RegressionOptions,
+    ScoreOptions,
+    divide,
+    with_options,
+)
 from lacunet.api.regression import class_regression
 from lacunet.api.results import Scores
 from lacunet.api.structure import EdgesLike, one_number, table_and_structure
@@ -58,7 +71,7 @@ def fit(
     covariates: CovariatesLike,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[FitOptions],
+    **options: Unpack[RegressionOptions],
 ) -> ClassRegression: ...
 
 
@@ -74,11 +87,12 @@ def fit(
     covariates: CovariatesLike | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
-    **options: Unpack[FitOptions],
+    **options: Unpack[RegressionOptions],
 ) -> Fit | ClassRegression:
     """Fit a latent class model with `states` classes, or a network.
 
-    With covariates, they predict the classes: see `class_regression`, which this then calls.
+    With covariates, they predict the classes: see `class_regression`, which this then calls. Some
+    options are for covariates alone.
 
     Parameters
     ----------
@@ -93,6 +107,7 @@ def fit(
         return class_regression(
             data, states, covariates, settings=settings, listener=listener, **options
         )
+    _check_covariates_meant(options)
     settings, reading = divide(settings, options)
     told = network, hidden, reading, settings.numbers, edges
     table, structure = table_and_structure(data, states, *told)
@@ -104,6 +119,17 @@ def fit(
         alpha = dirichlet(structure, settings.alpha)
         problem = build_problem(held_by(table, engine), structure, alpha)
         return learn_posterior(problem, settings.options, engine.executor)
+
+
+def _check_covariates_meant(options: RegressionOptions) -> None:
+    """Refuse options that only covariates give a meaning."""
+    elsewhere = dict.fromkeys(("level", "bootstrap"), "lacunet.intervals")
+    elsewhere |= dict.fromkeys(("evidence", "target", "budget"), "lacunet.log_evidence")
+    for name in options:
+        if name in RegressionOptions.__annotations__ and name not in FitOptions.__annotations__:
+            where = elsewhere.get(name)
+            other = f" ({where} has it for other models)" if where else ""
+            raise OptionError(f"{name} is about covariates{other}. Give covariates too.")
 
 
 @with_options
@@ -168,7 +194,7 @@ def score(
     **options
     """
     settings, reading = divide(settings, options)
-    given = as_model(model, hidden)
+    given = check_unpredicted(as_model(model, hidden), "these scores")
     table = table_with_model(data, given.network, settings, reading, numbers=True)
     given = with_values(given, table.columns)
     problem = build_problem(table, given.network, given.alpha)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from itertools import chain, count
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from lacunet.data.design_columns import DesignColumns
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.read import read_rows, read_table
 from lacunet.data.write import column_names
-from lacunet.errors import DataError, OptionError, did_you_mean, numbers_refused
+from lacunet.errors import DataError, ModelError, OptionError, did_you_mean, numbers_refused
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import read_knowledge
 from lacunet.inference.leaves import all_with_values, kind_of, kinds_of
+from lacunet.inference.regression.known import check_shown, design_of_rows, kinds_of_covariates
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import read_model_or_stack, read_network
 from lacunet.model.holders import (
@@ -34,8 +35,9 @@ from lacunet.model.holders import (
     speaker_or_path,
 )
 from lacunet.model.network import Model, Network, Variable
+from lacunet.model.predictors import Covariates
 from lacunet.model.reordered import all_in_work_order, in_work_order, model_in_work_order
-from lacunet.model.surgery import hide, with_hidden
+from lacunet.model.surgery import hide, predicted, with_hidden
 from lacunet.settings import Settings
 
 KnowledgeLike: TypeAlias = Knowledge | str | os.PathLike[str]
@@ -153,6 +155,23 @@ def table_for(
     return replace(table, columns=columns, notes=notes).in_work_order
 
 
+def table_of(
+    data: object, model: Model, reading: ReadOptions = NOTHING, also: Sequence[str] = ()
+) -> Table:
+    """Read the columns of a model, with numbers, its covariates, and others beside them."""
+    known = covariates_of(model)
+    check_shown(known, names_in(data))
+    if isinstance(data, Table) or not known.covariates:
+        return table_for(data, model.network, reading, numbers=True, also=also)
+    asked: dict[str, Any] = {**reading}
+    kinds = understand_kinds(asked.get("kinds"))
+    wanted = frozenset((*kinds.wanted, *known.names))
+    asked["kinds"] = replace(kinds.also(kinds_of_covariates(known)), wanted=wanted)
+    told = cast(ReadOptions, asked)
+    every = list(dict.fromkeys((*also, *known.names)))
+    return table_for(data, model.network, told, numbers=True, also=every)
+
+
 def beside_items(reading: ReadOptions) -> list[str | None]:
     """Columns that are read, and are no items; None where nothing says what rows weigh."""
     told: dict[str, Any] = {**reading}
@@ -203,11 +222,43 @@ def rows_for(data: object, speaker: Speaker, reading: RowOptions) -> tuple[Speak
             f"the table shows no variable of the model. Its columns are {listed(there)}; the model "
             f"has {listed(list(states))}. Rename the columns."
         )
-    missing = reading.get("missing", ())
-    rows = read_rows(data, shown, missing=missing, kinds=kinds_of(network))
+    missing, known = reading.get("missing", ()), covariates_of(speaker)
+    check_shown(known, there)
+    kinds = kinds_of(network).also(kinds_of_covariates(known))
+    rows = read_rows(data, shown, missing=missing, kinds=kinds, also=known.names)
     filled = np.full((len(rows.codes), len(states)), -1, dtype=rows.codes.dtype)
-    filled[:, [list(states).index(name) for name in shown]] = rows.codes
-    return all_with_values(speaker, rows.columns), filled
+    items = len(shown)
+    filled[:, [list(states).index(name) for name in shown]] = rows.codes[:, :items]
+    asked = all_with_values(speaker, rows.columns[:items])
+    return given_covariates(asked, filled, rows.columns[items:], rows.codes[:, items:])
+
+
+def check_unpredicted(model: Model, what: str) -> Model:
+    """Refuse a model whose classes covariates predict; `what` it is that has no meaning there."""
+    if (known := model.predictors) is not None:
+        raise ModelError(
+            f"the model predicts its classes from {listed(known.names)}: {what} are of models "
+            "without covariates. Fit it with --covariates, which says what its evidence is."
+        )
+    return model
+
+
+def given_covariates(
+    speaker: Speaker, codes: CodeArray, columns: Sequence[Column], covariates: CodeArray
+) -> tuple[Speaker, CodeArray]:
+    """Give who is asked the covariates of rows, if it has any: as one more column of codes."""
+    known = covariates_of(speaker)
+    if not known.covariates:
+        return speaker, codes
+    assert isinstance(speaker, Model)
+    design = design_of_rows(known, columns, covariates)
+    return predicted(speaker, design.matrix), np.column_stack([codes, design.pattern])
+
+
+def covariates_of(speaker: Speaker) -> Covariates:
+    """What predicts the classes of a model; nothing, of most."""
+    found = speaker.predictors if isinstance(speaker, Model) else None
+    return Covariates(()) if found is None else found
 
 
 def not_shown(data: object, network: Network) -> list[str]:
@@ -217,9 +268,10 @@ def not_shown(data: object, network: Network) -> list[str]:
     return [v.name for v in seen if v.name not in there]
 
 
-def notes_on_columns(data: object, network: Network) -> list[str]:
+def notes_on_columns(data: object, speaker: Speaker) -> list[str]:
     """Say which variables no column shows, so that a misspelt one is seen, and what is not used."""
-    absent, known = not_shown(data, network), {v.name for v in network.variables}
+    absent = not_shown(data, speaker.network)
+    known = {*(v.name for v in speaker.network.variables), *covariates_of(speaker).names}
     other = [name for name in column_names(data) if name not in known]
     notes = [f"no column shows {listed(absent)}: not observed in any row."] if absent else []
     return [*notes, f"not in the model, so not used: {listed(other)}."] if other else notes

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.data import Column
 from lacunet.errors import OptionError
 from lacunet.inference.asking.situation import Situation, situation
+from lacunet.inference.regression.design import design_of
 from lacunet.model.network import Model, Network, Variable
+from lacunet.model.predictors import Covariate
+from lacunet.model.surgery import at_given, predicted
+from lacunet.state import State, label
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -24,6 +29,7 @@ class Known:
     seen: Mapping[int, int]  # the state that each is in
     heard: Mapping[int, FloatArray]  # (states,) how likely what was heard is in each state
     done: Mapping[int, int]  # the state that each was set to, from outside
+    covariates: Mapping[str, str] = field(default_factory=dict)  # what predicts its class
 
     def of(self, model: Model) -> Situation:
         """Give the case to a model of the same network."""
@@ -40,7 +46,7 @@ class Known:
     def document(self) -> dict[str, Any]:
         """Write it down by names and texts."""
         return {
-            "given": self._states(self.seen),
+            "given": {**self.covariates, **self._states(self.seen)},
             "soft": {
                 self._variable(i).name: dict(zip(self._variable(i).labels, w.tolist(), strict=True))
                 for i, w in self.heard.items()
@@ -90,6 +96,47 @@ def understand(
             )
         done[i] = network.variables[i].code(state)
     return Known(network, seen, heard, done)
+
+
+def at_covariates(
+    model: Model, evidence: Mapping[str, Any]
+) -> tuple[Model, dict[str, Any], dict[str, str]]:
+    """Give the model of a case with these covariates, the rest of the evidence, and the covariates.
+
+    Where none is known, class sizes are those over all rows that the model was fitted to.
+    """
+    known = model.predictors
+    if known is None:
+        return model, dict(evidence), {}
+    told = {name: evidence[name] for name in known.names if evidence.get(name) is not None}
+    rest = {name: x for name, x in evidence.items() if name not in known.names}
+    if not told:
+        return model, rest, {}
+    absent = [repr(name) for name in known.names if name not in told]
+    if absent:
+        raise OptionError(
+            f"{', '.join(absent)} is not given: the model predicts classes from "
+            f"{', '.join(map(repr, known.names))} together. Give all of them; or none, and class "
+            "sizes are those over all rows."
+        )
+    states = [_covariate(one, told[one.name]) for one in known.covariates]
+    columns = [Column(name, (x,)) for name, x in zip(known.names, states, strict=True)]
+    design = design_of(known, columns, np.zeros((1, len(columns)), dtype=np.int64))
+    shown = {name: label(x) for name, x in zip(known.names, states, strict=True)}
+    return at_given(predicted(model, design.matrix), 0), rest, shown
+
+
+def _covariate(one: Covariate, told: Any) -> State:
+    """Read what a case has of a covariate."""
+    if not one.number:
+        return one.states[Variable(one.name, one.states, bins=one.bins).code(told)]
+    try:
+        x = float(told)
+    except (TypeError, ValueError):
+        x = np.nan
+    if not np.isfinite(x):
+        raise OptionError(f"'{one.name}': {told!r} is not a number. Give one.")
+    return x
 
 
 def with_numbers_of(

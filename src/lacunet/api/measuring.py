@@ -7,7 +7,14 @@ from typing import Unpack
 
 from lacunet import __version__
 from lacunet.api.engine import at_work
-from lacunet.api.inputs import Hidden, KnowledgeLike, as_knowledge, as_model, table_for
+from lacunet.api.inputs import (
+    Hidden,
+    KnowledgeLike,
+    as_knowledge,
+    as_model,
+    check_unpredicted,
+    table_for,
+)
 from lacunet.api.options import BoundOptions, EvidenceOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
 from lacunet.evidence.measure import measure
@@ -100,7 +107,7 @@ def log_evidence_bounds(
     **data; model; hidden; options
     """
     settings, reading = divide(settings, options)
-    given = as_model(model, hidden)
+    given = check_unpredicted(as_model(model, hidden), "these bounds")
     table = table_for(data, given.network, reading)
     problem = build_problem(table, given.network, dirichlet(given.network, settings.alpha))
     problem = problem.on(open_device(settings.options.device))

@@ -213,6 +213,7 @@ class RegressionOptions(FitOptions, total=False):  # of `class_regression`
     target: float
     budget: float | str
     level: float
+    bootstrap: int
 
 
 class GroupOptions(FitOptions, total=False):  # of `compare_groups`
@@ -247,6 +248,10 @@ class ScoreOptions(ModelOptions, total=False):  # of `score`
     threads: int | None
 
 
+class StatisticsOptions(ModelOptions, total=False):  # of `fit_statistics`
+    missing_covariates: str
+
+
 class ThreeStepOptions(DesignOptions, KindOptions, total=False):  # of `three_step`
     level: float
     missing_covariates: str
@@ -256,6 +261,7 @@ class IntervalOptions(ClusterOptions, DesignOptions, total=False):  # of `interv
     level: float
     bootstrap: int
     missing_as_state: bool
+    missing_covariates: str
 
 
 def divide(settings: Settings, options: Mapping[str, Any]) -> tuple[Settings, ReadOptions]:

@@ -4,31 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 from lacunet.api.describe import FitLike, fit_in
-from lacunet.api.inputs import as_model, names_in, one_of, table_for
+from lacunet.api.inputs import as_model, covariates_of, listed, names_in, one_of, table_of
 from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_options
+from lacunet.api.regression import covariate_kinds, parameters_for
 from lacunet.data import Table
-from lacunet.data.kinds import understand_kinds
-from lacunet.describe.three_step.assigned import Assigning, Correction, assign_rows
+from lacunet.describe.three_step.assigned import (
+    AssignedRows,
+    Assigning,
+    Correction,
+    assign_rows,
+)
 from lacunet.describe.three_step.class_predictors import predict_classes
-from lacunet.describe.three_step.first_step import first_step
+from lacunet.describe.three_step.first_step import (
+    FirstStep,
+    first_step,
+    predicted_first_step,
+)
 from lacunet.describe.three_step.three_steps import ThreeStep, outcome_of
 from lacunet.errors import ModelError, OptionError, did_you_mean
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
 from lacunet.inference.regression.design import build_design, shows_all
 from lacunet.inference.regression.rows import MissingCovariates, with_covariates
-from lacunet.learn.fit import Fit
-from lacunet.learn.objective import Objective
+from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.network import Model
 from lacunet.model.terms import CovariatesLike, Term, understand_terms
 from lacunet.settings import DEFAULTS, Settings
 
 OTHER_ROWS = (
-    "the model is not at its maximum for these rows (fitted to others, or with another estimate), "
+    "the model is not at its maximum for these rows (fitted to others, or with another prior), "
     "so standard errors take it for known."
+)
+BY_COVARIATES = (
+    "covariates have a part in the classes that rows are given: outcomes are compared as if they "
+    "did not depend on covariates within a class."
 )
 
 
@@ -80,35 +92,76 @@ def three_step(
     settings, reading = divide(settings, options)
     how = one_of(Assigning, "assignment", assignment)
     wanted = None if correction is None else one_of(Correction, "correction", correction)
-    fit = fit_in(fit)
-    model = as_model(fit)
-    terms, names, table = _read(data, model, outcomes, covariates, reading)
-    known = with_values(model, table.columns)
-    problem = build_problem(table, known.network, known.alpha)
-    rows, level = assign_rows(problem, known.theta, how), settings.level
-    estimate = fit.estimate if isinstance(fit, Fit) else settings.options.estimate
-    first = first_step(Objective.build(problem, estimate), known.theta, how)
+    model = as_model(fit_in(fit))
+    terms, names = _understood(data, model, outcomes, covariates)
+    asked = _asked(data, reading, terms, names)
+    table, rows, first = _first_steps(data, model, settings, how, asked)
+    level = settings.level
     coefficients, notes = None, table.notes if first else (*table.notes, OTHER_ROWS)
+    if model.predictors is not None:
+        notes = (*notes, BY_COVARIATES)
     if terms:
-        missing = MissingCovariates(settings.missing_covariates)
-        complete = with_covariates(table, terms, missing)
+        missing, wanted_columns = MissingCovariates(settings.missing_covariates), _names(terms)
+        complete = with_covariates(table, wanted_columns, missing)
         notes = (*notes, *complete.notes[len(table.notes) :])
-        design, shown = build_design(complete, terms), shows_all(table, terms)
+        design, shown = build_design(complete, terms), shows_all(table, wanted_columns)
         how_corrected = wanted or Correction.ML
         coefficients = predict_classes(rows, design, shown, how_corrected, level, first)
     found = {name: outcome_of(rows, table, name, wanted, level, first) for name in names}
     return ThreeStep(rows, how, found, coefficients, notes)
 
 
-def _read(
-    data: object,
-    model: Model,
-    outcomes: str | Sequence[str],
-    covariates: CovariatesLike,
-    reading: ReadOptions,
-) -> tuple[tuple[Term, ...], list[str], Table]:
-    """Read the columns of a model, and those of outcomes and covariates beside them."""
-    network = model.network
+def _first_steps(
+    data: object, model: Model, settings: Settings, how: Assigning, asked: Asked
+) -> tuple[Table, AssignedRows, FirstStep | None]:
+    """Read rows and assign them; what is known of the first step, if the model is their maximum.
+
+    Nobody says which estimate a model is: the one that it is a maximum of.
+    """
+    first: FirstStep | None = None
+    if model.predictors is not None:
+        table, fit = parameters_for(data, model, settings, asked.reading, asked.also)
+        rows = assign_rows(fit.given.problem, fit.point.theta, how)
+        for estimate in Estimate:
+            first = first or predicted_first_step(fit.held_to(estimate), how)
+        return table, rows, first
+    table = table_of(data, model, asked.reading, asked.also)
+    known = with_values(model, table.columns)
+    problem = build_problem(table, known.network, known.alpha)
+    rows = assign_rows(problem, known.theta, how)
+    for estimate in Estimate:
+        first = first or first_step(Objective.build(problem, estimate), known.theta, how)
+    return table, rows, first
+
+
+class Asked(NamedTuple):
+    """How to read a table, and which columns beside those of a model."""
+
+    reading: ReadOptions
+    also: Sequence[str]
+
+
+def _asked(
+    data: object, reading: ReadOptions, terms: Sequence[Term], outcomes: Sequence[str]
+) -> Asked:
+    """Say that covariates and outcomes are read, and as what; unless all is read already."""
+    also = list(dict.fromkeys([*outcomes, *_names(terms)]))
+    if isinstance(data, Table):
+        return Asked(reading, also)
+    asked: dict[str, Any] = {**reading}
+    asked["kinds"] = replace(covariate_kinds(asked.get("kinds"), terms), wanted=frozenset(also))
+    return Asked(cast(ReadOptions, asked), also)
+
+
+def _names(terms: Sequence[Term]) -> list[str]:
+    return [term.name for term in terms]
+
+
+def _understood(
+    data: object, model: Model, outcomes: str | Sequence[str], covariates: CovariatesLike
+) -> tuple[tuple[Term, ...], list[str]]:
+    """Check what classes are to be related to: covariates, and the names of outcomes."""
+    network, predictors = model.network, covariates_of(model).names
     if len(network.hidden) != 1:
         raise ModelError(
             f"the model hides {len(network.hidden)} variables; three steps need one, the class."
@@ -118,23 +171,27 @@ def _read(
     terms = understand_terms(covariates, there)
     if not names and not terms:
         raise OptionError("nothing to relate classes to. Give --outcomes, --covariates, or both.")
-    also = list(dict.fromkeys([*names, *(term.name for term in terms)]))
+    if terms and predictors:
+        raise OptionError(
+            f"--covariates: the model predicts its classes from {listed(predictors)} already, so "
+            "that wrong assignments depend on covariates, and cannot be made up for. Fit a model "
+            "without covariates first, or all of them in one step: lacunet fit --covariates."
+        )
     items = {v.name for v in network.variables}
-    for name in also:
+    for name in (*names, *_names(terms)):
         if name not in there:
             near = did_you_mean(name, there)
             raise OptionError(
                 f"the data have no column '{name}'.{near} Their columns are {', '.join(there)}."
+            )
+        if name in predictors:
+            raise OptionError(
+                f"'{name}' predicts the classes of the model, so it is no outcome of them. Leave "
+                "it out."
             )
         if name in items:
             raise OptionError(
                 f"'{name}' is an item of the model, which the classes were made of. Fit the model "
                 f"without it (--exclude {name}), or take its profile as it is."
             )
-    asked: dict[str, Any] = {**reading}
-    categories = understand_kinds({t.name: "categorical" for t in terms if t.categories})
-    kinds = understand_kinds(asked.get("kinds")).also(categories)
-    asked["kinds"] = replace(kinds, wanted=frozenset(also))
-    if isinstance(data, Table):
-        return terms, names, table_for(data, network, reading, numbers=True)
-    return terms, names, table_for(data, network, cast(ReadOptions, asked), numbers=True, also=also)
+    return terms, names

@@ -41,7 +41,7 @@ def assign(
     check_table_file(output)
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
     remind(given.network, asked.settings)
-    say_not_shown(data, given.network)
+    say_not_shown(data, given)
     markers = asked.reading["missing"]
     how: dict[str, Any] = {"settings": asked.settings, "missing": markers}
     found = api.assign(data, given, impute=impute, draw=draw, anomalies=anomalies, **how)

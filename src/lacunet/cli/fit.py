@@ -12,6 +12,9 @@ from lacunet.cli.console import command, say_written, show
 from lacunet.cli.fit_covariates import fit_covariates
 from lacunet.cli.fit_groups import fit_groups
 from lacunet.cli.outcome import (
+    TITLES,
+    Described,
+    Wanted,
     asked_document,
     check_network_outputs,
     check_number_outputs,
@@ -24,8 +27,9 @@ from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_number, check_replicates
-from lacunet.describe.intervals import FEWEST, Intervals
+from lacunet.describe.intervals import Intervals
 from lacunet.describe.item_table import check_items
+from lacunet.describe.replicates import FEWEST
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Network
@@ -36,16 +40,13 @@ from lacunet.report.effects_document import effects_document
 from lacunet.report.page.answers import fitted_answer, on_a_page
 from lacunet.report.tables_file import write_tables
 from lacunet.settings import Settings
-from lacunet.tabular import Printable, Together
+from lacunet.tabular import Together
 
 
 class Residuals(StrEnum):
     """What is done about pairs of columns that the classes do not explain."""
 
     ADD = "add"
-
-
-TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
 
 
 @command
@@ -153,10 +154,11 @@ def fit(
     }
     refuse_without(settings, given)
     if covariates is not None:
-        outputs = ("--report", "--tables", "--plot")
+        fine = ("--report", "--tables", "--plot", "--statistics", "--bootstrap")
         what = "predict the classes of a latent class model"
-        refuse_beside("--covariates", what, given, but=outputs)
-        fit_covariates(asked, data, states, covariates, intervals, save, report, tables, plot)
+        refuse_beside("--covariates", what, given, but=fine)
+        wanted = Wanted(save, report, tables, plot, intervals, statistics)
+        fit_covariates(asked, data, states, covariates, wanted)
         return
     if group is not None:
         but = ("--free", "--report", "--tables")
@@ -176,8 +178,8 @@ def fit(
     table, found_structure = read_structure(data, network, parse_hidden(hidden), asked, states)
     classes, structure = settle(found_structure, states)
     check_number_outputs(table, save)
-    for name, wanted in (("--tables", tables), ("--plot", plot)):
-        if wanted is not None:
+    for name, output in (("--tables", tables), ("--plot", plot)):
+        if output is not None:
             _check_items(name, structure, edge)
     if settings.bootstrap:  # it comes after the work, so what stands in its way is said before
         check_number(settings.bootstrap, FEWEST)
@@ -234,9 +236,9 @@ def _check_items(name: str, structure: Network | None, edge: list[str] | None) -
 
 def _described(
     table: Table, fit: Fit, asked: o.Asked, intervals: bool, statistics: bool
-) -> dict[str, tuple[Printable, dict[str, Any]]]:
+) -> Described:
     """Give what else is asked for, and its document, by name."""
-    found: dict[str, tuple[Printable, dict[str, Any]]] = {}
+    found: Described = {}
     drawn = table.design is not None and table.design.told  # which is about nothing else
     if intervals or asked.settings.bootstrap or drawn:
         with asked.work() as how:

@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from lacunet import api
 from lacunet.cli.console import Format, say, say_written, show
@@ -30,6 +30,21 @@ from lacunet.report.page import (
 from lacunet.report.tables_file import check_tables, write_tables
 from lacunet.search.candidates import Selection
 from lacunet.tabular import Printable, Together
+
+# What is described beside a fit, and its document, by name; and how a page calls it.
+Described: TypeAlias = dict[str, tuple[Printable, dict[str, Any]]]
+TITLES = {"intervals": "Precision", "fit_statistics": "Fit statistics"}
+
+
+class Wanted(NamedTuple):
+    """What `fit` is asked to write, and to say besides."""
+
+    save: Path | None = None
+    report: Path | None = None
+    tables: Path | None = None
+    plot: Path | None = None
+    intervals: bool = False
+    statistics: bool = False
 
 
 def command_line() -> str:
@@ -74,10 +89,14 @@ def check_network_outputs(
     check_outputs(None, report, tables)
 
 
-def check_number_outputs(table: Table, save: Path | None) -> None:
-    """Refuse, before the work, a network file that could not hold the numbers of a table."""
+def check_number_outputs(table: Table, save: Path | None, but: Sequence[str] = ()) -> None:
+    """Refuse, before the work, a network file that could not hold the numbers of a table.
+
+    Columns that are no variables of the network are named by `but`.
+    """
+    numbers = (c.name for c in table.columns if c.kind.number)
     if save is not None:
-        check_holds_numbers(save, [c.name for c in table.columns if c.kind.number])
+        check_holds_numbers(save, [name for name in numbers if name not in but])
 
 
 def asked_document(table: Table, asked: Asked, states: int | None) -> dict[str, Any]:

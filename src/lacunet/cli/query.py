@@ -91,7 +91,7 @@ def query(
             "nothing is asked for. Give --of NAME, --most-probable, or --separated NAME,NAME."
         )
     case: dict[str, Any] = {
-        "evidence": _evidence(given, soft, names),
+        "evidence": _evidence(given, soft, [*names, *api.covariates_of(network).names]),
         "do": parse_given(do, names, "--do"),
         "settings": asked.settings,
     }

@@ -6,7 +6,7 @@ import typer
 
 from lacunet import api
 from lacunet.cli import options as o
-from lacunet.cli.console import command, tell
+from lacunet.cli.console import command, say, tell
 from lacunet.data.write import check_table_file, write_codes
 
 
@@ -24,6 +24,10 @@ def simulate(
     """Draw rows from a model or a stack; what a model hides is left out."""
     check_table_file(output)
     given = api.asked_speaker(model, asked.settings)
+    if known := api.covariates_of(given).names:
+        told = ", ".join(f"'{name}'" for name in known)
+        say(f"note: {told} predict the classes of the model, and have no distribution themselves.")
+        say("note: classes are drawn by their sizes over the rows that it was fitted to.")
     seed = asked.settings.seed
     columns, codes = api.draw(given, rows, seed, missing_rate)
     write_codes(columns, codes, output)

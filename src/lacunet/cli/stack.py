@@ -55,7 +55,7 @@ def stack(
     document = {"data": table_document(table), "seed": asked.settings.seed, **stack_document(found)}
     shown: list[Printable] = [found]
     if test is not None:
-        say_not_shown(test, found.ensemble.network)
+        say_not_shown(test, found.ensemble)
         markers = asked.reading["missing"]
         told = RowLikelihoods(str(test), api.log_likelihoods(test, found.ensemble, missing=markers))
         shown.append(told)

@@ -13,6 +13,7 @@ from lacunet.data.audit import COUNTS, holes, kinds_grid, sizes
 from lacunet.data.missing_state import has_missing_state
 from lacunet.data.no_answers import WARNING
 from lacunet.errors import OptionError
+from lacunet.model.holders import Speaker
 from lacunet.model.network import Network
 from lacunet.search.proposals import check_states
 from lacunet.settings import Settings
@@ -99,9 +100,9 @@ def remind(network: Network, settings: Settings) -> None:
         )
 
 
-def say_not_shown(data: Path, network: Network) -> None:
+def say_not_shown(data: Path, speaker: Speaker) -> None:
     """Say which variables of a model no column shows, and which columns are not used."""
-    for note in api.notes_on_columns(data, network):
+    for note in api.notes_on_columns(data, speaker):
         say(f"note: {note}")
 
 

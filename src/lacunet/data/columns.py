@@ -60,7 +60,8 @@ class Judge:
             self._check_numbers(name, raw, coding)
             return replace(coding, states=_as_numbers(coding.states))
         if name in self.kinds.declared or self.kinds.other is not None:
-            checks.check_categories(name, coding.states, coding)
+            if not self.asked:  # rows that are asked about may show nothing
+                checks.check_categories(name, coding.states, coding)
         else:
             checks.check_inferred(name, raw, coding, self.source, weighted=self.weighted)
         return replace(coding, states=tuple(coding.states))

@@ -1,6 +1,6 @@
 """Columns that say how rows were drawn: read beside the items, and never items themselves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeAlias
 
@@ -87,25 +87,8 @@ class DesignReader:
             cases, people = weight * survey.scale, float(survey.rows)
         read = {e.name: self._texts(e) for e in self.encoders}
         codes = {e.name: read[e.name][0][drawn[:, j]] for j, e in enumerate(self.encoders)}
-        stratum = None if self.columns.strata is None else codes[self.columns.strata]
-        cluster = None
-        if self.columns.clusters:
-            each = np.stack([codes[name] for name in self.columns.clusters], axis=1)
-            units, cluster = np.unique(each, axis=0, return_inverse=True)
-            cluster = cluster.reshape(-1)
-            if stratum is not None:
-                self._check_nested(units, cluster, stratum, {n: t for n, (_, t) in read.items()})
-        told = self.columns
-        return sampling_design(
-            row,
-            cases,
-            copies,
-            stratum,
-            cluster,
-            people=people,
-            strata=told.strata,
-            clusters=told.clusters,
-        )
+        texts = {name: own for name, (_, own) in read.items()}
+        return design_of_codes(self.columns, codes, texts, row, cases, copies, people)
 
     def _texts(self, encoder: ColumnEncoder) -> tuple[IntArray, list[str]]:
         """Give each value a number by the order of its text, and the texts in their order."""
@@ -118,35 +101,74 @@ class DesignReader:
         place = {text: k for k, text in enumerate(texts)}
         return np.array([place[text] for text in meant], dtype=np.int64), texts
 
-    def _check_nested(
-        self,
-        units: IntArray,
-        cluster: IntArray,
-        stratum: IntArray,
-        texts: dict[str, list[str]],
-    ) -> None:
-        """Refuse a unit that lies in two strata."""
-        lowest = np.full(len(units), np.iinfo(np.int64).max)
-        highest = np.full(len(units), -1)
-        np.minimum.at(lowest, cluster, stratum)
-        np.maximum.at(highest, cluster, stratum)
-        twice = np.flatnonzero(lowest != highest)
-        if not len(twice):
-            return
-        u, (strata, clusters) = int(twice[0]), (self.columns.strata or "", self.columns.clusters)
-        unit = ", ".join(f"{n} {texts[n][k]!r}" for n, k in zip(clusters, units[u], strict=True))
-        both = " and ".join(repr(texts[strata][k]) for k in (lowest[u], highest[u]))
-        raise DataError(
-            f"{unit} is in more than one stratum of {strata!r}: {both} ({len(twice):,} "
-            "units are). A unit is drawn from one stratum. If numbers of units begin anew in each "
-            f"stratum, both columns tell a unit: {clusters_words((strata, *clusters))}."
-        )
-
     def _refuse(self, name: str, row: int) -> DataError:
-        return DataError(
-            f"column {name!r}, {self.source.where(row)}: the cell is missing. Every row was drawn "
-            "from some stratum and unit: fill it in, or leave --strata and --clusters out."
-        )
+        return DataError(missing_words(name, self.source.where(row)))
+
+
+def design_of_codes(
+    columns: DesignColumns,
+    codes: Mapping[str, IntArray],
+    texts: Mapping[str, Sequence[str]],
+    row: IntArray,
+    cases: FloatArray,
+    copies: IntArray,
+    people: float,
+) -> SamplingDesign:
+    """Make the design of rows by the codes, (rows,), of each of these columns, in `texts`.
+
+    Each row stands at a place of the table, and counts for so many cases, as often as it is there.
+    """
+    stratum = None if columns.strata is None else codes[columns.strata]
+    cluster = None
+    if columns.clusters:
+        each = np.stack([codes[name] for name in columns.clusters], axis=1)
+        units, cluster = np.unique(each, axis=0, return_inverse=True)
+        cluster = cluster.reshape(-1)
+        if stratum is not None:
+            _check_nested(columns, units, cluster, stratum, texts)
+    return sampling_design(
+        row,
+        cases,
+        copies,
+        stratum,
+        cluster,
+        people=people,
+        strata=columns.strata,
+        clusters=columns.clusters,
+    )
+
+
+def _check_nested(
+    columns: DesignColumns,
+    units: IntArray,
+    cluster: IntArray,
+    stratum: IntArray,
+    texts: Mapping[str, Sequence[str]],
+) -> None:
+    """Refuse a unit that lies in two strata."""
+    lowest = np.full(len(units), np.iinfo(np.int64).max)
+    highest = np.full(len(units), -1)
+    np.minimum.at(lowest, cluster, stratum)
+    np.maximum.at(highest, cluster, stratum)
+    twice = np.flatnonzero(lowest != highest)
+    if not len(twice):
+        return
+    u, (strata, clusters) = int(twice[0]), (columns.strata or "", columns.clusters)
+    unit = ", ".join(f"{n} {texts[n][k]!r}" for n, k in zip(clusters, units[u], strict=True))
+    both = " and ".join(repr(texts[strata][k]) for k in (lowest[u], highest[u]))
+    raise DataError(
+        f"{unit} is in more than one stratum of {strata!r}: {both} ({len(twice):,} "
+        "units are). A unit is drawn from one stratum. If numbers of units begin anew in each "
+        f"stratum, both columns tell a unit: {clusters_words((strata, *clusters))}."
+    )
+
+
+def missing_words(name: str, where: str) -> str:
+    """Say that a cell which tells how a row was drawn is missing."""
+    return (
+        f"column {name!r}, {where}: the cell is missing. Every row was drawn from some stratum and "
+        "unit: fill it in, or leave --strata and --clusters out."
+    )
 
 
 def check_no_items(columns: DesignColumns, names: Sequence[str], weights: str | None) -> None:

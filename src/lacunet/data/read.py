@@ -240,13 +240,15 @@ def read_rows(
     *,
     missing: Sequence[State] = (),
     kinds: Kinds = BY_RULE,
+    also: Sequence[str] = (),
 ) -> Rows:
     """Read every row in the order of the source, with the states of a model.
 
-    Columns of numbers have the values that occur, whatever states they are given.
+    Columns of numbers have the values that occur, whatever states they are given; so have those
+    that are read `also`, behind the others.
     """
     opened = open_source(source)
-    names = _chosen(opened, None, None, (), states)
+    names = _chosen(opened, None, None, (), states, also)
     judge = Judge(opened, kinds, markers(_listed(missing)), asked=True)
     return until_read(Reading(judge, names, states), _rows)
 

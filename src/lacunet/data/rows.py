@@ -27,3 +27,4 @@ class Rows:
     unseen: tuple[Unseen, ...] = ()  # each such value once
     notes: tuple[str, ...] = ()  # what a person should be told
     unknown: BoolArray | None = None  # (rows, n) where they stand; None: nowhere
+    beside: "Rows | None" = None  # columns of the same rows that are given, and not asked about

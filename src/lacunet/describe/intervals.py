@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -13,20 +12,11 @@ from scipy.special import ndtri, stdtrit
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.sampling_design import SamplingDesign
-from lacunet.describe.bootstrap import (
-    check_number,
-    check_replicates,
-    resample_units,
-    simulate_like,
-)
-from lacunet.describe.matching import matched
 from lacunet.errors import ModelError, OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.information import DesignEffect, precision
 from lacunet.inference.problem import Problem
 from lacunet.learn.diagnose import EMPTY
-from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.model import conjugacy
 from lacunet.model.display import shown_families
@@ -45,8 +35,6 @@ NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
 HELD = 0.1
 LARGEST = 0.5  # standard deviation of anything between 0 and 1; more than that says nothing
 STEP = 1e-4  # of a standard error: how far a derivative looks
-FEWEST = 2  # replicates that have a standard deviation
-RESCALED = "bootstrap replicates of units within strata, rescaled as by Rao & Wu"
 LEAST, MOST = SHOWN, 1.0 - SHOWN  # an interval from below the one to above the other says nothing
 
 
@@ -242,7 +230,7 @@ def hessian_intervals(
     reach = (ndtri(tail) if design is None else stdtrit(design.degrees, tail)) * sure.scaled
     ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
     vague = layout.in_simplex & (sure.theta > LARGEST)
-    anywhere = _anywhere(layout, *ends) & ~vague
+    nowhere = anywhere(layout, *ends) & ~vague
     # No parameter: the probability is known, and 1 where there is one state only.
     certain = (layout.in_tables & (_states(layout) == 1)) | ~layout.learned
     flags = [
@@ -250,11 +238,11 @@ def hessian_intervals(
         *(() if sure.maximum else (Flag(Kind.SADDLE),)),
         *counted(Kind.NOT_IDENTIFIED, sure.unidentified),
         *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
-        *counted(Kind.ANYWHERE, anywhere, least=LEAST, most=MOST),
+        *counted(Kind.ANYWHERE, nowhere, least=LEAST, most=MOST),
     ]
     exactly = np.zeros_like(model.theta), model.theta, model.theta
     stderr, low, high = (
-        np.where(certain, exact, np.where(vague | anywhere, np.nan, x))
+        np.where(certain, exact, np.where(vague | nowhere, np.nan, x))
         for exact, x in zip(exactly, (sure.theta, *ends), strict=True)
     )
     at = objective.estimate.words
@@ -281,77 +269,21 @@ def no_intervals(model: Model, estimate: Estimate, why: str) -> Intervals:
     return Intervals(model, estimate, LEVEL, why, none, none, none, ())
 
 
-def bootstrap_intervals(
-    problem: Problem,
-    model: Model,
-    options: Options,
-    replicates: int,
-    level: float = LEVEL,
-    *,
-    executor: Executor = SERIAL,
-) -> Intervals:
-    """Give percentile intervals from refits to data drawn from the model, with the same holes.
-
-    Where it is known how rows were drawn, the units of the sample are drawn anew instead. Each
-    refit starts at the model's parameters; its hidden states are then numbered like the model's.
-    The seed is that of the options.
-    """
-    if problem.design is None:
-        check_replicates(problem.counts, replicates, FEWEST)
-    check_number(replicates, FEWEST)
-    objective = Objective.build(problem, options.estimate)
-    point = check_maximum(objective, model)
-    held = on_boundary(point.N, objective.pseudo, problem.layout)
-    executor = executor.if_worth(problem.components.nanoseconds)
-    refit = partial(_refit, problem, model, options, executor.silent())
-    refits = executor.count(refit, range(replicates), "bootstrap", 0, replicates)
-    thetas = np.array([theta for theta, _ in refits])
-    tail = (1.0 - level) / 2.0
-    ends = np.quantile(thetas, [tail, 1.0 - tail], axis=0)
-    anywhere = _anywhere(problem.layout, *ends) & ~held
-    none = held | anywhere
-    stderr, low, high = (np.where(none, np.nan, x) for x in (thetas.std(axis=0, ddof=1), *ends))
-    flags = [
-        *counted(Kind.HELD_AT_BOUNDARY, held),
-        *counted(Kind.ANYWHERE, anywhere, least=LEAST, most=MOST),
-    ]
-    if stopped := sum(not finished for _, finished in refits):
-        detail = {"stopped": stopped, "replicates": replicates}
-        flags.append(Flag(Kind.REFITS_STOPPED, detail=detail))
-    if replicates * tail < 1:
-        ends = {"replicates": replicates, "tail": 100 * tail, "enough": int(np.ceil(10 / tail))}
-        flags.append(Flag(Kind.FEW_REPLICATES, detail=ends))
-    kind = "parametric bootstrap replicates" if problem.design is None else RESCALED
-    how = f"From {replicates} {kind} (percentiles), seed {options.seed}."
-    return Intervals(
-        model, objective.estimate, level, how, stderr, low, high, tuple(flags), replicates
-    )
-
-
-def _refit(
-    problem: Problem, model: Model, options: Options, executor: Executor, replicate: int
-) -> tuple[FloatArray, bool]:
-    """Give the parameters that a replicate leads to, and whether the search came to its end."""
-    if problem.design is None:
-        drawn = simulate_like(problem, model.theta, options.seed, replicate)
-    else:
-        drawn = resample_units(problem, options.seed, replicate)
-    fit = learn(drawn, replace(options, starts=1), executor=executor, start=model)
-    finished = not any(flag.kind is Kind.NOT_CONVERGED for flag in fit.flags)
-    return matched(fit.model, model).theta, finished
-
-
 def check_maximum(objective: Objective, model: Model) -> Point:
     """Refuse parameters that are no maximum: there is no theory for them."""
     point = objective.at(model.theta)
-    steepest = float(np.abs(objective.gradient(point)).max(initial=0.0))
+    check_flat(float(np.abs(objective.gradient(point)).max(initial=0.0)), objective.estimate)
+    return point
+
+
+def check_flat(steepest: float, estimate: Estimate) -> None:
+    """Refuse parameters where the largest scaled gradient is not 0."""
     if not steepest <= NOT_A_MAXIMUM:
         raise ModelError(
-            f"these parameters are not at the {objective.estimate.words} maximum for these data: "
+            f"these parameters are not at the {estimate.words} maximum for these data: "
             f"the scaled gradient is {steepest:.2g} cases. Fit the model to them first, with the "
             "default schedule."
         )
-    return point
 
 
 def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
@@ -367,7 +299,7 @@ def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
     return np.asarray(found & layout.in_tables)
 
 
-def _anywhere(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:
+def anywhere(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:
     """Find probabilities whose interval is all that a probability can be."""
     return np.asarray(layout.in_simplex & (low < LEAST) & (high > MOST))
 

@@ -26,10 +26,11 @@ class GoodnessOfFit:
 
     g2: float  # likelihood-ratio (deviance) statistic
     x2: float  # Pearson's
-    df: int  # cells − 1 for each pattern of holes, less the parameters
+    df: int  # cells − 1 for each pattern of holes and of covariates, less the parameters
     cells: int
     per_cell: float  # cases of an average cell
     patterns: int  # patterns of holes, each with a table of its own
+    contexts: int = 1  # patterns of covariates, each with tables of its own
 
     @property
     def p_g2(self) -> float:
@@ -50,31 +51,45 @@ class GoodnessOfFit:
         return math.nan if self.df <= 0 or self.sparse else float(chdtrc(self.df, statistic))
 
 
-def goodness_of_fit(model: Model, codes: CodeArray, counts: FloatArray) -> GoodnessOfFit | None:
+def goodness_of_fit(
+    model: Model, codes: CodeArray, counts: FloatArray, dimension: int | None = None
+) -> GoodnessOfFit | None:
     """Compare distinct rows with what the model expects; None if the table is too large, or none.
 
     Rows with the same pattern of holes are compared with each other: G² = 2 Σ n log(n/m), with m
     the cases of the pattern times p(row). Cells that nobody is in need not be listed: Σ (n − m)²/m
-    over all cells is Σ n²/m over those that occur, less the cases.
+    over all cells is Σ n²/m over those that occur, less the cases. Where something is given, as
+    covariates are, rows with the same of it are compared. `dimension`: of the model, if its network
+    does not tell.
     """
-    if not model.network.layout.tabular:  # numbers have no cells to count in
+    network = model.network
+    if not network.layout.tabular:  # numbers have no cells to count in
         return None
-    cards = np.array([len(model.network.variables[i].states) for i in model.network.observed])
-    holes, which = hole_patterns(codes)
+    columns = [j for j, i in enumerate(network.observed) if i != model.given]
+    cards = np.array([len(network.variables[network.observed[j]].states) for j in columns])
+    holes, of_holes = hole_patterns(codes[:, columns])
+    context = np.zeros(len(codes), dtype=np.int64)
+    if model.given is not None:
+        context = codes[:, network.observed.index(model.given)].astype(np.int64)
+    groups, which = np.unique(np.stack([of_holes, context]), axis=1, return_inverse=True)
+    which = which.reshape(-1)
     cells = [math.prod(cards[~hole].tolist()) for hole in holes]
-    if sum(cells) > LARGEST_TABLE:
+    if sum(cells[h] for h in groups[0]) > LARGEST_TABLE:
         return None
     seen = counts > 0
-    cases = totals(which, counts, len(holes))
+    cases = totals(which, counts, groups.shape[1])
     m = cases[which] * np.exp(row_log_lik(model, codes))
     n, m = counts[seen], m[seen]
     with np.errstate(divide="ignore"):
         g2, x2 = 2.0 * float(np.sum(xlogy(n, n / m))), float(np.sum(n**2 / m) - n.sum())
-    if not model.network.layout.learned.all():
-        cells = [_possible_cells(model.network, cards, hole) for hole in holes]
-    used = [c for c, weight in zip(cells, cases, strict=True) if weight > 0]
-    df = sum(c - 1 for c in used) - model.network.dimension
-    return GoodnessOfFit(g2, x2, df, sum(used), float(n.sum()) / sum(used), len(used))
+    if not network.layout.learned.all():
+        cells = [_possible_cells(network, cards, hole) for hole in holes]
+    there = groups[:, cases > 0]
+    used = [cells[h] for h in there[0]]
+    df = sum(c - 1 for c in used) - (network.dimension if dimension is None else dimension)
+    patterns, contexts = (len(np.unique(x)) for x in there)
+    total = sum(used)
+    return GoodnessOfFit(g2, x2, df, total, float(n.sum()) / total, patterns, contexts)
 
 
 def _possible_cells(network: Network, cards: IntArray, hole: BoolArray) -> int:
@@ -104,12 +119,15 @@ class PairResidual:
         return self.x2 / self.df if self.df else math.nan
 
 
-def bivariate_residuals(model: Model, codes: CodeArray, counts: FloatArray) -> list[PairResidual]:
+def bivariate_residuals(
+    model: Model, codes: CodeArray, counts: FloatArray, sizes: FloatArray | None = None
+) -> list[PairResidual]:
     """Compare every two-way table with its expectation, over the rows that show both; worst first.
 
     Columns of numbers have no such table.
     Where cells are missing, the expected table is that of as many rows drawn from the model: holes
-    are taken to be spread over the rows without regard to the two columns.
+    are taken to be spread over the rows without regard to the two columns. Where covariates predict
+    classes, `sizes` are the probabilities of the classes in each row, (rows, K).
     """
     variables, pairs = model.network.variables, []
     columns = enumerate(model.network.observed)
@@ -117,7 +135,8 @@ def bivariate_residuals(model: Model, codes: CodeArray, counts: FloatArray) -> l
     for (a, i), (b, j) in itertools.combinations(tabular, 2):
         both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
         cases = counts[both].sum()
-        expected = cases * pair_table(model, i, j)
+        own = None if sizes is None or not cases else counts[both] @ sizes[both] / cases
+        expected = cases * pair_table(model, i, j, own)
         cell = codes[both, a].astype(np.int64) * expected.shape[1] + codes[both, b]
         observed = totals(cell, counts[both], expected.size).reshape(expected.shape)
         possible = expected > 0
@@ -130,11 +149,12 @@ def bivariate_residuals(model: Model, codes: CodeArray, counts: FloatArray) -> l
     return sorted(pairs, key=lambda pair: -pair.value if pair.df else math.inf)
 
 
-def pair_table(model: Model, i: int, j: int) -> FloatArray:
-    """Give p(x_i, x_j) of two variables that can be seen."""
+def pair_table(model: Model, i: int, j: int, sizes: FloatArray | None = None) -> FloatArray:
+    """Give p(x_i, x_j) of two variables that can be seen; with other class sizes, (K,)."""
     network, layout = model.network, model.network.layout
     if (classes := find_classes(network)) is not None:
-        sizes, a, b = (layout.table(model.theta, v) for v in (classes.root, i, j))
+        own, a, b = (layout.table(model.theta, v) for v in (classes.root, i, j))
+        sizes = own if sizes is None else sizes
         joint: FloatArray = np.einsum("c,ca,cb->ab", sizes, a, b)
         return joint
     return marginal(model, (i, j))

@@ -34,15 +34,11 @@ class FitStatistics(Printable):
     estimate: Estimate | None  # how the parameters were found; None if that is not known
     log_lik: float  # log p(D|θ)
     cases: float  # N
+    dimension: int  # d, number of parameters
     criteria: Mapping[str, float]  # AIC, AIC3, BIC, CAIC, SABIC: lower is better
     classification: tuple[Classification, ...]  # one for each hidden variable
     goodness: GoodnessOfFit | None  # None where the table is too large, or numbers have none
     residuals: tuple[PairResidual, ...] | None  # worst first; None where there are too many pairs
-
-    @property
-    def dimension(self) -> int:
-        """Number of parameters, d."""
-        return self.model.network.dimension
 
     def tidy(self) -> Columns:
         """Give a row for each statistic; `residuals` has the pairs of columns."""
@@ -120,6 +116,11 @@ class FitStatistics(Printable):
                 f"no p-values: {fit.cells:,} cells for {self.cases:g} cases are too sparse for the "
                 "χ² distribution. Whether more classes are needed, lacunet lrt can tell without it."
             )
+        if fit.contexts > 1:
+            notes.append(
+                f"rows with the same covariates are a table of their own ({fit.contexts:,} "
+                "patterns): numbers as covariates make many, and no test of them means anything."
+            )
         if fit.patterns > 1:
             notes.append(
                 f"rows with the same holes are a table of their own ({fit.patterns:,} patterns): "
@@ -136,10 +137,14 @@ class FitStatistics(Printable):
         )
         notes = ["X²/df is about 1 where the classes explain how two columns go together."]
         if has_classes(self.model.network) and pairs[0].value > UNEXPLAINED:
+            first, second = pairs[0].first, pairs[0].second
+            told, effect = f"{first} and {second} go together", edge_words(first, second)
             notes.append(
-                f"{pairs[0].first} and {pairs[0].second} go together beyond their classes: try a "
-                f"direct effect between them, {edge_words(pairs[0].first, pairs[0].second)}; "
+                f"{told} beyond their classes: try a direct effect between them, {effect}; "
                 f"{residual_words()} tries all such pairs."
+                if self.model.predictors is None
+                else f"{told} beyond their classes. Without covariates, {effect} adds a direct "
+                "effect between them."
             )
         if left := len(pairs) - len(rows):
             notes.append(f"{left:,} more pairs are smaller: --json gives all.")
@@ -159,6 +164,7 @@ def fit_statistics(
         estimate=estimate,
         log_lik=log_lik,
         cases=problem.cases,
+        dimension=network.dimension,
         criteria=criteria(log_lik, network.dimension, problem.cases),
         classification=classify(problem, model.theta),
         goodness=goodness_of_fit(model, codes, counts),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Self
 
@@ -22,30 +21,24 @@ from lacunet import api, progress
 from lacunet.api.filling import Holes, filled
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Table
-from lacunet.data.kinds import KindsLike
 from lacunet.data.rows import Rows
 from lacunet.data.values import as_array
 from lacunet.errors import ModelError
 from lacunet.estimators.holes_allowed import HolesAllowed
 from lacunet.estimators.inputs import (
-    Reading,
     check_input,
     check_weights,
-    column_kinds,
-    declared_states,
     is_frame,
-    names_of,
-    read_codes,
-    read_fit,
     seed_of,
     threads_of,
 )
 from lacunet.estimators.parameters import Parameters, described
+from lacunet.estimators.row_reading import RowReading
 from lacunet.estimators.tails import Tails
 from lacunet.estimators.warning import warn
 from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.inference.asking.filling import most_probable_state
-from lacunet.inference.leaves import all_with_values, kinds_of, with_values
+from lacunet.inference.leaves import with_values
 from lacunet.learn.ascent import Outcome
 from lacunet.model.ensemble import shown
 from lacunet.model.network import Model
@@ -56,6 +49,7 @@ from lacunet.search.candidates import Candidate
 
 @described
 class HiddenStateEstimator(
+    RowReading,
     Parameters,
     Tails,
     ClassNamePrefixFeaturesOutMixin,
@@ -65,6 +59,8 @@ class HiddenStateEstimator(
     BaseEstimator,
 ):
     """Base class: rows with holes go in, the posterior of what is hidden comes out."""
+
+    fit_: Any  # how it was found
 
     # `y` is there because pipelines and searches hand it to everything.
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
@@ -186,7 +182,7 @@ class HiddenStateEstimator(
         -------
         bic : float
         """
-        return float(-2 * self._scored(X).evidence["bic"].value)
+        return self._criteria(X)["BIC"]
 
     @available_if(lambda self: self._is_one_model)  # type: ignore[untyped-decorator]
     def aic(self, X: Any) -> float:
@@ -198,8 +194,7 @@ class HiddenStateEstimator(
         -------
         aic : float
         """
-        found = self._scored(X)
-        return -2 * found.log_likelihood + 2 * found.dimension
+        return self._criteria(X)["AIC"]
 
     def sample(self, n_samples: int = 1) -> tuple[Any, IntArray]:
         """Draw rows from the fitted model.
@@ -239,7 +234,8 @@ class HiddenStateEstimator(
             columns had. A row to which `predict` gives -1 keeps its holes.
         """
         checked, rows = self._read_both(X)
-        told = Holes(rows, self._asked, self._places).most_probable()
+        asked, whole = self._told(rows)
+        told = Holes(whole, asked, self._places).most_probable()
         return filled(X if is_frame(X) else checked, told)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -289,12 +285,6 @@ class HiddenStateEstimator(
         return bool(self.model_.network.hidden)
 
     @property
-    def _places(self) -> Sequence[int]:
-        """Where the columns of the model stand in X."""
-        places = {name: j for j, name in enumerate(self.categories_)}
-        return [places[c.name] for c in api.observed_columns(self._asked.network)]
-
-    @property
     def _asked(self) -> Any:
         """The model, or the ensemble, that rows are asked of."""
         return self.model_ if self.plug_in else self.model_.predictive
@@ -304,14 +294,6 @@ class HiddenStateEstimator(
         variables = [network.variables[h] for h in network.hidden]
         return [f"{v.name}{k}" for v in variables for k in range(len(v.states))]
 
-    def _read_all(self, X: Any, sample_weight: Any, kinds: KindsLike = None) -> Table:
-        """Make the table to learn from, where every column is a variable."""
-        names = names_of(X)
-        states = declared_states(self.categories, names)
-        how = column_kinds(kinds, names, states, self.bin)
-        table = read_fit(X, sample_weight, Reading(names, states, self.unseen, how))
-        return api.missing_as_state(table) if self.missing_as_state else table
-
     def _keep(self, candidate: Candidate) -> None:
         """Store what was learned."""
         fit = candidate.fit
@@ -319,10 +301,14 @@ class HiddenStateEstimator(
         self.fit_, self.evidence_ = fit, dict(candidate.scores)
         self.log_likelihood_ = fit.log_lik
         self.n_iter_ = fit.iterations
-        self.converged_ = fit.status is not Outcome.MAX_STEPS
         self.flags_ = fit.flags
+        self._warn_unless_converged(fit.status)
+
+    def _warn_unless_converged(self, status: Outcome) -> None:
+        """Store whether a maximum was reached, and say if it was not."""
+        self.converged_ = status is not Outcome.MAX_STEPS
         if not self.converged_:
-            warn(f"{fit.status}.", ConvergenceWarning)
+            warn(f"{status}.", ConvergenceWarning)
 
     def _keep_model(self, model: Model) -> None:
         """Store a model, and what it says by itself."""
@@ -338,25 +324,6 @@ class HiddenStateEstimator(
         found = [most_probable_state(p) for p in self._hidden(self._read(X, unseen))]
         return found[0] if len(found) == 1 else np.column_stack(found)
 
-    def _read(self, X: Any, unseen: str | None = None) -> Rows:
-        """Check rows and code them."""
-        return self._read_both(X, unseen)[1]
-
-    def _read_both(self, X: Any, unseen: str | None = None) -> tuple[Any, Rows]:
-        """Give X as it is after the checks, and its codes."""
-        check_is_fitted(self)
-        checked = check_input(self, X, reset=False)
-        network = self._asked.network
-        rows = read_codes(
-            checked,
-            known={name: self.categories_[name] for name in api.observed_states(network)},
-            columns=self._places,
-            unseen=unseen or self.unseen,
-            kinds=kinds_of(network),
-            as_state=self.missing_as_state,
-        )
-        return checked, rows
-
     def _hidden(self, rows: Rows) -> list[FloatArray]:
         """Posterior of each hidden variable, (rows, its states); zeros where it does not exist."""
         hidden = self.model_.network.hidden
@@ -365,8 +332,8 @@ class HiddenStateEstimator(
                 "the network has no hidden variable, so there are no probabilities of its states. "
                 "Declare one with hidden=, or use impute to fill in holes."
             )
-        asked = all_with_values(self._asked, rows.columns)
-        return posterior_of(asked, rows.codes, [(h,) for h in hidden])
+        asked, told = self._told(rows)
+        return posterior_of(asked, told.codes, [(h,) for h in hidden])
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:
         """Draw what rows show, and the codes of what they hide."""
@@ -375,7 +342,14 @@ class HiddenStateEstimator(
         return seen, cells[:, list(network.hidden)].astype(np.int64)
 
     def _log_lik(self, rows: Rows) -> FloatArray:
-        return log_lik_of(all_with_values(self._asked, rows.columns), rows.codes)
+        asked, told = self._told(rows)
+        return log_lik_of(asked, told.codes)
+
+    def _criteria(self, X: Any) -> dict[str, float]:
+        """Information criteria of rows, at the estimate."""
+        found = self._scored(X)
+        lower = {"BIC": float(-2 * found.evidence["bic"].value)}
+        return {**lower, "AIC": -2 * found.log_likelihood + 2 * found.dimension}
 
     def _scored(self, X: Any) -> api.Scores:
         rows = self._read(X)

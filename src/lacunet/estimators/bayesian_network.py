@@ -16,12 +16,14 @@ from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import Reading, is_frame, names_of, read_fit
 from lacunet.estimators.parameters import Searching, described
+from lacunet.estimators.surveyed import Surveyed
 from lacunet.estimators.warning import warn
 from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.model.prior import PAPER_ALPHA, Alpha
+from lacunet.model.sketch import Sketch
 from lacunet.progress import Listener
 
 GIVEN, LEARN = "given", "learn"  # where the structure comes from
@@ -31,13 +33,15 @@ Hidden: TypeAlias = Mapping[str, int | None] | Sequence[str]
 
 @described
 @dataclass(eq=False, repr=False)
-class BayesianNetworkModel(Searching, HiddenStateEstimator):
+class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
     """Bayesian network over the columns, and over variables that no column shows.
 
     Parameters
     ----------
-    network : None, list of (parent, child), graph, Network, Model, or path of a file
-        The structure, where it is given. Edges (in a list, or those of a networkx or pgmpy graph)
+    network : None, list of (parent, child), graph, text, Network, Model, or path of a file
+        The structure, where it is given. A text is a graph, 'class[3] -> A B C; A -> B': what is no
+        column is hidden, with its number of states in brackets, and columns that it does not name
+        are not used. Edges (in a list, or those of a networkx or pgmpy graph)
         join columns of X and hidden variables by name; columns of an array are x0, x1, …; a column
         without edges is independent of the others. None: the columns depend on nothing but the
         hidden variables, and on all of them. A `Network` brings its own variables and states;
@@ -50,7 +54,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
         `learn_structure`; then there is no network to give, and nothing is hidden.
     knowledge : Knowledge or path of its file, optional
         What a learned graph keeps to.
-    **estimate
+    **strata; clusters; estimate
     alpha : float, str, mapping or None
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
         paper's exponent, or 'bdeu:10' where the structure is learned.
@@ -124,14 +128,17 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         self._check_structure()
-        if isinstance(self.network, Network | Model | str | os.PathLike):
+        self._variables(X)
+        if (sketch := self._sketch()) is not None:
+            table, network = self._read_sketch(X, sample_weight, sketch)
+            self._columns = [self._names.index(name) for name in api.observed_states(network)]
+        elif isinstance(self.network, Network | Model | str | os.PathLike):
             network = api.as_network(self.network, self.hidden or ())
             table = self._read_known(X, sample_weight, network)
         else:
             table = self._read_all(X, sample_weight, self.kinds)
             network = api.as_network(self._structure(table, listener))
-            names = names_of(X)
-            self._columns = [names.index(name) for name in api.observed_states(network)]
+            self._columns = [self._names.index(name) for name in api.observed_states(network)]
         self._keep(
             api.compare(
                 table, {"network": network}, settings=self._settings(), listener=listener
@@ -142,6 +149,29 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
             for v in self.model_.network.variables
             if not v.family.tabular
         }
+
+    def _sketch(self) -> Sketch | None:
+        """Read the graph, if it is given as a text, or as a file of text."""
+        given = self.network
+        return api.as_sketch(given) if isinstance(given, str | os.PathLike) else None
+
+    def _read_sketch(self, X: Any, sample_weight: Any, sketch: Sketch) -> tuple[Table, Network]:
+        """Read the columns that a graph names, and make the network of them."""
+        every, hidden = self._variables(X), self.hidden or ()
+        used = [name for name in every if name in sketch.names and name not in hidden]
+        if not used:
+            raise DataError(
+                f"X shows no variable of the graph, {shown(sketch.names)}. Its columns are "
+                f"{shown(every)}."
+            )
+        if unused := [name for name in every if name not in sketch.names]:
+            warn(f"columns of X that the graph does not name are not used: {shown(unused)}.")
+        table = self._read_columns(X, sample_weight, self.kinds, used)
+        if self.missing_as_state:
+            table = api.missing_as_state(table)
+        prior = self._settings().numbers
+        found = api.sketched(table.in_work_order, sketch, hidden, prior, every)
+        return table, found.settled(None)
 
     @property
     def _may_hide(self) -> bool:
@@ -185,7 +215,7 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
 
     def _read_known(self, X: Any, sample_weight: Any, network: Network) -> Table:
         """Read the variables that a network can show, with the states that it gives them."""
-        known = api.observed_states(network)
+        known, drawn = api.observed_states(network), self._drawn_by
         written = [c.name for c in sorted(api.observed_columns(network), key=lambda c: c.place)]
         names = written if not is_frame(X) and X.shape[1] == len(known) else names_of(X)
         absent = [name for name in known if name not in names]
@@ -194,11 +224,12 @@ class BayesianNetworkModel(Searching, HiddenStateEstimator):
                 f"X has no column for {shown(absent)}, which the network has. Its columns are "
                 f"{shown(names)}. Add what is absent (NaN is fine), or declare it with hidden=."
             )
-        unused = [name for name in names if name not in known]
+        unused = [name for name in names if name not in known and name not in drawn.names]
         if unused:
             warn(f"columns of X that the network does not show are not used: {shown(unused)}.")
         self._columns = [names.index(name) for name in known]
-        how = Reading(list(known), list(known.values()), self.unseen, columns=self._columns)
+        told = list(known), list(known.values())
+        how = Reading(*told, self.unseen, columns=self._columns, drawn=drawn)
         return read_fit(X, sample_weight, how)
 
 

@@ -10,20 +10,30 @@ from joblib import effective_n_jobs, parallel
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from lacunet.arrays import BoolArray, FloatArray
+from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.bins import BinLike, understand_bins
 from lacunet.data import Table
 from lacunet.data.coded_rows import code_rows, empty_columns
+from lacunet.data.design_columns import (
+    NO_DESIGN,
+    DesignColumns,
+    design_of_codes,
+    missing_words,
+)
 from lacunet.data.discover import shown
+from lacunet.data.distinct import places as places_of
 from lacunet.data.frames import in_memory, no_table
 from lacunet.data.kinds import BY_RULE, ColumnKind, Kinds, KindsLike, understand_kinds
 from lacunet.data.missing_state import put_missing_states
 from lacunet.data.rows import Rows, Unseen
+from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.survey import WeightsAs, as_cases
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.estimators.warning import warn
 from lacunet.executor import cores
+from lacunet.inference.regression.known import kinds_of_covariates
+from lacunet.model.predictors import Covariates
 from lacunet.state import State
 from lacunet.wording import of_estimator
 
@@ -101,6 +111,7 @@ class Reading(NamedTuple):
     unseen: str  # one of UNSEEN
     kinds: Kinds = BY_RULE
     columns: Sequence[int] | None = None  # their places in X; None: all of it
+    drawn: DesignColumns = NO_DESIGN  # columns of X that say how rows were drawn, none of these
 
 
 def read_fit(X: Any, sample_weight: Any, how: Reading) -> Table:
@@ -108,7 +119,43 @@ def read_fit(X: Any, sample_weight: Any, how: Reading) -> Table:
     found = code_fit(X, sample_weight, how)
     rows = found.rows
     table = Table.from_codes(rows.codes, rows.columns, found.cases, source="X")
-    return replace(table, survey=found.survey, notes=rows.notes)
+    design = None
+    if how.drawn.names or (found.survey is not None and len(rows.codes) > 1):
+        design = _design(X, how.drawn, found)
+    notes = () if design is None or not design.told else (f"the sample has {design}.",)
+    notes = (*rows.notes, *notes)
+    return replace(table, survey=found.survey, notes=notes, design=design)
+
+
+def _design(X: Any, drawn: DesignColumns, found: Coded) -> SamplingDesign:
+    """Read how rows were drawn, from other columns of X, by their names."""
+    codes: dict[str, IntArray] = {}
+    texts: dict[str, Sequence[str]] = {}
+    names = names_of(X)
+    if drawn.names:
+        places = [names.index(name) for name in drawn.names]
+        kinds = Kinds(dict.fromkeys(drawn.names, ColumnKind.CATEGORICAL))
+        rows = code_rows(X, None, places, names=drawn.names, kinds=kinds, asked=True)
+        for name, column, own in zip(drawn.names, rows.columns, rows.codes.T, strict=True):
+            mine = own[found.kept].astype(np.int64)
+            if (mine < 0).any():
+                row = int(np.flatnonzero(found.kept)[np.argmax(mine < 0)]) + 1
+                raise DataError(missing_words(name, f"row {row}"))
+            codes[name], texts[name] = mine, column.labels
+    cases, ones = found.cases, np.ones(len(found.cases), np.int64)
+    people = float(cases.sum()) if found.survey is None else float(found.survey.rows)
+    return design_of_codes(drawn, codes, texts, places_of(found.rows.codes), cases, ones, people)
+
+
+def check_drawn(drawn: DesignColumns, names: Sequence[str]) -> None:
+    """Refuse columns of a design that X does not have."""
+    for option, told in (("strata", (drawn.strata,)), ("clusters", drawn.clusters)):
+        for name in told:
+            if name is not None and name not in names:
+                hint = did_you_mean(str(name), names)
+                raise OptionError(
+                    f"{option} {name!r} is no column of X.{hint} It has {shown(names)}."
+                )
 
 
 def code_fit(X: Any, sample_weight: Any, how: Reading) -> Coded:
@@ -123,7 +170,10 @@ def code_fit(X: Any, sample_weight: Any, how: Reading) -> Coded:
     _judge(rows.unseen, strict, "the states that it was given")
     for note in rows.notes:
         warn(note)
-    cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), WeightsAs.AUTO)
+    # Weights beside a design are those of a survey, though they may be whole numbers.
+    told = given is not None and bool(how.drawn.names)
+    kind = WeightsAs.SURVEY if told else WeightsAs.AUTO
+    cases, survey = as_cases(weights[keep], np.ones(int(keep.sum()), np.int64), kind)
     return Coded(rows, cases, keep, survey)
 
 
@@ -155,6 +205,24 @@ def read_codes(
     if as_state:
         put_missing_states(rows.codes, rows.columns)
     return rows
+
+
+def check_covariates(names: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse covariates that X does not have."""
+    for name in names:
+        if name not in columns:
+            hint = did_you_mean(name, columns)
+            raise OptionError(
+                f"covariates: X has no column {name!r}.{hint} It has {shown(columns)}."
+            )
+
+
+def read_covariates(X: Any, known: Covariates, names: Sequence[str]) -> Rows:
+    """Code the covariates of rows, whatever they are: who knows the model judges them."""
+    places = [names.index(name) for name in known.names]
+    kinds = kinds_of_covariates(known)
+    with of_estimator():
+        return code_rows(X, None, places, names=known.names, kinds=kinds, asked=True)
 
 
 def column_kinds(

@@ -6,28 +6,36 @@ from typing import Any, TypeAlias
 from lacunet import api
 from lacunet.arrays import FloatArray
 from lacunet.data.kinds import AUTO, KindsLike
+from lacunet.describe.information_criteria import criteria
 from lacunet.estimators.clustering import ClassEstimator
+from lacunet.estimators.inputs import check_covariates
 from lacunet.estimators.parameters import Searching, described
+from lacunet.estimators.surveyed import Surveyed
+from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.joint import table_of
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.model.terms import CovariatesLike, understand_terms
 from lacunet.progress import Listener
+from lacunet.settings import DEFAULTS
 
 
 @described
 @dataclass(eq=False, repr=False)
-class LatentClassModel(Searching, ClassEstimator):
+class LatentClassModel(Searching, Surveyed, ClassEstimator):
     """Latent class model with a given number of classes.
 
     Each row belongs to one of `n_classes` classes that nobody sees; within a class the columns are
-    independent. Cells may be missing: they need no imputation, a row is what it shows.
+    independent. Cells may be missing: they need no imputation, a row is what it shows. Covariates
+    may predict the class; `predict`, `predict_proba` and `score_samples` then go by those of a row.
 
     Parameters
     ----------
     n_classes : int
         Number of classes. To have it chosen, use `LatentClassSelector`.
+    **covariates; coefficient_sd; missing_covariates; strata; clusters
     **estimate; alpha; n_init; schedule; scores; dimension; device; evidence; target; budget
     **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
     **random_state; n_jobs; verbose
@@ -44,9 +52,12 @@ class LatentClassModel(Searching, ClassEstimator):
     model_ : lacunet.Model
         The fitted model, for everything else in `lacunet`.
     fit_ : lacunet.Fit
-        How it was found; prints as a report.
+        How it was found; prints as a report. With covariates a `lacunet.ClassRegression`.
+    coefficients_ : lacunet.Coefficients
+        Log odds of the classes by covariates, with standard errors; only with these.
     evidence_ : dict of str to lacunet.Evidence
-        Log marginal likelihood by each of `scores`, in nats; higher is better.
+        Log marginal likelihood by each of `scores`, in nats; higher is better. With covariates
+        that is 'csl' alone.
     log_likelihood_ : float
         Log p(D | θ) of all rows together.
     n_iter_ : int
@@ -90,8 +101,14 @@ class LatentClassModel(Searching, ClassEstimator):
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
     covariance: str = DIAGONAL
+    covariates: CovariatesLike | None = None
+    coefficient_sd: float = DEFAULTS.coefficient_sd
+    missing_covariates: str = str(DEFAULTS.missing_covariates)
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
+        if self.covariates is not None:
+            self._learn_regression(X, sample_weight, listener)
+            return
         table = self._read_all(X, sample_weight, self.kinds)
         self._keep(
             api.select(
@@ -99,6 +116,33 @@ class LatentClassModel(Searching, ClassEstimator):
             ).candidates[0]
         )
         self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
+
+    def _learn_regression(self, X: Any, sample_weight: Any, listener: Listener) -> None:
+        """Learn classes together with what predicts them."""
+        assert self.covariates is not None
+        used = self._variables(X)
+        terms = understand_terms(self.covariates, used)
+        check_covariates([term.name for term in terms], used)
+        kinds = api.covariate_kinds(self.kinds, terms)
+        table = self._read_columns(X, sample_weight, kinds, used)
+        found = api.class_regression(
+            table, self.n_classes, self.covariates, settings=self._settings(), listener=listener
+        )
+        self._keep_model(found.model)
+        self.fit_, self.coefficients_ = found, found.coefficients
+        self.evidence_ = {found.weighed.approximated.name: found.weighed.approximated}
+        self.log_likelihood_, self.n_iter_ = found.log_lik, found.fit.steps
+        self.flags_ = found.flags
+        self._warn_unless_converged(found.fit.outcome)
+        self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
+
+    def _criteria(self, X: Any) -> dict[str, float]:
+        if self.covariates is None:
+            return super()._criteria(X)
+        plain = self.model_
+        rows = self._read(X)
+        log_lik = log_lik_of(*self._given(plain, rows))
+        return criteria(float(log_lik.sum()), plain.dimension, len(log_lik))
 
 
 Profiles: TypeAlias = tuple[FloatArray, dict[str, FloatArray], dict[str, dict[str, FloatArray]]]

@@ -29,6 +29,8 @@ FROM_SETTINGS = {
     "device": "{'cpu', 'cuda'}",
     "calibrate": "bool",
     "whole_range": "bool",
+    "coefficient_sd": "float",
+    "missing_covariates": "{'refuse', 'drop'}",
 }
 
 
@@ -68,6 +70,15 @@ MEANINGS = {
     How Gaussian columns vary within a class: 'diagonal', each by itself; 'full', all together; or
     blocks of names, as 'height+weight'. In all classes alike: 'diagonal-common', 'full-common',
     'height+weight,common'.""",
+    "strata": """strata : str or None
+    Column of X with the stratum that each row was drawn from. It is no variable then, and changes
+    no estimate: it is for the standard errors of `intervals`.""",
+    "clusters": """clusters : str, sequence of str or None
+    Column of X with the primary sampling unit of each row: who was drawn together. Several columns
+    tell units together. No variable, as strata.""",
+    "covariates": """covariates : str, sequence of str or None
+    Columns of X that predict classes and are no items: names, with commas between in a text, or a
+    formula, '~ age + C(region)'. Every row must show them, those that are asked about too.""",
     "numbers_": """numbers_ : dict of str to dict of str to ndarray
     What is told of each column of numbers, by its title, a number for each class: 'mean' and 'sd'
     of a Gaussian, 'median' and 'factor' of a lognormal, 'rate' of counts, 'mean' of ordered

@@ -12,6 +12,7 @@ from lacunet.errors import OptionError
 from lacunet.estimators.clustering import ClassEstimator
 from lacunet.estimators.latent_class import profiles
 from lacunet.estimators.parameters import Searching, described
+from lacunet.estimators.surveyed import Surveyed
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.progress import Listener
@@ -24,7 +25,7 @@ from lacunet.settings import DEFAULTS, Settings
 
 @described
 @dataclass(eq=False, repr=False)
-class LatentClassSelector(Searching, ClassEstimator):
+class LatentClassSelector(Searching, Surveyed, ClassEstimator):
     """Latent class model whose number of classes is chosen by the evidence of the data.
 
     Every number of classes is fitted and scored; the most probable one is kept, and the others are
@@ -43,7 +44,7 @@ class LatentClassSelector(Searching, ClassEstimator):
         Whether `predict_proba`, `predict`, `score_samples` and `score` speak for all models, each
         weighed by its probability in `posterior_`, instead of the chosen one alone. Classes of the
         other models are matched with those of the chosen one by the members that they share.
-    **estimate
+    **strata; clusters; estimate
     alpha : float, str or mapping
         Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
     n_init : int

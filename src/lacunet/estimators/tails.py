@@ -9,7 +9,6 @@ from lacunet.data.rows import Rows
 from lacunet.estimators.inputs import seed_of
 from lacunet.estimators.parameters import described
 from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
-from lacunet.inference.leaves import all_with_values
 
 
 @described
@@ -36,8 +35,7 @@ class Tails:
         probabilities : ndarray of shape (n_samples,)
             Of rows that the model could have drawn, uniform from 0 to 1, whatever their holes.
         """
-        rows = self._read(X)
-        asked = all_with_values(self._asked, rows.columns)
+        asked, rows = self._told(self._read(X))
         rng = np.random.default_rng(seed_of(self.random_state))
         return tail_probabilities(asked, rows.codes, n_draws, rng)
 
@@ -45,7 +43,6 @@ class Tails:
         """Check rows and code them."""
         raise NotImplementedError
 
-    @property
-    def _asked(self) -> Any:
-        """The model, or the ensemble, that rows are asked of."""
+    def _told(self, rows: Rows) -> tuple[Any, Rows]:
+        """Give who is asked about rows, and the rows with all that it is told of them."""
         raise NotImplementedError

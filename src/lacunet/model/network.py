@@ -18,6 +18,7 @@ from lacunet.model.cells import Cells
 from lacunet.model.families import CATEGORICAL
 from lacunet.model.known import check_tie
 from lacunet.model.layout import Layout
+from lacunet.model.predictors import Predictors
 from lacunet.model.relabelling import Relabelling, relabelled_network
 from lacunet.model.variable import Variable as Variable  # noqa: PLC0414  # they go together
 from lacunet.tabular import Columns, Grid, Printable
@@ -264,6 +265,8 @@ class Model(Printable):
     alpha: FloatArray  # (size,) Dirichlet exponents α_ijk
     posterior: FloatArray | None = None  # (size,) those of θ given data, α + E[N]; None: no data
     averaged: FloatArray | None = None  # (size,) those that numbers are averaged over; None: at θ
+    predictors: Predictors | None = None  # what predicts its class, if anything does
+    given: int | None = None  # variable that is told of every row, and has no probability itself
 
     @cached_property
     def predictive(self) -> Model:
@@ -278,7 +281,11 @@ class Model(Printable):
         layout = self.network.layout
         mean = conjugacy.mean(self.posterior, layout)
         return Model(
-            self.network, mean, self.alpha, averaged=None if layout.tabular else self.posterior
+            self.network,
+            mean,
+            self.alpha,
+            averaged=None if layout.tabular else self.posterior,
+            predictors=self.predictors and self.predictors.predictive,
         )
 
     @cached_property
@@ -328,9 +335,23 @@ class Model(Printable):
 
     def relabelled(self, by: Relabelling) -> Model:
         """Renumber states, or exchange variables, in all that the model knows."""
-        return self.moved(relabelled_network(self.network, by), by.apply)
+        moved = self.moved(relabelled_network(self.network, by), by.apply)
+        if self.predictors is None:
+            return moved
+        order = by.orders.get(self.network.index(self.predictors.variable))
+        renumbered = self.predictors if order is None else self.predictors.renumbered(order)
+        return replace(moved, predictors=renumbered)
 
     def moved(self, network: Network, move: Callable[[FloatArray], FloatArray]) -> Model:
         """Give what stands at the positions of one layout those of another."""
-        over = (None if x is None else move(x) for x in (self.posterior, self.averaged))
-        return Model(network, move(self.theta), move(self.alpha), *over)
+        posterior, averaged = (
+            None if x is None else move(x) for x in (self.posterior, self.averaged)
+        )
+        theta, alpha = move(self.theta), move(self.alpha)
+        return Model(network, theta, alpha, posterior, averaged, self.predictors)
+
+    @property
+    def dimension(self) -> int:
+        """Number of free parameters: coefficients take the place of class sizes."""
+        own, predictors = self.network.dimension, self.predictors
+        return own if predictors is None else own + predictors.free - len(predictors.asked) + 1

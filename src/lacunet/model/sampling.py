@@ -1,6 +1,6 @@
 """Random data."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import index
 
@@ -12,6 +12,8 @@ from lacunet.model.joint import members
 from lacunet.model.network import Model, Variable
 from lacunet.model.unit import Unit
 from lacunet.state import Numbers
+
+NOTHING: Mapping[int, CodeArray] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,27 +38,40 @@ def sample_codes(
 
 
 def sample_shown(
-    model: Model, rows: int, rng: np.random.Generator, missing_rate: float = 0.0
+    model: Model,
+    rows: int,
+    rng: np.random.Generator,
+    missing_rate: float = 0.0,
+    fixed: Mapping[int, CodeArray] = NOTHING,
 ) -> FloatArray:
     """Draw cells of the observed variables, (rows, observed), NaN = missing; see `sample_cells`."""
     if not 0 <= missing_rate < 1:
         raise OptionError(f"a missing rate of {missing_rate:g} is not allowed: give 0 ≤ p < 1.")
-    seen = sample_cells(model, rows, rng)[:, list(model.network.observed)]
+    seen = sample_cells(model, rows, rng, fixed)[:, list(model.network.observed)]
     if missing_rate:
         seen[rng.random(seen.shape) < missing_rate] = np.nan
     return seen
 
 
-def sample_cells(model: Model, rows: int, rng: np.random.Generator) -> FloatArray:
+def sample_cells(
+    model: Model,
+    rows: int,
+    rng: np.random.Generator,
+    fixed: Mapping[int, CodeArray] = NOTHING,
+) -> FloatArray:
     """Draw rows of all variables, hidden ones too: (rows, number of variables).
 
-    A category has the number of its state, from 0; a number is itself.
+    A category has the number of its state, from 0; a number is itself. Of some variables, which
+    have no parents, `fixed` has the state of every row, (rows,).
     """
     check_rows(rows)
     network = model.network
     codes = np.empty((rows, len(network.variables)), dtype=np.int32)
     numbers: dict[int, FloatArray] = {}
     for i in network.order:
+        if i in fixed:
+            codes[:, i] = fixed[i]
+            continue
         configuration = tuple(codes[:, list(network.parents[i])].T)  # numbers are no parents
         if network.variables[i].family.tabular:
             p = network.layout.table(model.theta, i)[configuration]  # (rows, r_i) or (r_i,)

@@ -4,11 +4,13 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from lacunet.model.display import model_grids, table_grids
 from lacunet.model.joint import table_of
 from lacunet.model.latent_class import classes_of, is_latent_class
 from lacunet.model.network import Model, Network
-from lacunet.tabular import Columns, Grid, transposed
+from lacunet.tabular import Columns, Grid, measured, transposed
 
 LINES = 40  # variables that are shown
 WRITTEN = 6  # states of a variable that are written out
@@ -68,16 +70,48 @@ def network_columns(network: Network) -> Columns:
 def whole_grids(model: Model) -> list[Grid]:
     """What a model is, and its tables: those around what is hidden, or else all that are small."""
     network = model.network
-    first = Grid(f"{network_words(network)}, {network.dimension:,} parameters")
+    by = f", predicted by {', '.join(model.predictors.names)}" if model.predictors else ""
+    first = Grid(f"{network_words(network)}{by}, {model.dimension:,} parameters")
     if network.hidden:
-        return [first, *model_grids(model)]
+        told = [] if model.predictors is None else [predictors_grid(model)]
+        return [first, *told, *model_grids(model)]
     tables, left = table_grids(model)
     return [first, *tables, *([Grid("", notes=(left,))] if left else [])]
 
 
+def predictors_grid(model: Model) -> Grid:
+    """Log odds of classes, by what predicts them."""
+    assert model.predictors is not None
+    name, labels = _classes(model)
+    rows = tuple(
+        (text, title, measured(x), measured(np.exp(x))) for text, title, x in _log_odds(model)
+    )
+    title = f"Log odds of each {name} against {name} {labels[0]}"
+    return Grid(title, (name, "covariate", "coefficient", "odds ratio"), rows, frozenset({0, 1}))
+
+
+def _classes(model: Model) -> tuple[str, tuple[str, ...]]:
+    """Name and states of the classes that covariates predict."""
+    assert model.predictors is not None
+    name = model.predictors.variable
+    return name, model.network.variables[model.network.index(name)].labels
+
+
+def _log_odds(model: Model) -> Iterator[tuple[str, str, float]]:
+    """Class, what stands before a coefficient, and the coefficient; without the first class."""
+    assert model.predictors is not None
+    every = zip(_classes(model)[1], model.predictors.in_units.tolist(), strict=True)
+    for text, row in itertools.islice(every, 1, None):
+        yield from ((text, title, x) for title, x in zip(model.predictors.titles, row, strict=True))
+
+
 def parameter_columns(model: Model) -> Columns:
     """A row for each parameter, as it is told."""
-    return transposed(PARAMETER, parameter_rows(model))
+    rows = list(parameter_rows(model))
+    if model.predictors is not None:
+        name = model.predictors.variable
+        rows += [(name, title, text, "log odds", x) for text, title, x in _log_odds(model)]
+    return transposed(PARAMETER, rows)
 
 
 def parameter_rows(model: Model) -> Iterator[tuple[Any, ...]]:

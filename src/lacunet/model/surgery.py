@@ -15,6 +15,8 @@ from lacunet.model.network import Model, Network, Variable
 from lacunet.model.table_sizes import check_table_sizes
 from lacunet.state import State
 
+COVARIATES = "covariates"  # what stands above a class that they predict
+
 
 def without_causes(network: Network, variables: Collection[int]) -> Network:
     """Cut the edges into some variables: what is set from outside has no other cause."""
@@ -103,6 +105,41 @@ def with_shown(network: Network, variables: Sequence[Variable]) -> Network:
     if all(v is network.variables[i] for i, v in new.items()):
         return network
     return Network.build([new.get(i, v) for i, v in enumerate(network.variables)], network.parents)
+
+
+def predicted(model: Model, matrix: FloatArray) -> Model:
+    """Put covariates above the class of a model that they predict: a parent that rows show.
+
+    It comes last, with a state for each row of a design, (patterns, p). Nothing is said of its own
+    probability: what is asked is given the covariates.
+    """
+    predictors, network, layout = model.predictors, model.network, model.network.layout
+    assert predictors is not None
+    root, above = network.index(predictors.variable), len(network.variables)
+    tables = [layout.table(model.theta, i) for i in range(above)]
+    tables[root] = predictors.sizes(matrix)
+    seen = Variable(fresh_names(network, COVARIATES, 1)[0], tuple(range(len(matrix))))
+    parents = [(above,) if i == root else pa for i, pa in enumerate(network.parents)]
+    whole = Network.build([*forgotten(network.variables), seen], [*parents, ()])
+    found = _without_prior(model, whole, [*tables, np.ones(len(matrix))])
+    return replace(found, given=above)
+
+
+def at_given(model: Model, state: int) -> Model:
+    """Give the model of rows that all have this state of what is given, which is then no variable.
+
+    It is a variable without parents that comes last.
+    """
+    network, layout, above = model.network, model.network.layout, model.given
+    assert above == len(network.variables) - 1
+    tables = [layout.table(model.theta, i) for i in range(above)]
+    for i, parents in enumerate(network.parents[:above]):
+        if above in parents:
+            tables[i] = np.take(tables[i], [state], parents.index(above)).squeeze(
+                parents.index(above)
+            )
+    rest = [tuple(p for p in pa if p != above) for pa in network.parents[:above]]
+    return _without_prior(model, Network.build(network.variables[:above], rest), tables)
 
 
 def forgotten(variables: Sequence[Variable]) -> tuple[Variable, ...]:

@@ -42,6 +42,7 @@ class Coefficients(Printable):
     level: float  # of confidence
     method: str  # how errors were found, in words
     degrees: float = math.inf  # of freedom of these errors: units less strata of a survey
+    draws: FloatArray | None = None  # (replicates, K, p) of a bootstrap, if errors are from one
 
     @property
     def stderr(self) -> FloatArray:
@@ -54,7 +55,12 @@ class Coefficients(Printable):
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
-        """Lower and upper ends of log odds, (K, p) each."""
+        """Lower and upper ends of log odds, (K, p) each; percentiles of a bootstrap."""
+        if self.draws is not None:
+            tail = (1.0 - self.level) / 2.0
+            low, high = np.quantile(self.draws, [tail, 1.0 - tail], axis=0)
+            low[self.reference] = high[self.reference] = np.nan
+            return low, high
         reach = float(student.ppf((1.0 + self.level) / 2.0, self.degrees)) * self.stderr
         return self.estimate - reach, self.estimate + reach
 
@@ -80,7 +86,9 @@ class Coefficients(Printable):
         turn = np.eye(len(labels))
         turn[:, new] -= 1.0
         moved = np.einsum("ab,bpcq,dc->apdq", turn, self.covariance, turn)
-        return replace(self, estimate=turn @ self.estimate, covariance=moved, reference=new)
+        draws = self.draws if self.draws is None else turn @ self.draws
+        estimate = turn @ self.estimate
+        return replace(self, estimate=estimate, covariance=moved, reference=new, draws=draws)
 
     def test(self, name: str) -> WaldTest:
         """Test whether a covariate predicts no class: all its coefficients are 0."""

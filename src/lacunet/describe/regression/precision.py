@@ -11,6 +11,7 @@ from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.describe.intervals import (
     LARGEST,
     Intervals,
+    check_flat,
     counted,
     linearised_words,
     on_boundary,
@@ -24,11 +25,11 @@ from lacunet.inference.curvature.information import (
     root_of_inverse,
 )
 from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
-from lacunet.learn.regression.fit import ClassFit
 from lacunet.learn.regression.logit import whole
+from lacunet.learn.regression.objective import ClassParameters
+from lacunet.learn.regression.predicting import model_of
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
-from lacunet.model.network import Model
 
 HOW = "From the observed information of coefficients and items together, at the {} parameters."
 
@@ -37,7 +38,7 @@ HOW = "From the observed information of coefficients and items together, at the 
 class ClassPrecision:
     """The covariance of coefficients and of φ of items, at a maximum."""
 
-    fit: ClassFit
+    fit: ClassParameters  # at a maximum
     free: IntArray  # positions of items that vary and are not held at the boundary
     held: BoolArray  # (size,) probabilities at 0 or 1
     root: FloatArray  # (d, m) F with F Fᵀ the covariance
@@ -59,12 +60,11 @@ class ClassPrecision:
         changes = np.zeros((K, p, F.shape[1]))
         changes[1:] = np.einsum("pq,cqm->cpm", units, F.reshape(K - 1, p, -1))
         classes = classes_of(given.plain.network).variable
-        terms = zip(design.blocks, design.places, strict=True)
         return Coefficients(
             classes.name,
             classes.labels,
             design.titles,
-            tuple((block.term.name, place) for block, place in terms),
+            design.named_places,
             whole(self.fit.point.beta, p) @ units.T,
             np.einsum("apm,bqm->apbq", changes, changes),
             0,
@@ -97,7 +97,7 @@ class ClassPrecision:
 
     def intervals(self, level: float) -> Intervals:
         """Give class sizes over all rows, and items, with their intervals."""
-        given, model, layout = self.fit.given, marginal_model(self.fit), self.fit.given.plain.layout
+        given, model, layout = self.fit.given, model_of(self.fit), self.fit.given.plain.layout
         changes = self._changes()
         scaled = np.sqrt((changes**2).sum(axis=1))
         kept = given.to_plain_layout(self.held.astype(np.float64)) > 0
@@ -139,23 +139,38 @@ class ClassPrecision:
         return np.array(columns).reshape(len(columns), -1).T
 
 
-def class_precision(fit: ClassFit) -> ClassPrecision:
+def class_precision(fit: ClassParameters) -> ClassPrecision:
     """Invert the observed information at a fit."""
-    objective, point, layout = fit.objective, fit.point, fit.given.layout
-    held = on_boundary(point.N, objective.pseudo, layout) & fit.given.of_items
-    free = objective.free(point.theta)
-    free = free[~held[free]]
+    objective, point = fit.objective, fit.point
+    held, free = held_of(fit), inside_of(fit)
     A = objective.negative_hessian(point, free)
     scale = np.sqrt(np.maximum(objective.complete(point, free).diagonal(), NOTHING))
     factor, flat, maximum = root_of_inverse(A / np.outer(scale, scale))
     root, design = factor / scale[:, None], fit.given.plain.design
     if design is not None and maximum:  # a sandwich, as where there are no covariates
-        G = spread_of_scores(design, _scores(fit, free), len(root))
+        G = spread_of_scores(design, class_row_scores(fit, free), len(root))
         root = root @ root_of(root.T @ G @ root)
     return ClassPrecision(fit, free, held, root, flat / scale[:, None], maximum=maximum)
 
 
-def _scores(fit: ClassFit, free: IntArray) -> Iterator[tuple[slice, FloatArray]]:
+def check_at_maximum(fit: ClassParameters) -> None:
+    """Refuse parameters that are no maximum: there is no theory for them."""
+    check_flat(fit.objective.steepest(fit.point), fit.objective.estimate)
+
+
+def held_of(fit: ClassParameters) -> BoolArray:
+    """(size,) probabilities of items at 0 or 1, which nothing holds off it."""
+    pseudo, layout = fit.objective.pseudo, fit.given.layout
+    return on_boundary(fit.point.N, pseudo, layout) & fit.given.of_items
+
+
+def inside_of(fit: ClassParameters) -> IntArray:
+    """Positions of items that vary, and are not held."""
+    free = fit.free
+    return np.asarray(free[~held_of(fit)[free]])
+
+
+def class_row_scores(fit: ClassParameters, free: IntArray) -> Iterator[tuple[slice, FloatArray]]:
     """Scores of rows by coefficients, and by φ of items at `free`."""
     given, theta = fit.given, fit.point.theta
     (posterior,) = given.problem.about_hidden(theta)
@@ -165,11 +180,3 @@ def _scores(fit: ClassFit, free: IntArray) -> Iterator[tuple[slice, FloatArray]]
         apart = np.asarray(posterior)[rows, 1:] - expected[x, 1:]
         of_classes = np.einsum("ic,ip->icp", apart, given.design.matrix[x])
         yield rows, np.hstack([of_classes.reshape(len(x), -1), of_items])
-
-
-def marginal_model(fit: ClassFit) -> Model:
-    """Give the latent class model of the same items, with class sizes over all rows."""
-    given = fit.given
-    posterior = given.plain.alpha + given.to_plain_counts(fit.point.N)
-    theta = given.to_plain(fit.point.theta)
-    return Model(given.plain.network, theta, given.plain.alpha, posterior)

@@ -71,12 +71,11 @@ def predict_classes(
     units = np.kron(np.eye(K - 1), design.to_units)
     covariance = np.zeros((K, p, K, p))
     covariance[1:, :, 1:, :] = (units @ V @ units.T).reshape(K - 1, p, K - 1, p)
-    terms = zip(design.blocks, design.places, strict=True)
     return Coefficients(
         rows.variable.name,
         rows.classes,
         design.titles,
-        tuple((block.term.name, place) for block, place in terms),
+        design.named_places,
         whole(beta, p) @ design.to_units.T,
         covariance,
         0,

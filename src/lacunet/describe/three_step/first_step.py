@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray
 from lacunet.describe.intervals import NOT_A_MAXIMUM, on_boundary
+from lacunet.describe.regression.precision import class_row_scores, inside_of
 from lacunet.describe.three_step.assigned import AssignedRows, Assigning, assign_rows
 from lacunet.describe.three_step.sandwich import Solved
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.curvature.row_scores import row_scores
-from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Objective
+from lacunet.learn.regression.objective import ClassParameters
 from lacunet.model import conjugacy
 
 STEP = 1e-4  # of a coordinate, in units of its standard error
@@ -33,18 +34,14 @@ ThirdStep = Callable[
 class FirstStep:
     """The parameters that rows are assigned by, as estimates from the same rows."""
 
-    problem: Problem
-    theta: FloatArray  # (size,)
-    how: Assigning
-    free: IntArray  # (d,) positions that vary
-    influence: FloatArray  # (m, d) how much a case of each row moves φ
+    assigned: Callable[[FloatArray], AssignedRows]  # by parameters that moved so far, (d,)
+    influence: FloatArray  # (m, d) how much a case of each row moves each parameter
 
     def moved(self, j: int, by: float) -> AssignedRows:
         """Assign rows by parameters of which one is moved."""
-        along = np.zeros(len(self.theta))
-        along[self.free[j]] = by
-        theta = conjugacy.moved(self.theta, along, self.problem.layout)
-        return assign_rows(self.problem, theta, self.how)
+        along = np.zeros(self.influence.shape[1])
+        along[j] = by
+        return self.assigned(along)
 
 
 def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> FirstStep | None:
@@ -59,7 +56,28 @@ def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> First
     inside = FreeCoordinates(free, coordinates.reference[kept])
     A = softmax_hessian(problem, theta, point.N + objective.pseudo - problem.alpha, inside)
     slopes = np.concatenate([scores for _, scores in row_scores(problem, theta, free)])
-    return FirstStep(problem, theta, how, free, slopes @ np.linalg.pinv(A))
+
+    def assigned(move: FloatArray) -> AssignedRows:
+        along = np.zeros(len(theta))
+        along[free] = move
+        return assign_rows(problem, conjugacy.moved(theta, along, layout), how)
+
+    return FirstStep(assigned, slopes @ np.linalg.pinv(A))
+
+
+def predicted_first_step(fit: ClassParameters, how: Assigning) -> FirstStep | None:
+    """Do the same where covariates predict the classes: by coefficients, then by φ of items."""
+    objective, point, problem = fit.objective, fit.point, fit.given.problem
+    if not objective.steepest(point) <= NOT_A_MAXIMUM:
+        return None
+    free = inside_of(fit)
+    A = objective.negative_hessian(point, free)
+    slopes = np.concatenate([scores for _, scores in class_row_scores(fit, free)])
+
+    def assigned(move: FloatArray) -> AssignedRows:
+        return assign_rows(problem, objective.moved(point, move, free).theta, how)
+
+    return FirstStep(assigned, slopes @ np.linalg.pinv(A))
 
 
 def covariance_of(
@@ -80,7 +98,7 @@ def covariance_of(
         return Solved(scores, rows.counts, solved.A, rows.design)
 
     solved = of_all(rows)
-    slopes = np.empty((len(first.free), solved.scores.shape[1]))
+    slopes = np.empty((first.influence.shape[1], solved.scores.shape[1]))
     sure = np.sqrt((first.influence**2 * rows.counts[:, None]).sum(axis=0))
     for j, step in enumerate(STEP * np.maximum(sure, STEP)):
         up, down = (of_all(first.moved(j, sign * step)) for sign in (1.0, -1.0))

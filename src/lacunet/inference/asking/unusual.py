@@ -16,6 +16,7 @@ from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.inference.leaves import all_with_values, kind_of
 from lacunet.model.ensemble import Ensemble, sample_rows
 from lacunet.model.network import Model
+from lacunet.model.surgery import at_given
 
 TIE = 1e-9  # nats: sums in another order
 FEWEST, DRAWS = 1, 1_000  # rows to compare with: at least, and unless somebody says
@@ -24,7 +25,12 @@ FEWEST, DRAWS = 1, 1_000  # rows to compare with: at least, and unless somebody 
 def tail_probabilities(
     speaker: Model | Ensemble, codes: CodeArray, draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Give p(a row with the same holes is at most as probable), (rows,)."""
+    """Give p(a row with the same holes is at most as probable), (rows,).
+
+    With covariates: a row that has the same of these, too.
+    """
+    if isinstance(speaker, Model) and speaker.given is not None:
+        return _given_covariates(speaker, codes, draws, rng)
     own = log_lik_of(speaker, codes)
     drawn = sample_rows(speaker, draws, rng)
     columns = [Column(v.name, v.states, kind_of(v)) for v in drawn.variables]
@@ -40,6 +46,17 @@ def tail_probabilities(
         else:
             others = log_lik_of(speaker, every)
             found[rows] = np.minimum(_at_most(own[rows], others, np.exp(others)), 1.0)
+    return found
+
+
+def _given_covariates(
+    model: Model, codes: CodeArray, draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """Compare rows with those of the same covariates, whose codes come last."""
+    items, pattern, found = codes[:, :-1], codes[:, -1], np.empty(len(codes))
+    for k in np.unique(pattern).tolist():
+        own = pattern == k
+        found[own] = tail_probabilities(at_given(model, k), items[own], draws, rng)
     return found
 
 

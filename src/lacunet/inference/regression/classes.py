@@ -6,7 +6,7 @@ weights and families are those of any network. What is special is only where tha
 its logits are the design times coefficients.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,9 +18,7 @@ from lacunet.inference.regression.design import Design
 from lacunet.model.latent_class import classes_of
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network, Variable
-from lacunet.model.surgery import fresh_names
-
-PATTERN = "covariates"
+from lacunet.model.surgery import COVARIATES, fresh_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +131,7 @@ def _below_patterns(plain: Problem, design: Design) -> Problem:
     """Give the class of a problem its parent."""
     network, root = plain.network, classes_of(plain.network).root
     patterns = len(design.matrix)
-    (name,) = fresh_names(network, PATTERN, 1)
+    (name,) = fresh_names(network, COVARIATES, 1)
     parents = [(len(network.variables),) if i == root else p for i, p in enumerate(network.parents)]
     whole = Network.build(
         [*network.variables, Variable(name, tuple(range(patterns)))], [*parents, ()]
@@ -142,4 +140,5 @@ def _below_patterns(plain: Problem, design: Design) -> Problem:
     tables = [plain.layout.table(plain.alpha, i) for i in range(len(network.variables))]
     tables[root] = np.tile(tables[root], (patterns, 1))
     alpha = whole.layout.flat([*tables, np.ones(patterns)])
-    return problem_of_codes(codes, plain.counts, whole, alpha)
+    found = problem_of_codes(codes, plain.counts, whole, alpha)
+    return found if plain.design is None else replace(found, design=plain.design)

@@ -9,7 +9,6 @@ import numpy as np
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.inference.regression.design import shows_all
-from lacunet.model.terms import Term
 
 
 class MissingCovariates(StrEnum):
@@ -19,16 +18,16 @@ class MissingCovariates(StrEnum):
     DROP = "drop"
 
 
-def with_covariates(table: Table, terms: Sequence[Term], missing: MissingCovariates) -> Table:
+def with_covariates(table: Table, names: Sequence[str], missing: MissingCovariates) -> Table:
     """Give the rows that show every covariate; refuse to leave others out without being asked."""
-    shown = shows_all(table, terms)
+    shown = shows_all(table, names)
     if shown.all():
         return table
     lost = float(table.counts[~shown].sum())
-    names = [c.name for c in table.columns]
+    there = [c.name for c in table.columns]
     each = ", ".join(
-        f"'{t.name}' in {table.counts[table.codes[:, names.index(t.name)] < 0].sum():,g}"
-        for t in terms
+        f"'{name}' in {table.counts[table.codes[:, there.index(name)] < 0].sum():,g}"
+        for name in names
     )
     told = f"{lost:,g} of {table.weight:,g} cases lack a covariate ({each})"
     if missing is MissingCovariates.REFUSE:
@@ -50,10 +49,9 @@ def with_covariates(table: Table, terms: Sequence[Term], missing: MissingCovaria
     )
 
 
-def without_covariates(table: Table, terms: Sequence[Term]) -> Table:
+def without_covariates(table: Table, names: Sequence[str]) -> Table:
     """Give the items of a table, row by row: none are merged."""
-    taken = {term.name for term in terms}
-    items = [j for j, column in enumerate(table.columns) if column.name not in taken]
+    items = [j for j, column in enumerate(table.columns) if column.name not in names]
     if not items:
         raise DataError(
             "every column is a covariate, so there is no item left to tell classes by. Leave some "

@@ -15,32 +15,24 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.ranks import SAME_OPTIMUM
 from lacunet.learn.regression.climb import ClassClimb, climb, em
-from lacunet.learn.regression.logit import whole
-from lacunet.learn.regression.objective import ClassObjective, ClassPoint
+from lacunet.learn.regression.objective import ClassObjective, ClassParameters, ClassPoint
 from lacunet.learn.schedules import FINALISTS, TASK
 from lacunet.model.conjugacy import random_theta
-from lacunet.model.relabelling import Relabelling
 
 LAPS = 3  # of a race between random starts: 1, 2 and 4 iterations, the better half goes on
 
 
 @dataclass(frozen=True, eq=False)
-class ClassFit:
+class ClassFit(ClassParameters):
     """The best maximum that was found; classes by size, the largest first."""
 
-    objective: ClassObjective
-    point: ClassPoint
     outcome: Outcome
+    steps: int  # of Newton's method, in the start that won
     finalists: int  # starts that were run to the end
     reached: int  # how many of them reached the best maximum
     doubt: float  # nats that it is above the next
     gradient: float  # largest component at the end, in cases
     seconds: float
-
-    @property
-    def given(self) -> ClassProblem:
-        """What was fitted."""
-        return self.objective.given
 
 
 def fit_classes(
@@ -64,11 +56,11 @@ def fit_classes(
     best = max(climbs, key=lambda one: one.point.g)
     below = [best.point.g - one.point.g for one in climbs]
     executor.say(TASK, 1.0)
-    return _fit_of(objective, best, below, began)
+    return _by_size(_fit_of(objective, best, below, began))
 
 
 def climb_on(given: ClassProblem, start: ClassPoint, estimate: Estimate) -> ClassFit:
-    """Climb from a point to the maximum of another estimate."""
+    """Climb from a point to the maximum of an estimate; classes keep their numbers."""
     began = time.perf_counter()
     objective = ClassObjective.build(given, estimate)
     return _fit_of(objective, climb(objective, objective.at(start.beta, start.theta)), [0.0], began)
@@ -78,16 +70,16 @@ def _fit_of(
     objective: ClassObjective, best: ClassClimb, below: Sequence[float], began: float
 ) -> ClassFit:
     """Say what was found; `below` the best by so much are the maxima of all starts."""
-    point = _by_size(objective, best.point)
     others = [nats for nats in below if nats >= SAME_OPTIMUM]
     return ClassFit(
         objective,
-        point,
+        best.point,
         best.outcome,
+        steps=best.steps,
         finalists=len(below),
         reached=len(below) - len(others),
         doubt=min(others, default=0.0),
-        gradient=objective.steepest(point),
+        gradient=objective.steepest(best.point),
         seconds=time.perf_counter() - began,
     )
 
@@ -119,13 +111,7 @@ def _random_start(objective: ClassObjective, seed: int, index: int) -> ClassPoin
     return _start(objective, random_theta(layout, rng, alpha))
 
 
-def _by_size(objective: ClassObjective, point: ClassPoint) -> ClassPoint:
+def _by_size(fit: ClassFit) -> ClassFit:
     """Number classes by their expected cases."""
-    given = objective.given
-    order = np.argsort(-given.class_table(point.N).sum(axis=0), kind="stable").tolist()
-    relabelled = Relabelling(given.layout, orders={given.root: order})
-    if order == sorted(order) or not relabelled.keeps(given.problem.alpha):
-        return point
-    coefficients = whole(point.beta, given.design.matrix.shape[1])[order]
-    free = (coefficients - coefficients[0])[1:].reshape(-1)
-    return objective.at(free, relabelled.apply(point.theta))
+    cases = fit.given.class_table(fit.point.N).sum(axis=0)
+    return fit.renumbered(np.argsort(-cases, kind="stable").tolist())

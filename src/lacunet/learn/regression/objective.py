@@ -1,7 +1,8 @@
 """What is climbed: the likelihood with covariates, and the density of coefficients and items."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.special import gammaln
@@ -18,6 +19,8 @@ from lacunet.learn.regression.logit import (
     whole,
 )
 from lacunet.model import conjugacy
+from lacunet.model.network import Model
+from lacunet.model.relabelling import Relabelling
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +164,53 @@ class ClassObjective:
         phi = np.zeros(self.given.layout.size)
         phi[position] = 1.0
         return phi
+
+
+@dataclass(frozen=True, eq=False)
+class ClassParameters:
+    """Coefficients and items, and the function that they are held to."""
+
+    objective: ClassObjective
+    point: ClassPoint
+
+    @property
+    def given(self) -> ClassProblem:
+        """What they are parameters of."""
+        return self.objective.given
+
+    @property
+    def free(self) -> IntArray:
+        """Positions of items that vary."""
+        return self.objective.free(self.point.theta)
+
+    @property
+    def dimension(self) -> int:
+        """Free parameters."""
+        return self.given.free + len(self.free)
+
+    def held_to(self, estimate: Estimate) -> "ClassParameters":
+        """Hold the same parameters to another estimate."""
+        objective = ClassObjective.build(self.given, estimate)
+        return ClassParameters(objective, objective.at(self.point.beta, self.point.theta))
+
+    def renumbered(self, order: Sequence[int]) -> Self:
+        """Give the new class k what the old class order[k] had."""
+        given, point = self.given, self.point
+        relabelled = Relabelling(given.layout, orders={given.root: order})
+        if list(order) == sorted(order) or not relabelled.keeps(given.problem.alpha):
+            return self
+        coefficients = whole(point.beta, given.design.matrix.shape[1])[list(order)]
+        free = (coefficients - coefficients[0])[1:].reshape(-1)
+        moved = self.objective.at(free, relabelled.apply(point.theta))
+        return replace(self, point=moved)
+
+
+def parameters_of(model: Model, given: ClassProblem, estimate: Estimate) -> ClassParameters:
+    """Take coefficients and items as a model has them, for rows and a design that may be others."""
+    predictors, objective = model.predictors, ClassObjective.build(given, estimate)
+    assert predictors is not None
+    beta = predictors.coefficients[1:].reshape(-1)
+    return ClassParameters(objective, objective.at(beta, given.from_plain(model.theta)))
 
 
 def _log_dirichlet(exponents: FloatArray) -> float:

@@ -9,7 +9,6 @@ Structure and numbers come back exactly, states with their types (`typed`).
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from lacunet.errors import DataError, ModelError
 from lacunet.files import StrPath, check_file, write_text
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import bif, dot, json_model, json_stack, xdsl, xmlbif
+from lacunet.model.formats.losses import predictors_lost, warn
 from lacunet.model.holders import HeldEnsemble, HeldModel, ensemble_in, model_in
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
@@ -57,11 +57,6 @@ def read_network(path: StrPath, alpha: float = PAPER_ALPHA) -> Model:
     return Model(model.network, model.theta, uniform_alpha(model.network.layout, alpha))
 
 
-def warn(words: str) -> None:
-    """Say something to whoever listens to Python's warnings."""
-    warnings.warn(words, UserWarning, stacklevel=3)
-
-
 def write_network(model: HeldModel, path: StrPath, say: Callable[[str], None] = warn) -> None:
     """Write a network with its parameters, atomically.
 
@@ -75,6 +70,8 @@ def write_network(model: HeldModel, path: StrPath, say: Callable[[str], None] = 
             f"{os.fspath(path)}: {chosen.name} holds the probabilities, but not that tables are "
             "fixed, tied or have zeros. A .json file does."
         )
+    if not chosen.prior and model.predictors is not None:
+        say(f"{os.fspath(path)}: {predictors_lost(chosen.name, model.predictors)}")
     write_text(path, chosen.write(model))
 
 

@@ -14,11 +14,11 @@ A fixed table is never learned, and has no prior. A tied one is that of another 
 state that is impossible, given the states of some parents by name ("given": {"sex": "male"}).
 A fitted model has "posterior", the exponents of its parameters given the data: rows are asked of
 their means; "table" is the estimate. Numbers are written with all their digits, so that a file
-reads back exactly. `lacunet-model/2` also has variables that are numbers (`json_numbers`).
+reads back exactly. `lacunet-model/2` also has variables that are numbers (`json_numbers`),
+`lacunet-model/3` classes that covariates predict (`json_predictors`).
 """
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -26,15 +26,18 @@ from typing import Any
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
-from lacunet.bins import Bins
-from lacunet.errors import ModelError, OptionError
+from lacunet.errors import ModelError
 from lacunet.model.families import Family as Kind
-from lacunet.model.formats import assembly, json_known, json_numbers
+from lacunet.model.formats import assembly, json_known, json_numbers, json_predictors
 from lacunet.model.formats.assembly import Family
+from lacunet.model.formats.json_entries import all_numbers, get, get_list, is_state, read_bins
 from lacunet.model.network import Model, Network, Variable
+from lacunet.model.predictors import Predictors
 
 FORMAT = "lacunet-model/1"
 WITH_NUMBERS = "lacunet-model/2"
+WITH_PREDICTORS = "lacunet-model/3"
+FORMATS = (FORMAT, WITH_NUMBERS, WITH_PREDICTORS)
 STACK = "lacunet-stack/1"  # of `json_stack`
 
 
@@ -47,7 +50,7 @@ def document_of(model: Model) -> dict[str, Any]:
     """Give what a model file holds."""
     variables = [_entry(v) for v in model.network.variables]
     layout = model.network.layout
-    told = model.averaged if model.posterior is None else model.posterior
+    known = model.averaged if model.posterior is None else model.posterior
     whole, learned = layout.pooled(model.alpha), layout.learned
     families = [
         {
@@ -55,13 +58,16 @@ def document_of(model: Model) -> dict[str, Any]:
             "parents": [p.name for p in parents],
             "table": table.tolist(),
             **_alpha_entry(layout.table(whole, i), layout.table(learned, i)),
-            **({} if told is None else {"posterior": layout.table(told, i).tolist()}),
+            **({} if known is None else {"posterior": layout.table(known, i).tolist()}),
             **json_known.write(child, parents),
         }
         for i, ((*parents, child), table) in enumerate(assembly.tables(model))
     ]
     file_format = FORMAT if layout.tabular else WITH_NUMBERS
-    return {"format": file_format, "variables": variables, "families": families}
+    told = {"format": file_format, "variables": variables, "families": families}
+    if model.predictors is None:
+        return told
+    return {**told, "format": WITH_PREDICTORS, **json_predictors.write(model.predictors)}
 
 
 def _entry(v: Variable) -> dict[str, Any]:
@@ -107,7 +113,7 @@ def model_of(document: Any) -> Model:
             "this is a stack of several networks, and one is asked for. `lacunet assign --impute` "
             "and `lacunet simulate` read stacks."
         )
-    if not isinstance(document, dict) or document.get("format") not in (FORMAT, WITH_NUMBERS):
+    if not isinstance(document, dict) or document.get("format") not in FORMATS:
         raise ModelError(
             f'this is not a model file: it has no "format": "{FORMAT}". Give a file that '
             "`lacunet fit --save model.json` wrote."
@@ -128,7 +134,16 @@ def model_of(document: Any) -> Model:
         theta,
         network.layout.prior(_exponents(network, ordered, "alpha")),
         _exponents(network, ordered, "posterior") if _learned(ordered) else None,
+        predictors=_predictors(document, network),
     )
+
+
+def _predictors(document: Any, network: Network) -> Predictors | None:
+    """Read what predicts classes, where a file says that something does."""
+    if document["format"] != WITH_PREDICTORS:
+        return None
+    entry = get(document, json_predictors.KEY, "the file")
+    return json_predictors.read(entry, network)
 
 
 def _learned(families: list[Family]) -> bool:
@@ -141,21 +156,6 @@ def _learned(families: list[Family]) -> bool:
     return not without
 
 
-def get(entry: Any, key: str, where: str) -> Any:
-    """Give what an entry has to have."""
-    if not isinstance(entry, dict) or key not in entry:
-        raise ModelError(f'{where} has no "{key}".')
-    return entry[key]
-
-
-def get_list(entry: Any, key: str, where: str) -> list[Any]:
-    """Give a list that an entry has to have."""
-    value = get(entry, key, where)
-    if not isinstance(value, list):
-        raise ModelError(f'"{key}" of {where} must be a list.')
-    return value
-
-
 def _variable(entry: Any) -> Variable:
     name = get(entry, "name", "a variable")
     title = entry.get("title", "")
@@ -166,30 +166,12 @@ def _variable(entry: Any) -> Variable:
     states = get_list(entry, "states", f"variable '{name}'")
     if not isinstance(name, str):
         raise ModelError(f"a variable has the name {name!r}. Names are texts.")
-    if not all(map(_is_state, states)):
+    if not all(map(is_state, states)):
         raise ModelError(f"variable '{name}': states must be texts, numbers or true/false.")
     hidden = entry.get("hidden", False)
     if not isinstance(hidden, bool):
         raise ModelError(f"variable '{name}': \"hidden\" is {hidden!r}. It must be true or false.")
-    return Variable(name, tuple(states), hidden=hidden, bins=_bins(entry, name), title=title)
-
-
-def _bins(entry: Any, name: str) -> Bins | None:
-    """Read the edges that numbers are cut at, and what stands for each bin."""
-    if "bins" not in entry:
-        return None
-    where = f"\"bins\" of variable '{name}'"
-    told = [get_list(entry["bins"], key, where) for key in ("edges", "typical")]
-    if not all(map(_all_numbers, told)):
-        raise ModelError(f"{where}: edges and typical must be lists of numbers.")
-    try:
-        return Bins(*(tuple(map(float, numbers)) for numbers in told))
-    except (OptionError, OverflowError) as error:
-        raise ModelError(f"{where}: {error}") from None
-
-
-def _is_state(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, int | float) and abs(value) < math.inf)
+    return Variable(name, tuple(states), hidden=hidden, bins=read_bins(entry, name), title=title)
 
 
 def _family(entry: Any) -> Family:
@@ -205,19 +187,13 @@ def _family(entry: Any) -> Family:
 def _numbers(family: Family, what: str, asked: tuple[int, ...]) -> FloatArray:
     value = get(family.entry, what, family.where)
     try:
-        if not _all_numbers(value):
+        if not all_numbers(value):
             raise TypeError
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):  # words, ragged lists, endless integers
         raise ModelError(
             f"{family.where}: its {what} is not a nested list of numbers of shape {asked}."
         ) from None
-
-
-def _all_numbers(value: Any) -> bool:
-    if isinstance(value, list):
-        return all(map(_all_numbers, value))
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _table(family: Family, asked: tuple[int, ...], kind: Kind) -> FloatArray:

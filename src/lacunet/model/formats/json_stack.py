@@ -16,7 +16,8 @@ from typing import Any
 from lacunet.errors import ModelError
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.formats import json_model
-from lacunet.model.formats.json_model import STACK, get, get_list
+from lacunet.model.formats.json_entries import get, get_list
+from lacunet.model.formats.json_model import STACK
 from lacunet.model.reordered import model_as_shown
 
 

@@ -13,16 +13,16 @@ from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats import assembly
 from lacunet.model.formats.assembly import Family
-from lacunet.model.holders import HeldModel, model_in
+from lacunet.model.formats.losses import to_hand_over
+from lacunet.model.holders import HeldModel
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA, check_alpha
-from lacunet.model.reordered import model_as_shown
 from lacunet.optional import require
 
 
 def to_networkx(model: HeldModel) -> Any:
     """Give the model as a networkx.DiGraph."""
-    model = model_as_shown(model_in(model))
+    model = to_hand_over(model, "networkx")
     graph = require("networkx", error=ModelError).DiGraph()
     for i, ((*parents, child), table) in enumerate(assembly.tables(model)):
         graph.add_node(

@@ -11,16 +11,16 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, tables
-from lacunet.model.holders import HeldModel, model_in
+from lacunet.model.formats.losses import to_hand_over
+from lacunet.model.holders import HeldModel
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA
-from lacunet.model.reordered import model_as_shown
 from lacunet.optional import require
 
 
 def to_pgmpy(model: HeldModel) -> Any:
     """Give the model as a pgmpy DiscreteBayesianNetwork."""
-    model = model_as_shown(model_in(model))
+    model = to_hand_over(model, "pgmpy")
     network = model.network
     other = require("pgmpy.models", error=ModelError).DiscreteBayesianNetwork()
     other.add_nodes_from([v.name for v in network.variables])

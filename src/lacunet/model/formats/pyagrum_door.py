@@ -10,17 +10,17 @@ import numpy as np
 
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, tables
+from lacunet.model.formats.losses import to_hand_over
 from lacunet.model.formats.typed import properties, to_properties, variable
-from lacunet.model.holders import HeldModel, model_in
+from lacunet.model.holders import HeldModel
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA
-from lacunet.model.reordered import model_as_shown
 from lacunet.optional import require
 
 
 def to_pyagrum(model: HeldModel) -> Any:
     """Give the model as a pyagrum.BayesNet."""
-    model = model_as_shown(model_in(model))
+    model = to_hand_over(model, "pyAgrum")
     gum = require("pyagrum", error=ModelError)
     other = gum.BayesNet("lacunet")
     for v in model.network.variables:

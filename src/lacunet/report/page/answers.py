@@ -129,7 +129,7 @@ def regression_answer(
 ) -> NetworkAnswer:
     """Say how covariates predict classes; the network is that of the items."""
     fit, *rest = found.grids()
-    k, names = found.fit.given.states, [b.term.name for b in found.design.blocks]
+    k, names = found.fit.given.states, list(found.design.names)
     return NetworkAnswer(
         "What predicts the classes?",
         f"{found.brief()}; log likelihood {nats(found.log_lik)}",

@@ -68,7 +68,7 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
                 f"{len(network.variables):,}",
                 f"{len(network.hidden) or 'none'} hidden",
             ),
-            Tile("edges", f"{edges:,}", f"{network.dimension:,} free parameters"),
+            Tile("edges", f"{edges:,}", f"{found.model.dimension:,} free parameters"),
             *data_tiles(table),
         ],
         "picture": network_view.picture(found.model, found.certainty, found.compelled),

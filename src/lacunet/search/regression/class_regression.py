@@ -14,12 +14,16 @@ from lacunet.describe.classification import Classification, classify
 from lacunet.describe.information_criteria import criteria
 from lacunet.describe.intervals import Intervals
 from lacunet.describe.regression.coefficients import Coefficients
-from lacunet.describe.regression.precision import ClassPrecision, class_precision, marginal_model
+from lacunet.describe.regression.precision import ClassPrecision, class_precision
+from lacunet.describe.regression.predicted_statistics import predicted_statistics
+from lacunet.describe.regression.resampled import ClassReplicates
+from lacunet.describe.statistics import FitStatistics
 from lacunet.flags import Flag, Kind
 from lacunet.inference.regression.design import Design
 from lacunet.learn.ascent import Outcome
 from lacunet.learn.diagnose import diagnose
 from lacunet.learn.regression.fit import ClassFit
+from lacunet.learn.regression.predicting import model_of
 from lacunet.model.display import profile_grid
 from lacunet.model.network import Model
 from lacunet.search.regression.covariate_worth import Weighed, Worth
@@ -37,6 +41,7 @@ class ClassRegression(Printable):
     weighed: Weighed  # the fit, and its evidence
     worth: tuple[Worth, ...]  # of each covariate, and of all of them
     level: float  # of confidence
+    replicates: ClassReplicates | None = None  # of a bootstrap, if errors are from one
 
     @property
     def fit(self) -> ClassFit:
@@ -50,8 +55,8 @@ class ClassRegression(Printable):
 
     @cached_property
     def model(self) -> Model:
-        """The latent class model of the items, with class sizes over all rows."""
-        return marginal_model(self.fit)
+        """The latent class model of the items, and what predicts its classes."""
+        return model_of(self.fit, self.weighed.mode)
 
     @cached_property
     def _precision(self) -> ClassPrecision:
@@ -60,12 +65,18 @@ class ClassRegression(Printable):
     @cached_property
     def coefficients(self) -> Coefficients:
         """Log odds of classes, against the first (`against` gives others)."""
-        return self._precision.coefficients(self.level)
+        found = self._precision.coefficients(self.level)
+        return found if self.replicates is None else self.replicates.told(found)
 
     @cached_property
     def intervals(self) -> Intervals:
         """Class sizes and items with standard errors, which know of the covariates."""
-        return self._precision.intervals(self.level)
+        return (self.replicates or self._precision).intervals(self.level)
+
+    @cached_property
+    def statistics(self) -> FitStatistics:
+        """What other programs print of a fit: criteria, entropy R², G², bivariate residuals."""
+        return predicted_statistics(self.fit)
 
     @property
     def log_lik(self) -> float:
@@ -80,7 +91,7 @@ class ClassRegression(Printable):
     @property
     def dimension(self) -> int:
         """Free parameters."""
-        return self.fit.given.free + len(self.fit.objective.free(self.fit.point.theta))
+        return self.fit.dimension
 
     @property
     def criteria(self) -> dict[str, float]:
@@ -130,7 +141,7 @@ class ClassRegression(Printable):
 
     def brief(self) -> str:
         """Say what was fitted, and how well."""
-        names = ", ".join(block.term.name for block in self.design.blocks) or "no covariates"
+        names = ", ".join(self.design.names) or "no covariates"
         return f"{self.fit.given.states} classes predicted by {names}"
 
     def grids(self) -> Sequence[Grid]:

@@ -24,6 +24,7 @@ class Weighed:
 
     terms: tuple[Term, ...]
     fit: ClassFit
+    mode: ClassFit  # of (β, φ), near it
     approximated: Evidence
     measured: Measurement | None  # where it was
 
@@ -65,7 +66,7 @@ class Recipe:
         measured = None
         if self.goal is not None:
             measured = measure(mode, Clock(self.goal), self.options.seed, executor)
-        return Weighed(tuple(terms), fit, csl_of(mode), measured)
+        return Weighed(tuple(terms), fit, mode.fit, csl_of(mode), measured)
 
 
 def worth_of_covariates(

@@ -1,0 +1,301 @@
+"""A model whose classes covariates predict: its file, rows that are asked of it, and what follows.
+
+Posteriors are held to those of the fit, and to a few lines of NumPy that read the file themselves.
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from class_worlds import people
+from scipy.special import logsumexp
+
+import lacunet
+from lacunet.api.regression import parameters_for
+from lacunet.describe.three_step.assigned import Assigning, assign_rows
+from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.regression.classes import build_class_problem
+from lacunet.learn.regression.fit import climb_on
+from lacunet.settings import DEFAULTS
+
+ITEMS = [f"y{j}" for j in range(6)]
+WHAT = "~ age + C(region, ref=S)"
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return people(300, 11, missing=0.06)[0]
+
+
+@pytest.fixture(scope="module")
+def found(frame):
+    return lacunet.fit(frame, 3, covariates=WHAT, starts=4)
+
+
+@pytest.fixture(scope="module")
+def path(found, tmp_path_factory):
+    file = tmp_path_factory.mktemp("saved") / "model.json"
+    lacunet.write_model(found, file)
+    return file
+
+
+def by_hand(document, frame, what):
+    """Log p(class, items | covariates) of every row, (rows, K), from what the file says."""
+    entry = document["class_predictors"]
+    columns = [np.ones(len(frame))]
+    for one in entry["covariates"]:
+        values = frame[one["name"]]
+        if "centre" in one:
+            columns.append((values.to_numpy(float) - one["centre"]) / one["scale"])
+        else:
+            columns += [(values == state).to_numpy(float) for state in one["shown"][1:]]
+    logits = np.column_stack(columns) @ np.array(entry[what]).T
+    joint = logits - logsumexp(logits, axis=1, keepdims=True)
+    tables = {f["child"]: np.array(f["table"]) for f in document["families"]}
+    for name in ITEMS:
+        answers = frame[name].astype(float).to_numpy()
+        for k in (0, 1):
+            joint[answers == k] += np.log(tables[name][:, k])
+    return joint
+
+
+def rows_of_fit(found, frame):
+    """Posteriors of the fit in the order of the rows: its table has each distinct row once."""
+    names = [c.name for c in found.table.columns]
+    told = {
+        tuple(
+            None if k < 0 else c.labels[k] for c, k in zip(found.table.columns, row, strict=True)
+        ): p
+        for row, p in zip(found.table.codes, found.probabilities, strict=True)
+    }
+
+    def text(value):
+        return None if pd.isna(value) else f"{value:g}" if isinstance(value, float) else str(value)
+
+    return np.array([told[tuple(map(text, row))] for row in frame[names].itertuples(index=False)])
+
+
+def test_rows_have_the_posteriors_of_the_fit(frame, found, path):
+    expected = rows_of_fit(found, frame)
+    for model in (found, path):
+        (classes,) = lacunet.assign(frame, model, plug_in=True).variables
+        np.testing.assert_allclose(classes.probabilities, expected, atol=1e-9)
+    rows = lacunet.log_likelihoods(frame, path, plug_in=True)
+    assert rows.sum() == pytest.approx(found.log_lik, abs=1e-8)
+
+
+def test_the_file_says_all_that_is_needed(frame, path):
+    document = json.loads(path.read_text())
+    assert document["format"] == "lacunet-model/3"
+    joint = by_hand(document, frame, "coefficients")
+    rows = lacunet.log_likelihoods(frame, path, plug_in=True)
+    np.testing.assert_allclose(rows, logsumexp(joint, axis=1), atol=1e-9)
+    (classes,) = lacunet.assign(frame, path, plug_in=True).variables
+    np.testing.assert_allclose(
+        classes.probabilities, np.exp(joint - logsumexp(joint, axis=1)[:, None]), atol=1e-9
+    )
+
+
+def test_rows_are_asked_of_the_posterior(frame, found, path):
+    """By default items are averaged over their posterior, and coefficients stand at the mode."""
+    document = json.loads(path.read_text())
+    for family in document["families"]:
+        exponents = np.array(family["posterior"])
+        family["table"] = exponents / exponents.sum(axis=-1, keepdims=True)
+    joint = by_hand(document, frame, "asked")
+    saved, fitted = (lacunet.assign(frame, m).variables[0].probabilities for m in (path, found))
+    np.testing.assert_array_equal(saved, fitted)
+    np.testing.assert_allclose(saved, np.exp(joint - logsumexp(joint, axis=1)[:, None]), atol=1e-9)
+
+
+def test_a_file_is_read_back_exactly(found, path, tmp_path):
+    again = lacunet.read_model(path)
+    lacunet.write_model(again, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+    assert again.dimension == found.dimension
+    assert "predicted by age, region" in str(again)
+    odds = [row for row in zip(*again.tidy().values(), strict=True) if row[3] == "log odds"]
+    assert [x for *_, x in odds] == pytest.approx(found.coefficients.estimate[1:].ravel())
+
+
+def test_classes_may_be_renumbered(frame, path):
+    model = lacunet.read_model(path)
+    turned = model.permuted(model.network.index("class"), [2, 0, 1])
+    one, other = (lacunet.assign(frame, m).variables[0].probabilities for m in (model, turned))
+    np.testing.assert_allclose(other, one[:, [2, 0, 1]], atol=1e-12)
+    matched = lacunet.assign(frame, lacunet.match_classes(turned, model)).variables[0]
+    np.testing.assert_allclose(matched.probabilities, one, atol=1e-12)
+
+
+def test_one_case_may_show_its_covariates(frame, path):
+    row = frame.iloc[[0]]
+    shown = {name: row[name].iloc[0] for name in (*ITEMS, "age", "region")}
+    case = {name: None if pd.isna(value) else value for name, value in shown.items()}
+    asked = lacunet.query(path, "class", case)
+    np.testing.assert_allclose(asked, lacunet.assign(row, path).variables[0].probabilities[0])
+    # Without covariates: the sizes over all rows.
+    sizes = lacunet.query(path, "class", plug_in=True)
+    everybody = lacunet.assign(frame.assign(**dict.fromkeys(ITEMS)), path, plug_in=True)
+    np.testing.assert_allclose(sizes, everybody.variables[0].probabilities.mean(axis=0), atol=1e-9)
+    with pytest.raises(OptionError, match=r"'region' is not given: .* Give all of them; or none"):
+        lacunet.query(path, "class", {"age": 40})
+    with pytest.raises(OptionError, match="'age': 'old' is not a number"):
+        lacunet.query(path, "class", {"age": "old", "region": "S"})
+    with pytest.raises(DataError, match="'Q' is not one of its states"):
+        lacunet.query(path, "class", {"age": 40, "region": "Q"})
+
+
+def test_tail_probabilities_are_given_the_covariates(frame, path):
+    rows = frame[frame[ITEMS].notna().all(axis=1)].head(5)
+    found = lacunet.anomalies(rows, path, plug_in=True)
+    every = pd.DataFrame(np.indices((2,) * 6).reshape(6, -1).T, columns=ITEMS)
+    document = json.loads(path.read_text())
+    for i in range(len(rows)):
+        alike = every.assign(age=rows["age"].iloc[i], region=rows["region"].iloc[i])
+        p = np.exp(logsumexp(by_hand(document, alike, "coefficients"), axis=1))
+        own = np.exp(logsumexp(by_hand(document, rows.iloc[[i]], "coefficients"), axis=1))
+        assert found[i] == pytest.approx(p[p <= own * (1 + 1e-9)].sum())
+
+
+def test_holes_are_filled_in_by_covariates(frame, path):
+    young, old = (frame.head(1).assign(**dict.fromkeys(ITEMS), age=a) for a in (20.0, 70.0))
+    document = json.loads(path.read_text())
+    for row in (young, old):
+        p = np.exp(by_hand(document, row, "coefficients"))[0]
+        yes = np.array([p @ np.array(f["table"])[:, 1] for f in document["families"][1:]])
+        told = lacunet.assign(row, path, impute=True, plug_in=True).variables
+        assert [v.probabilities[0, 1] for v in told[1:]] == pytest.approx(yes)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda f: f.drop(columns="age"), "no column 'age', from which the model predicts classes"),
+        (lambda f: f.assign(region="Q"), "row 1, covariate 'region': .* It knows S, N, W"),
+        (lambda f: f.assign(age=f["age"].where(f.index != 3)), "column 'age', row 4: .* missing"),
+        (lambda f: f.assign(age="old"), "'old' is not a number"),
+    ],
+)
+def test_rows_that_cannot_be_asked_about(frame, path, change, told):
+    with pytest.raises(DataError, match=told):
+        lacunet.assign(change(frame), path)
+
+
+def test_bins_and_unused_states_are_kept(frame, tmp_path):
+    wide = frame.assign(region=pd.Categorical(frame["region"], ["E", "N", "S", "W"]))
+    found = lacunet.class_regression(wide, 2, ["age", "region"], bin={"age": 3}, starts=2)
+    lacunet.write_model(found, tmp_path / "m.json")
+    one = lacunet.assign(wide, found, plug_in=True).variables[0].probabilities
+    plain = wide.assign(region=wide["region"].astype(str))
+    other = lacunet.assign(plain, tmp_path / "m.json", plug_in=True).variables[0].probabilities
+    np.testing.assert_array_equal(one, other)
+    total = lacunet.log_likelihoods(plain, tmp_path / "m.json", plug_in=True).sum()
+    assert total == pytest.approx(found.log_lik, abs=1e-8)
+    with pytest.raises(DataError, match="fitted to no row with 'E'"):
+        lacunet.assign(plain.assign(region="E"), tmp_path / "m.json")
+
+
+def test_items_that_are_numbers(tmp_path):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=120).round(3)
+    z = rng.random(120) < 1 / (1 + np.exp(-2 * x))
+    table = pd.DataFrame({"u": rng.normal(3.0 * z).round(2), "x": x})
+    table["a"] = np.where(rng.random(120) < 0.2 + 0.6 * z, "yes", "no")
+    found = lacunet.class_regression(table, 2, "x", starts=2)
+    lacunet.write_model(found, tmp_path / "m.json")
+    total = lacunet.log_likelihoods(table, tmp_path / "m.json", plug_in=True).sum()
+    assert total == pytest.approx(found.log_lik, abs=1e-7)
+
+
+def test_three_steps_know_the_first(frame, found, path):
+    """Its classes go by covariates, and it is a maximum: no note says otherwise."""
+    told = frame.assign(income=np.random.default_rng(1).normal(30, 5, len(frame)))
+    steps = lacunet.three_step(told, path, outcomes="income")
+    assert not any("maximum" in note for note in steps.notes)
+    assert any("did not depend on covariates" in note for note in steps.notes)
+    names = [c.name for c in found.table.columns]
+    rows = rows_of_fit(found, frame[names]).mean(axis=0)
+    np.testing.assert_allclose(steps.rows.sizes, rows, atol=1e-9)
+    same = lacunet.three_step(told, found, outcomes="income").outcomes["income"]
+    np.testing.assert_allclose(same.stderr, steps.outcomes["income"].stderr)
+    with pytest.raises(OptionError, match="predicts its classes from 'age', 'region' already"):
+        lacunet.three_step(told, path, covariates="income")
+    with pytest.raises(OptionError, match="'age' predicts the classes of the model"):
+        lacunet.three_step(told, path, outcomes="age")
+
+
+def bch_means(fit, y):
+    """Means of y by class, with rows given to all classes, by the book."""
+    rows = assign_rows(fit.given.problem, fit.point.theta, Assigning.PROPORTIONAL)
+    weights = rows.counts[:, None] * (rows.given @ np.linalg.inv(rows.errors))
+    return weights.T @ y / weights.sum(axis=0)
+
+
+def test_errors_of_three_steps_are_those_of_an_infinitesimal_jackknife():
+    """Every row counts a little more or less, and classes are fitted again."""
+    frame, z = people(60, 5)
+    frame["income"] = np.random.default_rng(3).normal(30 + 5 * z, 4.0).round(2)
+    left = ["region", "income"]
+    found = lacunet.class_regression(frame, 2, "age", exclude=left, starts=2)
+    how = {"outcomes": "income", "assignment": "proportional", "correction": "bch"}
+    told = lacunet.three_step(frame, found, **how).outcomes["income"]
+    table, fit = parameters_for(frame, found.model, DEFAULTS, {}, ["income"])
+    column = [c.name for c in table.columns].index("income")
+    y = np.array(table.columns[column].states, dtype=float)[table.codes[:, column]]
+    np.testing.assert_allclose(bch_means(fit, y), told.estimate[:, 0])
+    plain, variance, step = fit.given.plain, np.zeros(2), 1e-3
+    for i, n in enumerate(plain.counts):
+        ends = []
+        for sign in (1.0, -1.0):
+            counts = plain.counts + sign * step * (np.arange(len(plain.counts)) == i)
+            heavier = problem_of_codes(plain.codes, counts, plain.network, plain.alpha)
+            given = build_class_problem(heavier, fit.given.design, fit.given.exponent, 1.5)
+            ends.append(bch_means(climb_on(given, fit.point, fit.objective.estimate), y))
+        variance += n * ((ends[0] - ends[1]) / (2 * step)) ** 2
+    np.testing.assert_allclose(told.stderr[:, 0], np.sqrt(variance), rtol=1e-3)
+
+
+def test_what_is_of_models_without_covariates(frame, path):
+    with pytest.raises(ModelError, match="predicts its classes from 'age', 'region'"):
+        lacunet.score(frame, path)
+
+
+def test_other_formats_say_what_they_lose(path, tmp_path):
+    model = lacunet.read_model(path)
+    with pytest.warns(UserWarning, match=r"BIF holds .* but not that 'age', 'region' predict them"):
+        lacunet.write_network(model, tmp_path / "m.bif")
+    with pytest.warns(UserWarning, match="networkx holds the classes"):
+        lacunet.to_networkx(model)
+    assert lacunet.read_network(tmp_path / "m.bif").predictors is None
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda e: e.pop("class"), 'has no "class"'),
+        (lambda e: e.update({"class": "y0"}), "'y0' is no hidden variable without parents"),
+        (lambda e: e.update(coefficient_sd=0), '"coefficient_sd" is 0'),
+        (lambda e: e.update(coefficients=[[0, 0]]), r"of the shape \(3, 4\)"),
+        (lambda e: e["covariates"][0].update(scale=-1), '"scale" above 0'),
+        (lambda e: e["covariates"][1].update(shown=["S", "X"]), "two or more of its"),
+        (lambda e: e["covariates"][1].update(name="age"), "'age' stands twice"),
+    ],
+)
+def test_mistakes_in_a_file(path, tmp_path, change, told):
+    document = json.loads(path.read_text())
+    change(document["class_predictors"])
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    with pytest.raises(ModelError, match=told):
+        lacunet.read_model(tmp_path / "m.json")
+
+
+def test_files_without_covariates_are_as_they_were(frame, tmp_path):
+    fit = lacunet.fit(frame[ITEMS], 2, starts=2)
+    lacunet.write_model(fit, tmp_path / "m.json")
+    document = json.loads((tmp_path / "m.json").read_text())
+    assert (document["format"], set(document)) == (
+        "lacunet-model/1",
+        {"format", "variables", "families"},
+    )
