@@ -11,6 +11,7 @@ from lacunet.report.page.cells import Cell, Line, share_cell
 from lacunet.report.page.words import hundredths, percent
 from lacunet.search.candidate_criteria import Criteria
 from lacunet.search.candidates import Selection
+from lacunet.search.ratio_tests import ratio_grid
 from lacunet.tabular import Grid
 
 MATRIX = 40  # classes of which a table of all pairs can still be read
@@ -76,6 +77,8 @@ def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
     The tables of the other results are used as they are.
     """
     grids = list(criteria.grids())
+    if selection.ratio_tests:
+        grids.append(ratio_grid(selection.ratio_tests, selection.unit))
     fit = selection.best.fit
     if is_latent_class(fit.model.network):
         statistics = fit_statistics(fit.problem, fit.model, fit.estimate)
