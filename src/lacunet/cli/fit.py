@@ -104,8 +104,8 @@ def fit(
     plot: Annotated[
         Path | None,
         o.option(
-            "Also draw the profiles: a line for each class over the items, with intervals. The "
-            "ending decides: .svg, .pdf or .png.",
+            "Also draw the profiles: a line for each class over the items, with intervals; with "
+            "--group a panel for each class. The ending decides: .svg, .pdf or .png.",
             metavar="FILE",
         ),
     ] = None,
@@ -159,9 +159,9 @@ def fit(
         fit_covariates(asked, data, states, covariates, intervals, save, report, tables, plot)
         return
     if group is not None:
-        but = ("--free", "--report", "--tables")
+        but = ("--free", "--report", "--tables", "--plot")
         refuse_beside("--group", "compares classes in groups", given, but)
-        fit_groups(asked, data, states, group, free, save, report, tables, intervals)
+        fit_groups(asked, data, states, group, free, save, report, tables, plot, intervals)
         return
     if free:
         raise OptionError("--free is about groups. Give --group too.")
