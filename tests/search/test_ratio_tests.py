@@ -67,7 +67,7 @@ def test_p_is_in_the_fit_table(found, tables):
     assert column[2].startswith(f"{three.p_value:.2f} ± ")
     (note,) = (note for note in grid.notes if note.startswith("BLRT p"))
     assert "29 data sets" in note
-    assert "no p is below 0.033" in note
+    assert "no p can be below 0.033" in note
 
 
 @pytest.mark.parametrize("ending", ["csv", "md", "tex", "html", "docx"])

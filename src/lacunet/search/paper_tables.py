@@ -26,6 +26,7 @@ from lacunet.tabular import (
     transposed,
 )
 from lacunet.tabular.export import csv_table
+from lacunet.wording import worded
 
 SHOWN = ("AIC", "BIC", "SABIC")  # what papers print of the criteria
 RATIOS = (
@@ -164,12 +165,9 @@ class FitTable(Printable):
         notes += self.criteria.where_taken()
         notes.append(f"Evidence by {TITLES[certainty.by]}: {certainty.how}.")
         if self._drawn:
-            one = "class" if selection.unit == "classes" else "state"
-            notes.append(
-                f"BLRT p: {selection.unit} against one {one} less; {how_drawn(self._drawn)}"
-            )
+            notes.append(f"BLRT p: k {selection.unit} against k − 1, {how_drawn(self._drawn)}")
         if self._ratio_tests:
-            notes.append(RATIOS.format("BLRT" if self._drawn else "--blrt, or lacunet lrt"))
+            notes.append(RATIOS.format("BLRT" if self._drawn else worded("--blrt 99")))
         far = [str(k) for k in certainty.values if k not in certainty.measured]
         if certainty.by == TRUTH.name and far:
             notes.append(f"Not measured, for a score has them far behind: {', '.join(far)}.")

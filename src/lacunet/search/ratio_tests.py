@@ -51,13 +51,12 @@ def drawn_p(test: RatioTest) -> Shown:
 def how_drawn(tests: Mapping[int, RatioTest]) -> str:
     """Say how many draws there were, and what that means for p."""
     asked = max(test.asked for test in tests.values())
-    early = f", fewer where {STOP_AFTER} gain as much before" * any(
-        test.stopped for test in tests.values()
-    )
+    stopped = any(test.stopped for test in tests.values())
+    early = f" (fewer, where {STOP_AFTER} of them gain as much before)" * stopped
     least = number(1 / (1 + asked), 3)
     return (
-        f"{asked} data sets drawn from the fit with one less{early}; ± Monte Carlo standard error, "
-        f"and no p is below {least}."
+        f"by {asked} data sets drawn from the smaller fit{early}; ± Monte Carlo standard error; "
+        f"no p can be below {least}."
     )
 
 
