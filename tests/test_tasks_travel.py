@@ -231,7 +231,7 @@ def test_chains_over_graphs_and_resamples():
 def test_ratio_tests():
     problem = problem_for(load_dataset("values"), 1).problem
     wider, options = with_classes(problem, 2), Options(Estimate.ML, starts=3)
-    one, *others = both(lambda e: ratio_test(problem, wider, 0, options, 5, executor=e))
+    one, *others = both(lambda e: ratio_test(problem, wider, options, 5, executor=e))
     for other in others:
         np.testing.assert_array_equal(one.replicates, other.replicates)
         assert one.statistic == other.statistic

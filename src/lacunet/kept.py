@@ -76,11 +76,14 @@ class Kept:
         executor: Executor,
         name: str = "",
         packing: Packing[A, B] = WHOLE,
+        of: tuple[int, int] | None = None,
     ) -> list[B]:
         """Apply to every item whose result is not there, results in order.
 
-        With a name, say after each how many of them are done.
+        With a name, say after each how many of them are done; `of` says how many were before, and
+        how many there are together.
         """
+        before, total = of or (0, len(items))
         self.calls += 1
         task = getattr(function, "func", function).__name__
         pieces = [Piece(self.calls, place, task) for place in range(len(items))]
@@ -91,7 +94,8 @@ class Kept:
             place = left[at]
             found[place] = result
             if name:
-                executor.say(f"{name} {len(found)} of {len(items)}", len(found) / len(items))
+                done = before + len(found)
+                executor.say(f"{name} {done} of {total}", done / total)
             # None: there was no time for it. Next time there may be.
             if self.ledger is not None and result is not None:
                 told = packing.pack(items[place], result)

@@ -14,6 +14,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from lacunet.describe.bootstrap import check_number
+from lacunet.describe.bootstrap_test import FEWEST_DRAWS
 from lacunet.describe.intervals import LEVEL, check_level
 from lacunet.describe.replicates import FEWEST
 from lacunet.errors import OptionError
@@ -176,6 +177,11 @@ class Settings:
         MissingCovariates.REFUSE,
         "Rows that lack a covariate: refuse (and say how many), or drop them.",
     )
+    blrt: int = _option(
+        0,
+        "Data sets to draw for a bootstrap likelihood-ratio test of each number of classes against "
+        f"one less, {FEWEST_DRAWS} or more (99 is usual); 0: no test.",
+    )
     whole_range: bool = _option(
         False,
         "Try every number of a long range, also where the evidence has fallen far and falls still.",
@@ -275,6 +281,11 @@ class Settings:
         check_level(self.level)
         if self.bootstrap:
             check_number(self.bootstrap, FEWEST)
+        if self.blrt and self.blrt < FEWEST_DRAWS:
+            raise OptionError(
+                f"--blrt {self.blrt}: of fewer than {FEWEST_DRAWS} draws no p can be 0.05 or less. "
+                "Give 99, or more."
+            )
 
     def _check_cluster(self) -> None:
         if self.cluster is None and self.workers is None:

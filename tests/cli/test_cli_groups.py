@@ -22,7 +22,7 @@ def people(tmp_path):
 
 
 def test_fit_with_groups(invoke, people):
-    written = ("--save", "m.json", "--tables", "t.csv")
+    written = ("--save", "m.json", "--tables", "t.csv", "--plot", "p.svg")
     ran = invoke(
         "fit", people, *HOW, "--exclude", "w", "--group", "sex", "--quick", *written, "--json"
     )
@@ -39,6 +39,7 @@ def test_fit_with_groups(invoke, people):
     assert rows.code == 0, rows.err
     assert "profiles,log L,d,AIC,BIC,log evidence" in (people.parent / "t.csv").read_text()
     assert json.loads((people.parent / "m.json").read_text())
+    assert "all groups" in (people.parent / "p.svg").read_text()
 
 
 def test_items_are_named_and_weights_taken(invoke, people):
@@ -48,6 +49,7 @@ def test_items_are_named_and_weights_taken(invoke, people):
     page = (people.parent / "r.html").read_text()
     assert "Are the classes the same by sex?" in page
     assert "partly equal against free" in page
+    assert "Profiles by sex" in page
     assert "Precision" in page
     assert "partly equal against free" in ran.out
     assert "Weights of a survey are scaled" in ran.out
@@ -64,6 +66,7 @@ def test_items_are_named_and_weights_taken(invoke, people):
         (("--group", "sex", "--covariates", "a"), "--group cannot be given with --covariates"),
         (("--group", "sex", "--edge", "a:b"), "--edge cannot be given with --group"),
         (("--group", "sex", "--dry-run"), "--dry-run cannot be given with --group"),
+        (("--group", "sex", "--plot", "p.gif"), "figures are written to .svg, .pdf or .png"),
         (("--free", "a"), "--free is about groups. Give --group too"),
         (("--quick",), "--quick is about groups. Give --group too"),
         (("--evidence",), "Give --covariates or --group too"),

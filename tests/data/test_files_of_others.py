@@ -69,7 +69,7 @@ def test_stata_files_have_labels_too(tmp_path):
     table = lacunet.read_table(path)
     assert column(table, "q1").states == ("Good", "Fair", "Bad", "Don't know", "Refused")
     note = table.notes[0]  # Stata has no such declaration, but the labels give themselves away
-    assert note.startswith("warning: column 'q1': 'Don't know' (1 rows), 'Refused' (1 rows) look")
+    assert note.startswith("warning: column 'q1': 'Don't know' (1 row), 'Refused' (1 row) look")
     told = lacunet.read_table(path, missing=["Refused", "Don't know"])
     assert column(told, "q1").states == ("Good", "Fair", "Bad")
 
@@ -110,7 +110,7 @@ def test_spreadsheets(tmp_path):
     table = lacunet.read_table(path)
     assert [c.states for c in table.columns] == [(1, 2), ("refused", "x")]
     assert table.missing.tolist() == [0.25, 0.25]
-    assert "column 'b': 'refused' (1 rows) looks like a code of no answer" in table.notes[0]
+    assert "column 'b': 'refused' (1 row) looks like a code of no answer" in table.notes[0]
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
@@ -153,13 +153,36 @@ def test_codes_are_said_with_their_rows_and_what_settles_them():
     }
     first, second = lacunet.read_table(frame).notes
     assert first == (
-        "warning: column 'q': -99 (1 rows), 99 (2 rows) look like codes of no answer, and are "
+        "warning: column 'q': -99 (1 row), 99 (2 rows) look like codes of no answer, and are "
         "values like any other. If nobody answered there, give missing=['-99', '99']."
     )
     assert "'refused' (2 rows) looks like a code" in second
     settled = lacunet.read_table(frame, missing=["-99", "99", "refused"])
     assert not settled.notes
     assert [c.states for c in settled.columns] == [(1, 2, 3), ("no", "yes")]
+
+
+def test_what_is_the_same_of_many_columns_is_said_once(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = {f"q{i}": rng.choice([1, 2, 3, -99], 60).tolist() for i in range(7)}
+    frame["other"] = [1, 2, 98] * 20
+    many, alone = lacunet.read_table(frame).notes
+    cells = sum(column.count(-99) for column in frame.values())
+    assert many.startswith(
+        f"warning: 7 columns ('q0', 'q1', 'q2', 'q3' and 3 more): -99 ({cells} cells) looks like"
+    )
+    assert alone.startswith("warning: column 'other': 98 (20 rows) looks like")
+    path = tmp_path / "a.sav"
+    answers = pl.DataFrame({"a": [1, 2, 98] * 5, "b": [98, 1, 2] * 5})
+    pyreadstat.write_sav(answers, path, missing_ranges={"a": [98], "b": [98]})
+    (note,) = lacunet.read_table(path).notes
+    assert note == ("2 columns ('a', 'b'): 10 cells are declared missing in the file (98: 10).")
+
+
+def test_labels_that_say_that_a_question_was_not_asked():
+    for word in ("does not apply", "Not applicable", "inapplicable"):
+        frame = {"q": ["yes", "no", word] * 4}
+        assert f"'{word}' (4 rows) looks like a code" in lacunet.read_table(frame).notes[0]
 
 
 def test_codes_among_many_numbers():

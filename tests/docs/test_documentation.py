@@ -8,7 +8,11 @@ from markdown_it import MarkdownIt
 from page_code import ROOT, RUN, SHOWN, Session, blocks, markdown_pages, same, statements, update
 from readme_files import write_readme_files
 
+from election import write_election
+
 PAGES = {str(page.relative_to(ROOT)): page for page in markdown_pages()}
+# What a page takes for given: files of the reader's own.
+FILES = {"README.md": write_readme_files, "docs/how-to/polca.md": write_election}
 WITH_CODE = [name for name, page in PAGES.items() if any(statements(page))]
 
 
@@ -16,8 +20,7 @@ WITH_CODE = [name for name, page in PAGES.items() if any(statements(page))]
 @pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy")  # of itself, when it is imported
 @pytest.mark.parametrize("name", WITH_CODE)
 def test_the_code_of_a_page_runs_and_prints_what_is_shown(name, tmp_path):
-    if name == "README.md":
-        write_readme_files(tmp_path)
+    FILES.get(name, lambda folder: None)(tmp_path)
     surprises = Session(PAGES[name], tmp_path).run()
     assert not surprises, "\n\n".join(map(str, surprises))
 

@@ -28,7 +28,7 @@ def test_it_holds_its_level():
     p_values = np.empty(tests)
     for seed in range(tests):
         null = make_case([2] * 5, 1, 50, missing=0.1 * (seed % 2), seed=seed).problem
-        p_values[seed] = ratio_test(null, with_classes(null, 2), 0, options(1, seed), 9).p_value
+        p_values[seed] = ratio_test(null, with_classes(null, 2), options(1, seed), 9).p_value
     for level in (0.1, 0.2, 0.5):
         rejected = int(np.sum(p_values <= level + 1e-12))
         assert binom.cdf(rejected, tests, level) > 1e-3
@@ -41,7 +41,7 @@ def test_it_holds_its_level():
 @pytest.mark.slow
 def test_it_finds_classes_that_are_there():
     problem = problem_for(load_dataset("values"), 1).problem
-    found = ratio_test(problem, with_classes(problem, 2), 0, options(), 39)
+    found = ratio_test(problem, with_classes(problem, 2), options(), 39)
     assert found.exceeding == 0
     assert found.p_value == 1 / 40
     assert found.states == (1, 2)
@@ -54,7 +54,7 @@ def test_it_finds_classes_that_are_there():
 def test_statistics_are_those_of_the_fits():
     problem = problem_for(load_dataset("values"), 2).problem
     wider = with_classes(problem, 3)
-    found = ratio_test(problem, wider, 0, options(), 5)
+    found = ratio_test(problem, wider, options(), 5)
     fits = [learn(p, options()) for p in (problem, wider)]
     assert found.statistic == pytest.approx(2 * (fits[1].log_lik - fits[0].log_lik))
     assert (found.replicates >= 0).all()
@@ -67,10 +67,10 @@ def test_statistics_are_those_of_the_fits():
 def test_seeds_threads_and_the_early_stop():
     problem = problem_for(load_dataset("values"), 2).problem
     wider = with_classes(problem, 3)
-    whole = ratio_test(problem, wider, 0, options(2), 20)
+    whole = ratio_test(problem, wider, options(2), 20)
     with on_threads(2) as executor:
-        threads = ratio_test(problem, wider, 0, options(2), 20, executor=executor)
-        early = ratio_test(problem, wider, 0, options(2), 20, stop_after=4, executor=executor)
+        threads = ratio_test(problem, wider, options(2), 20, executor=executor)
+        early = ratio_test(problem, wider, options(2), 20, stop_after=4, executor=executor)
     np.testing.assert_array_equal(whole.replicates, threads.replicates)
     # The early stop takes the same replicates in order, and ends with the fourth that exceeds.
     assert early.stopped
@@ -79,7 +79,7 @@ def test_seeds_threads_and_the_early_stop():
     assert early.exceeding == 4
     assert early.replicates[-1] >= early.statistic - 1e-6
     assert early.p_value == 4 / n
-    other = ratio_test(problem, wider, 0, options(2, seed=1), 4)
+    other = ratio_test(problem, wider, options(2, seed=1), 4)
     assert (other.replicates != whole.replicates[:4]).any()
 
 
@@ -90,7 +90,6 @@ def test_progress_ends_at_the_end():
     ratio_test(
         problem,
         with_classes(problem, 2),
-        0,
         options(2),
         20,
         stop_after=50,
@@ -109,7 +108,7 @@ def test_progress_ends_at_the_end():
 def test_numbers_out_of_range(how, text):
     problem = problem_for(load_dataset("values"), 1).problem
     with pytest.raises(OptionError, match=text):
-        ratio_test(problem, with_classes(problem, 2), 0, options(), **how)
+        ratio_test(problem, with_classes(problem, 2), options(), **how)
 
 
 def test_counts_and_ordered_answers_are_tested_too():

@@ -161,6 +161,17 @@ def test_the_policy_lets_only_our_script_run(pages):
     assert f"script-src 'sha256-{digest}'" in policy
 
 
+def test_what_was_not_measured_did_not_fail(pages):
+    """Candidates far behind have no measured evidence: that is no failure of a score."""
+    page = pages["carcinoma"]
+    assert any(c.measured is None for c in page.selection.candidates)
+    text = page.path.read_text(encoding="utf-8")
+    assert "✕" not in text
+    assert "measured evidence †\tnot measured" in text.replace("&#9;", "\t")
+    assert "certain of its class" in text
+    assert "given a class (left) belong to each class" in text
+
+
 def test_failures_show_as_failed(read):
     text = read["failed"].text
     assert text.count("failed") >= 4  # both scores, in both tables

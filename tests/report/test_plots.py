@@ -17,7 +17,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 from lacunet import plots
-from lacunet.plots import profile_lines
+from lacunet.plots import line_panels
 
 
 @pytest.fixture(autouse=True)
@@ -236,5 +236,5 @@ def test_profile_lines_of_many_classes_have_a_panel_each():
 
 
 def test_a_long_name_is_broken_between_words():
-    lines = profile_lines._wrapped("How often do you feel that this applies to your household now")
+    lines = line_panels.wrapped("How often do you feel that this applies to your household now")
     assert lines == ["How often do you feel that", "this applies to your household…"]

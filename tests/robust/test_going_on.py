@@ -75,6 +75,7 @@ def told(selection):
         [c.fit.model.posterior.tolist() for c in selection.candidates],
         [(name, e.value, e.stderr) for c in selection.candidates for name, e in c.scores.items()],
         [str(flag) for c in selection.candidates for flag in c.flags],
+        {k: test.replicates.tolist() for k, test in selection.ratio_tests.items()},
     )
 
 
@@ -83,6 +84,7 @@ WAYS = {
     "each by itself": {"evidence": True, "target": 0.5},
     "scores alone": {"quick": True, "scores": "all"},
     "with numbers": {"kinds": "n=gaussian", "quick": True},
+    "tested": {"blrt": 19, "quick": True, "scores": "bic"},
 }
 
 

@@ -84,4 +84,5 @@ def forecast(
         engine=engine,
         workers=workers,
         sampling=None if settings.quick else settings.goal.budget,
+        drawn=2 * settings.blrt * sum(fit.label != 1 for fit in fits),
     )

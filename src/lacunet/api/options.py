@@ -235,6 +235,7 @@ class CompareOptions(FitOptions, total=False):  # of `compare`
 
 class SelectOptions(CompareOptions, total=False):  # of `select`
     whole_range: bool
+    blrt: int
 
 
 class ModelOptions(ReadOptions, total=False):  # of all that hold a table against a model

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
+from lacunet.api.drawn_tests import check_bounded
 from lacunet.api.engine import at_work
 from lacunet.api.inputs import Hidden, as_table, to_vary
 from lacunet.api.options import RatioOptions, divide, with_options
@@ -75,28 +76,14 @@ def likelihood_ratio_test(
         table, structure = found.table, found.network
         name = the_one(structure, found.hidden)
         small, large = (p.network for p in sizes_of_hidden(structure, {name: [k, k + 1]}, table))
-    _check_bounded(small)
-    variable = next(i for i in small.hidden if small.variables[i] != large.variables[i])
+    check_bounded(small)
     # The prior has no part in ML fits.
     null, wider = (build_problem(table, n, dirichlet(n, PAPER_ALPHA)) for n in (small, large))
     with at_work(settings, listener) as engine:
         executor = engine.executor
         prepare(executor, small)
         search = settings.options
-        return ratio_test(
-            null, wider, variable, search, replicates, stop_after=stop_after, executor=executor
-        )
-
-
-def _check_bounded(network: Network) -> None:
-    """Refuse a test of likelihoods that have no maximum."""
-    for v in network.variables:
-        if not v.family.bounded:
-            raise OptionError(
-                f"'{v.name}' is continuous: the likelihood of several classes has no maximum, so "
-                "that two of them cannot be compared. lacunet select compares numbers of classes "
-                "by their evidence."
-            )
+        return ratio_test(null, wider, search, replicates, stop_after=stop_after, executor=executor)
 
 
 def the_one(structure: Network, hidden: Hidden) -> str:

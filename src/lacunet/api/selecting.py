@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from lacunet import __version__
+from lacunet.api.drawn_tests import bootstrap_search, check_drawn, with_one_less
 from lacunet.api.engine import at_work, held_by
 from lacunet.api.inputs import (
     Hidden,
@@ -27,6 +28,7 @@ from lacunet.api.options import CompareOptions, ReadOptions, SelectOptions, divi
 from lacunet.api.sketched import as_sketch, structured
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.data import Table
+from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.errors import ModelError, OptionError
 from lacunet.executor import Executor
 from lacunet.files import StrPath
@@ -46,6 +48,7 @@ from lacunet.search.long_ranges import Followed, follow
 from lacunet.search.measuring import measure_posterior, quick
 from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
+from lacunet.search.ratio_tests import ratio_tests
 from lacunet.search.sensitivity import sensitivities
 from lacunet.settings import DEFAULTS, Settings
 
@@ -84,8 +87,14 @@ def select(
     numbers = whole_numbers(states)
     if all(s.only_exact for s in settings.chosen_scores) and any(k > 1 for k in numbers):
         raise not_defined(settings.chosen_scores)
-    table, proposals = proposed(data, numbers, network, hidden, edges, reading, settings.numbers)
-    return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
+    wanted = numbers if not settings.blrt else with_one_less(numbers)
+    table, given = proposed(data, wanted, network, hidden, edges, reading, settings.numbers)
+    if settings.blrt:
+        check_drawn(table, given)
+    proposals = told(given, knowledge)
+    below = [p for p in proposals if isinstance(p.label, int) and p.label not in numbers]
+    proposals = [p for p in proposals if p not in below]
+    return _evaluate(table, proposals, prior, resume, settings, listener, below)
 
 
 @with_options
@@ -221,17 +230,21 @@ def _evaluate(
     resume: StrPath | None,
     settings: Settings,
     listener: Listener,
+    below: Sequence[Proposal] = (),
 ) -> Selection:
+    """Fit, score and measure; `below` are networks for tests alone."""
     if settings.missing_as_state:
-        table, answered = with_answers(table, *(p.network for p in proposals))
-        proposals = [replace(p, network=n) for p, n in zip(proposals, answered, strict=True)]
+        every = [*proposals, *below]
+        table, answered = with_answers(table, *(p.network for p in every))
+        every = [replace(p, network=n) for p, n in zip(every, answered, strict=True)]
+        proposals, below = every[: len(proposals)], every[len(proposals) :]
     networks = [p.network for p in proposals]
     about = _about(table, networks, settings) if resume else None
     with (
         at_work(settings, listener) as engine,
         closing(Kept(resume, about)) as kept,
     ):
-        executor = engine.executor
+        executor = engine.executor.part(0.0, DRAWN_FROM if settings.blrt else 1.0)
         prepare(executor, *networks)
         held, followed = held_by(table, engine), Followed(tuple(proposals))
         if prior is None and not settings.whole_range:
@@ -249,9 +262,29 @@ def _evaluate(
         )
         found = as_sure_as_asked(found, settings, executor, kept)
         sensitive = sensitivities(found, executor)
-        return replace(found, sensitivity=sensitive, reach=followed.reach)
+        drawing = engine.executor.part(DRAWN_FROM, 1.0)
+        tests = _tested(table, [*followed.proposals, *below], found, settings, drawing, kept)
+        return replace(found, sensitivity=sensitive, reach=followed.reach, ratio_tests=tests)
 
 
+def _tested(
+    table: Table,
+    proposals: Sequence[Proposal],
+    found: Selection,
+    settings: Settings,
+    executor: Executor,
+    kept: Kept,
+) -> dict[int, RatioTest]:
+    """Test each number of states against one less, if asked to."""
+    if not settings.blrt:
+        return {}
+    networks = {p.label: p.network for p in proposals if isinstance(p.label, int)}
+    numbers = [c.label for c in found.candidates if isinstance(c.label, int)]
+    search = bootstrap_search(settings)
+    return ratio_tests(table, networks, numbers, search, settings.blrt, executor, kept)
+
+
+DRAWN_FROM = 0.2  # of the work is done before bootstrap tests begin, about
 # Who does the work, where nothing is said.
 WHO: dict[str, Any] = {"threads": None, "cluster": None, "workers": None}
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from lacunet.describe.given_intervals import check_intervals
 from lacunet.describe.intervals import Intervals, hessian_intervals, no_intervals
 from lacunet.describe.item_table import ItemTable, check_items, item_table
-from lacunet.errors import ModelError, OptionError
+from lacunet.errors import ModelError
 from lacunet.learn.fit import Fit
 from lacunet.model.holders import check_kind
 from lacunet.model.latent_class import find_classes
@@ -56,6 +55,6 @@ def _items(fit: Fit, intervals: Intervals | None) -> ItemTable | None:
             intervals = hessian_intervals(fit.problem, fit.model, fit.estimate)
         except ModelError as error:  # a search that ended early: estimates are still worth a table
             intervals = no_intervals(fit.model, fit.estimate, f"No standard errors: {error}")
-    elif not np.array_equal(intervals.model.theta, fit.model.theta):
-        raise OptionError("these intervals are of other parameters. Give intervals(data, fit).")
+    else:
+        check_intervals(intervals, fit.model)
     return item_table(intervals)

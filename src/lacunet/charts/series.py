@@ -17,11 +17,16 @@ class Series:
     """One score of every candidate."""
 
     title: str
-    values: tuple[float, ...]  # NaN where the score failed
+    values: tuple[float, ...]  # NaN where the score failed, or was not taken
     errors: tuple[float | None, ...]  # standard errors
     chosen: int | None  # index of the candidate that it chooses
     look: Look
     main: bool = False  # whether the answer goes by it
+    left_out: frozenset[int] = frozenset()  # candidates that it was not taken of: too far behind
+
+    def failed(self, candidate: int) -> bool:
+        """Whether it has no value where it should have one."""
+        return math.isnan(self.values[candidate]) and candidate not in self.left_out
 
     @property
     def known(self) -> list[float]:
@@ -54,6 +59,7 @@ def score_series(selection: Selection, names: Sequence[str]) -> tuple[Series, ..
                 None if chosen is None else labels.index(chosen),
                 Look(every.index(name)),
                 name == selection.headline,
+                frozenset(i for i, e in enumerate(each) if e is None),
             )
         )
     return tuple(curves)

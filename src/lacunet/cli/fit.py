@@ -105,8 +105,8 @@ def fit(
     plot: Annotated[
         Path | None,
         o.option(
-            "Also draw the profiles: a line for each class over the items, with intervals. The "
-            "ending decides: .svg, .pdf or .png.",
+            "Also draw the profiles: a line for each class over the items, with intervals; with "
+            "--group a panel for each class. The ending decides: .svg, .pdf or .png.",
             metavar="FILE",
         ),
     ] = None,
@@ -161,9 +161,9 @@ def fit(
         fit_covariates(asked, data, states, covariates, wanted)
         return
     if group is not None:
-        but = ("--free", "--report", "--tables")
+        but = ("--free", "--report", "--tables", "--plot")
         refuse_beside("--group", "compares classes in groups", given, but)
-        fit_groups(asked, data, states, group, free, save, report, tables, intervals)
+        fit_groups(asked, data, states, group, free, save, report, tables, plot, intervals)
         return
     if free:
         raise OptionError("--free is about groups. Give --group too.")

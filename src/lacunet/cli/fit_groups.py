@@ -10,12 +10,15 @@ from lacunet.cli.outcome import (
     asked_document,
     check_network_outputs,
     check_number_outputs,
+    draw_groups,
     report_network,
     save_network,
 )
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import audit, doubt
+from lacunet.describe.intervals import Intervals
 from lacunet.errors import OptionError
+from lacunet.plots.picture_file import check_picture
 from lacunet.report.descriptions import intervals_document
 from lacunet.report.group_document import group_document
 from lacunet.report.page.answers import groups_answer
@@ -32,12 +35,15 @@ def fit_groups(
     save: Path | None,
     report: Path | None,
     tables: Path | None,
+    plot: Path | None,
     intervals: bool,
 ) -> None:
     """Fit, save and show."""
     if states is None:
         raise OptionError("--group compares classes. Give their number: --states.")
     check_network_outputs(save, report, tables)
+    if plot is not None:
+        check_picture(plot)
     table = api.read_groups(data, group, asked.reading)
     audit(table)
     doubt([states], table)
@@ -54,13 +60,17 @@ def fit_groups(
         "model": None if save is None else str(save),
     }
     others: dict[str, Printable] = {}
+    precise: Intervals | None = None
     drawn = table.design is not None and table.design.told  # which is about nothing else
     if intervals or drawn:
         with asked.work() as how:
             precise = api.intervals(found.selection.table, found.fit, **how)
         others["Precision"] = precise
         document["intervals"] = intervals_document(precise)
+    if plot is not None:
+        draw_groups(found, precise, plot)
     sections = {title: result.grids() for title, result in others.items()}
-    report_network(groups_answer(found, asked.settings, sections), report)
+    if report is not None:
+        report_network(groups_answer(found, asked.settings, sections, precise), report)
     show(Together(found, *others.values()), document, asked.form)
-    say_written(save, report, tables)
+    say_written(save, report, tables, plot)

@@ -146,7 +146,7 @@ HOLES = ("missing", "missing_as_state", "weights", "weights_as")
 DESIGN = ("strata", "clusters")
 PRINTING = ("form", "json")
 
-METAVARS = {"budget": "TIME", "cluster": "ADDRESS"}
+METAVARS = {"blrt": "DRAWS", "budget": "TIME", "cluster": "ADDRESS"}
 ABSENT: dict[str, Any] = {"cluster": str | None}  # what options hold that are usually not given
 # What `Settings` reads from a text is shown as one.
 TEXTS: dict[str, Callable[[Any], str]] = {

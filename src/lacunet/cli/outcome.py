@@ -16,7 +16,7 @@ from lacunet.graphs.distances import GraphDistances
 from lacunet.learn.fit import Fit
 from lacunet.model.formats import check_holds_numbers, check_network_file, write_network
 from lacunet.model.network import Model, Network
-from lacunet.plots import paper_style, plot_profile_lines
+from lacunet.plots import paper_style, plot_group_profiles, plot_profile_lines
 from lacunet.plots.picture_file import write_picture
 from lacunet.report.descriptions import criteria_document, forecast_document
 from lacunet.report.documents import selection_document, table_document, taken, to_json
@@ -29,6 +29,7 @@ from lacunet.report.page import (
 )
 from lacunet.report.tables_file import check_tables, write_tables
 from lacunet.search.candidates import Selection
+from lacunet.search.groups.comparison import GroupComparison
 from lacunet.tabular import Printable, Together
 
 # What is described beside a fit, and its document, by name; and how a page calls it.
@@ -119,6 +120,12 @@ def draw_profiles(found: Fit | Model, precise: Intervals | None, plot: Path) -> 
     """Draw the profiles of classes as lines, with intervals."""
     with paper_style():
         write_picture(plot_profile_lines(found, intervals=precise or True), plot)
+
+
+def draw_groups(found: GroupComparison, precise: Intervals | None, plot: Path) -> None:
+    """Draw the profiles of classes in groups, with intervals."""
+    with paper_style():
+        write_picture(plot_group_profiles(found, intervals=precise or True), plot)
 
 
 def report_network(answer: NetworkAnswer, report: Path | None) -> None:

@@ -22,6 +22,7 @@ from lacunet.search.average import Label
     hidden=("scores", *o.LEARNING, "dimension"),
     prior=(*o.HOLES, *o.LIMITS, *o.DESIGN, *o.COLUMNS, *o.NUMBERS),
     report=o.MEASURING,
+    tables=("blrt",),
     criteria=o.PRINTING,
 )
 def select(

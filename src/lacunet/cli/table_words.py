@@ -11,7 +11,7 @@ from lacunet.cli.options import Asked
 from lacunet.data import Table
 from lacunet.data.audit import COUNTS, holes, kinds_grid, sizes
 from lacunet.data.missing_state import has_missing_state
-from lacunet.data.no_answers import WARNING
+from lacunet.data.remark import WARNING
 from lacunet.errors import OptionError
 from lacunet.model.holders import Speaker
 from lacunet.model.network import Network
@@ -114,8 +114,9 @@ def audit(table: Table) -> None:
     for note in table.notes:
         say(note if note.startswith(WARNING) else f"note: {note}")
     for column in table.columns:
-        if table.weights is None and column.name.lower() in COUNTS:
+        numbers = len(column.states) and not isinstance(column.states[0], str)
+        if table.weights is None and numbers and column.name.lower() in COUNTS:
             say(
                 f"note: column '{column.name}' is used as a variable. If it says how often a row "
-                f"occurs, give --weights {shlex.quote(column.name)}."
+                f"occurs, or what it weighs, give --weights {shlex.quote(column.name)}."
             )

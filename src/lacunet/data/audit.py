@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 WIDTH = 48  # characters for the list of states
 SMALL = 0.001  # a share of missing cells below this is not written as 0.0%
 NAME_WIDTH = 32  # characters for a column name
-# Names that people give to a column that says how often a row occurs.
-COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights"}
+# Names that people give to a column that says how often a row occurs, or what it weighs.
+COUNTS = {"count", "counts", "freq", "frequency", "n", "weight", "weights", "w", "wt", "wgt"}
+COUNTS |= {"pweight", "fweight", "dweight", "pspwght", "anweight", "gewicht", "poids"}
 
 
 def audit_grid(table: "Table") -> Grid:

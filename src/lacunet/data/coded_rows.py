@@ -13,6 +13,7 @@ from lacunet.data.columns import Judge
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, weighed
 from lacunet.data.kinds import BY_RULE, Kinds
 from lacunet.data.read import Reading, described, recoded, until_read
+from lacunet.data.remark import Remark, told_once
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.source import open_source
 from lacunet.errors import DataError
@@ -65,19 +66,20 @@ def code_rows(
     codes, weight = codes[weight > 0], weight[weight > 0]
     judge = Judge(opened, kinds, weighted=weights is not None, asked=asked)
     given = [None] * len(own) if states is None else states
-    codings, unseen, notes = [], [], list[str]()
+    codings, unseen, notes = [], [], list[str | Remark]()
     for j, (name, encoder) in enumerate(zip(called, reading.encoders, strict=True)):
         left = Left.of(encoder.raw, codes[:, j], weight)
         declared = opened.categories.get(own[j]) if given[j] is None else given[j]
         coding = left.coding(judge, name, declared)
         if declared is None:
-            notes += map(worded, judge.notes(name, left.raw, coding))
+            notes += judge.notes(name, left.raw, coding)
         codings.append(left.spread(coding, len(encoder.raw.values)))
         for i in np.flatnonzero(coding.codes == UNKNOWN).tolist():
             where = opened.where(left.raw.rows[i])
             unseen.append(Unseen(name, where, left.raw.values[i], coding.states))
     final = recoded(codes, codings)
-    more = tuple(unseen), tuple(notes), final == UNKNOWN if unseen else None
+    said = tuple(map(worded, told_once(notes)))
+    more = tuple(unseen), said, final == UNKNOWN if unseen else None
     return Rows(described(called, codings, kinds), np.maximum(final, -1), *more)
 
 

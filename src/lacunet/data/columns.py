@@ -27,6 +27,7 @@ from lacunet.data.kinds import BY_RULE, Decision, Kinds
 from lacunet.data.notes import notes_on
 from lacunet.data.number_checks import check_ends, check_numbers, check_some_numbers
 from lacunet.data.number_columns import code_numbers
+from lacunet.data.remark import Remark
 from lacunet.data.source import Source
 from lacunet.state import Numbers, State, label
 
@@ -92,7 +93,7 @@ class Judge:
             codes.append(found if found >= 0 else code)
         return replace(coding, codes=np.array(codes, dtype=np.int64), bins=bins)
 
-    def notes(self, name: str, raw: RawValues, coding: Coding) -> Iterator[str]:
+    def notes(self, name: str, raw: RawValues, coding: Coding) -> Iterator[str | Remark]:
         """Say what a person may not expect of what was found in a column."""
         forced = self.kinds.forced and name not in self.kinds.bins
         return notes_on(name, raw, coding, forced=forced)

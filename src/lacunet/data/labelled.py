@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from lacunet.data.remark import Remark
 from lacunet.data.source import FrameSource, batches_of, check_frame_names
 from lacunet.errors import DataError
 from lacunet.optional import require
@@ -74,7 +75,7 @@ def _source(
     name: str,
     frame: pl.DataFrame,
     titles: Mapping[str, str],
-    remarks: Mapping[str, tuple[str, ...]],
+    remarks: Mapping[str, tuple[Remark, ...]],
 ) -> FrameSource:
     kinds = frame.schema.items()
     enums = {n: tuple(kind.categories) for n, kind in kinds if isinstance(kind, pl.Enum)}
@@ -82,18 +83,17 @@ def _source(
     return FrameSource(name, names, batches_of(frame), enums, titles=titles, remarks=remarks)
 
 
-def _meant(series: pl.Series, told: _Labelled) -> tuple[pl.Series, list[str]]:
+def _meant(series: pl.Series, told: _Labelled) -> tuple[pl.Series, list[Remark]]:
     """Give a column with its labels and holes, and say which cells are holes by declaration."""
-    name, notes = series.name, []
+    name, notes = series.name, list[Remark]()
     if series.dtype == pl.String:
         series = series.str.strip_chars_end().replace("", None)  # which is missing there
     values = series.drop_nulls().drop_nans() if series.dtype.is_float() else series.drop_nulls()
     counts = Counter(values.to_list())
     missing = [value for value in sorted(counts, key=label) if told.is_missing(value)]
     if missing:
-        each = ", ".join(f"{_named(v, told)}: {counts[v]:,}" for v in missing)
-        cells = sum(counts[v] for v in missing)
-        notes.append(f"column {name!r}: {cells:,} cells are declared missing in the file ({each}).")
+        each = tuple((_named(v, told), counts[v]) for v in missing)
+        notes.append(Remark(name, "declared missing in the file", each, summed=True))
         series = pl.Series(name, [None if v in set(missing) else v for v in series], series.dtype)
     kept = sorted((v for v in counts if v not in missing), key=lambda v: (isinstance(v, str), v))
     if not told.labels or not kept:
@@ -101,10 +101,8 @@ def _meant(series: pl.Series, told: _Labelled) -> tuple[pl.Series, list[str]]:
     known = [v for v in kept if v in told.labels]
     if len(known) < len(kept):
         if known:
-            notes.append(
-                f"column {name!r}: {len(known)} of its {len(kept)} values have labels, so it shows "
-                "the values."
-            )
+            some = f"{len(known)} of its {len(kept)} values have labels, so it shows the values."
+            notes.append(Remark(name, some))
         return series, notes
     texts = _different([told.labels[v].strip() or label(v) for v in kept], kept)
     by_value = dict(zip(kept, texts, strict=True))

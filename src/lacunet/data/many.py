@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from lacunet.data.remark import Remark
 from lacunet.errors import DataError
 from lacunet.state import State
 
@@ -49,12 +50,13 @@ class ManyFiles:
         return self.parts[0].titles
 
     @property
-    def remarks(self) -> Mapping[str, tuple[str, ...]]:
-        """What to know of how columns are read, of any file, each said once."""
-        found: dict[str, dict[str, None]] = {}
+    def remarks(self) -> Mapping[str, tuple[str | Remark, ...]]:
+        """What to know of how columns are read, of all files; cells of remarks add up."""
+        found: dict[str, list[str | Remark]] = {}
         for part in self.parts:
             for name, told in part.remarks.items():
-                found.setdefault(name, {}).update(dict.fromkeys(told))
+                said = found.setdefault(name, [])
+                said += (one for one in told if isinstance(one, Remark) or one not in said)
         return {name: tuple(told) for name, told in found.items()}
 
     @property

@@ -11,10 +11,10 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.data.discover import MARKERS, Coding, RawValues, number_of
+from lacunet.data.remark import Remark
 from lacunet.state import Numbers
 from lacunet.wording import missing_words
 
-WARNING = "warning: "
 # 7, 8, 9 and what they are repeated or counted down from: 77, 96 to 99, 998, 9999.
 CODE = re.compile(
     r"-?(?:[6789]|(?:66|77|88|9[6-9])|(?:666|777|888|99[6-9])|(?:7777|8888|999[6-9]))"
@@ -26,27 +26,25 @@ APART = 2.0  # how many times the largest answer a longer code is, at least
 NO_ANSWER = re.compile(
     r"refus(?:ed|al|es)?(?: to answer)?|(?:do(?:es)?n[’']?t|do(?:es)? not|did ?n[o’']t) know|dk|"
     r"d/k|dk/?na|dk/ref(?:used)?|no answer|no response|not answered|non[- ]?response|"
-    r"prefer not to (?:say|answer)|not applicable|n/?a|n\.a\.|na|none given|missing|unknown|"
+    r"prefer not to (?:say|answer)|(?:does )?not appl(?:icable|y)|inapplicable|"
+    r"n/?a|n\.a\.|na|none given|missing|unknown|"
     r"not (?:available|stated|ascertained|asked)|can[’']?t (?:say|choose)|keine angabe|k\.? ?a\.?|"
     r"weiß nicht|ne sait pas|sans réponse|no sabe|no contesta|ns/nc|[.\-–—]+|\(?blank\)?",
     re.IGNORECASE,
 )
 
 
-def notes_on_codes(name: str, raw: RawValues, coding: Coding) -> Iterator[str]:
+def notes_on_codes(name: str, raw: RawValues, coding: Coding) -> Iterator[Remark]:
     """Warn of values of a column that look as if nobody had answered."""
     found = _numbers(raw, coding) if _numeric(coding) else _texts(raw, coding)
     if not found:
         return
-    each = ", ".join(f"{state} ({rows:,} rows)" for state, rows in found.items())
     settled = missing_words([state.removeprefix(MARK).removesuffix(MARK) for state in found])
     what = "looks like a code of no answer, and is a value"
     if len(found) > 1:
         what = "look like codes of no answer, and are values"
-    yield (
-        f"{WARNING}column {name!r}: {each} {what} like any other. If nobody answered there, give "
-        f"{settled}."
-    )
+    sentence = f"{what} like any other. If nobody answered there, give {settled}."
+    yield Remark(name, sentence, tuple(found.items()), warning=True)
 
 
 def odd_numbers(values: FloatArray) -> list[float]:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from lacunet.data.discover import MARKERS, Coding, RawValues, shown
-from lacunet.data.no_answers import WARNING, notes_on_codes
+from lacunet.data.no_answers import notes_on_codes
+from lacunet.data.remark import WARNING, Remark
 from lacunet.state import Numbers, State, label
 
 
-def notes_on(name: str, raw: RawValues, coding: Coding, *, forced: bool = False) -> Iterator[str]:
+def notes_on(
+    name: str, raw: RawValues, coding: Coding, *, forced: bool = False
+) -> Iterator[str | Remark]:
     """Tell what was found in a column whose raw values are these.
 
     `forced`: whether bins are there because only categories can be.

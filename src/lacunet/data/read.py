@@ -34,6 +34,7 @@ from lacunet.data.encode import (
 )
 from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
 from lacunet.data.number_columns import NotNumbersError, NumberEncoder
+from lacunet.data.remark import told_once
 from lacunet.data.rows import Rows
 from lacunet.data.source import COPIES, Source, open_source
 from lacunet.data.spilling import SpillingRows, in_order
@@ -399,13 +400,10 @@ class Reading:
         """Say what a person may not expect of the states that were found."""
         remarks = self.source.remarks
         said = [note for name in ("", *self.names) for note in remarks.get(name, ())]
-        if self.states is not None:
-            return said
-        return said + [
-            note
-            for e, coding in zip(self.encoders, codings, strict=True)
-            for note in self.judge.notes(e.name, e.raw, coding)
-        ]
+        if self.states is None:
+            for e, coding in zip(self.encoders, codings, strict=True):
+                said += self.judge.notes(e.name, e.raw, coding)
+        return told_once(said)
 
 
 def described(names: Sequence[str], codings: Sequence[Coding], kinds: Kinds) -> tuple[Column, ...]:

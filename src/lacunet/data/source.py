@@ -17,6 +17,7 @@ import polars as pl
 from lacunet.cluster.frames import is_dask_frame
 from lacunet.data.by_name import by_name
 from lacunet.data.many import files_of, is_pattern, open_many
+from lacunet.data.remark import Remark
 from lacunet.data.table import Table
 from lacunet.data.tasting import taste
 from lacunet.data.text import open_text
@@ -62,7 +63,7 @@ class Source(Protocol):
         """What columns are about, in words, where the source says it."""
 
     @property
-    def remarks(self) -> Mapping[str, tuple[str, ...]]:
+    def remarks(self) -> Mapping[str, tuple[str | Remark, ...]]:
         """What to know of how columns are read, by name; of all of them under ""."""
 
     @property
@@ -86,7 +87,7 @@ class FrameSource:
     categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict)
     markers: frozenset[str] = frozenset()  # None, NaN and null are holes, and nothing else is
     titles: Mapping[str, str] = field(default_factory=dict)
-    remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    remarks: Mapping[str, tuple[str | Remark, ...]] = field(default_factory=dict)
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
 
     def where(self, row: int) -> str:

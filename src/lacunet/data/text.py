@@ -19,6 +19,7 @@ import polars as pl
 from lacunet.data.by_name import by_name
 from lacunet.data.decimal_comma import comma_columns, with_points
 from lacunet.data.discover import MARKERS
+from lacunet.data.remark import Remark
 from lacunet.errors import DataError
 from lacunet.state import State
 
@@ -64,9 +65,9 @@ class TextFile:
         return str(self.path)
 
     @property
-    def remarks(self) -> Mapping[str, tuple[str, ...]]:
+    def remarks(self) -> Mapping[str, tuple[Remark, ...]]:
         """Say which columns have decimal commas."""
-        return {n: (f"column {n!r}: numbers with a decimal comma.",) for n in self.commas}
+        return {n: (Remark(n, "numbers with a decimal comma."),) for n in self.commas}
 
     def where(self, row: int) -> str:
         """Say where a row is: "row 17 (line 18)"."""

@@ -6,6 +6,7 @@ drawing data from the fitted smaller model (McLachlan 1987). Real and simulated 
 same search, with the same starts: whatever the search misses, it misses on both sides.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -19,12 +20,15 @@ from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.model.latent_class import counted, unit
+from lacunet.model.network import Network
 from lacunet.model.surgery import with_shown
 from lacunet.tabular import Columns, Grid, Printable, number, probability
 
 REPLICATES = 200
+FEWEST_DRAWS = 19  # with which p, 1/(1 + B) at least, can be 0.05
 STARTS = 16  # of each fit; there are two fits for each replicate
 TIE = 1e-6  # nats: statistics this near are equal, as far as the search can tell
 NAN = float("nan")
@@ -65,6 +69,11 @@ class RatioTest(Printable):
             return self.exceeding / len(self.replicates)
         return (1 + self.exceeding) / (1 + len(self.replicates))
 
+    @property
+    def stderr(self) -> float:
+        """Monte Carlo standard error of p: how far other draws would move it."""
+        return math.sqrt(self.p_value * (1.0 - self.p_value) / len(self.replicates))
+
     @cached_property
     def vuong(self) -> VuongTest | None:
         """The test of Vuong, Lo, Mendell & Rubin of the same fits; None where it has no meaning."""
@@ -92,6 +101,7 @@ class RatioTest(Printable):
             "p_value": [self.p_value],
             "replicates": [len(self.replicates)],
             "exceeding": [self.exceeding],
+            "p_stderr": [self.stderr],
             "vlmr_p": [NAN if self.vuong is None else self.vuong.p_value],
             "lmr_p": [NAN if self.vuong is None else self.vuong.adjusted_p],
         }
@@ -151,37 +161,57 @@ class RatioTest(Printable):
 def ratio_test(
     small: Problem,
     large: Problem,
-    variable: int,
     options: Options,
     replicates: int = REPLICATES,
     *,
     stop_after: int | None = None,
     executor: Executor = SERIAL,
 ) -> RatioTest:
-    """Test a model against one with more states of one hidden variable, on the same data.
+    """Test a model against one with more states of one hidden variable, on the same data."""
+    quiet = executor.if_worth(large.components.nanoseconds).silent()
+    fits = learn(small, options, executor=quiet), learn(large, options, executor=quiet)
+    return ratio_of_fits(*fits, replicates, stop_after=stop_after, executor=executor)
+
+
+def ratio_of_fits(
+    small: Fit,
+    large: Fit,
+    replicates: int = REPLICATES,
+    *,
+    stop_after: int | None = None,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
+) -> RatioTest:
+    """Test a fit against one with more states of one hidden variable, made by the same search.
 
     Replicates are numbered, and an early stop looks at them in their order, so the result depends
     on the seed only.
     """
-    check_replicates(small.counts, replicates)
+    check_replicates(small.problem.counts, replicates)
     if stop_after is not None and stop_after < 1:
         raise OptionError(f"stop after {stop_after} exceedances: there must be at least 1.")
-    executor = executor.if_worth(large.components.nanoseconds)
-    fits = _fit_both(small, large, options, executor.silent())
-    statistic = _statistic(*fits)
-    replicate = partial(_replicate, *fits, executor.silent())
+    executor = executor.if_worth(large.problem.components.nanoseconds)
+    statistic = _statistic(small, large)
+    replicate = partial(_replicate, small, large, executor.silent())
     drawn: list[float] = []
     batch = replicates if stop_after is None else BATCH
     while len(drawn) < replicates:
         numbers = range(len(drawn), min(len(drawn) + batch, replicates))
-        drawn += executor.count(replicate, numbers, "bootstrap", len(drawn), replicates)
+        drawn += kept.map(replicate, numbers, executor, "bootstrap", of=(len(drawn), replicates))
         exceeding = np.cumsum(np.array(drawn) >= statistic - TIE)
         if stop_after is not None and exceeding[-1] >= stop_after:
             drawn = drawn[: int(np.argmax(exceeding >= stop_after)) + 1]
             break
-    states = small.layout.cards[variable], large.layout.cards[variable]
-    name = small.network.variables[variable].name
-    return RatioTest(states, name, *fits, statistic, np.array(drawn), replicates, stop_after)
+    variable = _in_question(small.problem.network, large.problem.network)
+    states = small.problem.layout.cards[variable], large.problem.layout.cards[variable]
+    name = small.problem.network.variables[variable].name
+    told = np.array(drawn), replicates, stop_after
+    return RatioTest(states, name, small, large, statistic, *told)
+
+
+def _in_question(small: Network, large: Network) -> int:
+    """Where the variable is whose number of states differs."""
+    return next(i for i in small.hidden if small.variables[i] != large.variables[i])
 
 
 def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:
@@ -190,13 +220,9 @@ def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> fl
     wide, shown = large.problem, [drawn.network.variables[i] for i in drawn.network.observed]
     network = with_shown(wide.network, shown)  # the numbers that were drawn
     wider = problem_of_codes(drawn.codes, drawn.counts, network, wide.alpha)
-    return _statistic(*_fit_both(drawn, wider, small.options, executor))
-
-
-def _fit_both(
-    small: Problem, large: Problem, options: Options, executor: Executor
-) -> tuple[Fit, Fit]:
-    return (learn(small, options, executor=executor), learn(large, options, executor=executor))
+    options = small.options
+    fits = learn(drawn, options, executor=executor), learn(wider, options, executor=executor)
+    return _statistic(*fits)
 
 
 def _statistic(small: Fit, large: Fit) -> float:

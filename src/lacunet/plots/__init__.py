@@ -5,6 +5,7 @@ or SVG. `with lacunet.plots.paper_style():` also sets the fonts of what matplotl
 """
 
 from lacunet.plots.door import paper_style
+from lacunet.plots.group_lines import plot_group_profiles
 from lacunet.plots.network_picture import network
 from lacunet.plots.number_charts import plot_densities, plot_pair
 from lacunet.plots.profile_charts import plot_profiles
@@ -17,6 +18,7 @@ __all__ = [
     "paper_style",
     "plot_densities",
     "plot_evidence",
+    "plot_group_profiles",
     "plot_pair",
     "plot_posterior",
     "plot_profile_lines",

@@ -60,6 +60,7 @@ def forecast_document(forecast: Forecast) -> dict[str, Any]:
         "table_bytes": forecast.table_bytes,
         "estimated_seconds": forecast.seconds,
         "sampling_at_most": forecast.sampling,
+        "fits_of_drawn_data_at_most": forecast.drawn,
         "fits": [
             {
                 "candidate": fit.label,
@@ -128,7 +129,7 @@ def ratio_document(test: RatioTest) -> dict[str, Any]:
     return {
         "variable": test.variable,
         "states": list(test.states),
-        **taken(test, "statistic", "p_value", "exceeding"),
+        **taken(test, "statistic", "p_value", "stderr", "exceeding"),
         "replicates": test.replicates.tolist(),
         "asked": test.asked,
         "stopped_early": test.stopped,

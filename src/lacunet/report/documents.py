@@ -194,7 +194,23 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "calibration": calibrated and taken(calibrated, "errors", "nearest"),
         **({"sensitivity": sensitive} if sensitive else {}),
         **({} if selection.reach is None else {"reach": asdict(selection.reach)}),
+        **({} if not selection.ratio_tests else {"bootstrap_tests": _tests(selection)}),
     }
+
+
+def _tests(selection: Selection) -> list[dict[str, Any]]:
+    """Describe the tests of each number of states against one less."""
+    told = ("statistic", "p_value", "stderr", "exceeding", "asked")
+    return [
+        {
+            "states": k,
+            "against": k - 1,
+            **taken(test, *told),
+            "draws": len(test.replicates),
+            "stopped_early": test.stopped,
+        }
+        for k, test in selection.ratio_tests.items()
+    ]
 
 
 def learned_document(learned: Learned) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.grids import first_column, starred, tidy_name
 from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
+from lacunet.wording import worded
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Criteria(Printable):
             return []
         taken = " or ".join(estimate.words for estimate in estimates)
         at = f"log L is taken at the {taken} parameters"
-        return [f"{at}; other programs take its maximum: --estimate ml."]
+        return [worded(f"{at}; other programs take its maximum: --estimate ml.")]
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
@@ -83,7 +84,8 @@ class Criteria(Printable):
         )
         first, words = first_column(self.selection)
         of = [f" of {name}" if len(hidden) > 1 else "" for name in hidden]
-        notes = ["* the lowest of each. They count d parameters, whatever --dimension says."]
+        counted = "They count d parameters, whatever --dimension says."
+        notes = [f"* the lowest of each. {worded(counted)}"]
         notes += self.where_taken()
         apart = [text for o in of for text in (f"entropy R²{o}", f"error{o}")]
         header = (first, "d", "log L", *FORMULAS, *apart)

@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Self, TypeAlias
@@ -11,6 +11,7 @@ from typing import Self, TypeAlias
 import numpy as np
 
 from lacunet.data.table import Table
+from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.evidence.measurement import Measurement
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
@@ -122,6 +123,7 @@ class Selection(Printable):
     found: Certainty | None = None  # how sure, where more is known of that than a score says
     sensitivity: tuple[Sensitivity, ...] = ()  # to the prior's scale, of numbers
     reach: Reach | None = None  # where a long range was left, if it was
+    ratio_tests: Mapping[int, RatioTest] = field(default_factory=dict)  # k against k − 1, if asked
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:

@@ -59,6 +59,7 @@ class Forecast(Printable):
     engine: str  # who would do it, in words
     workers: int  # that would work side by side
     sampling: float | None  # seconds at most for measuring the evidence after that; None: no such
+    drawn: int = 0  # fits of drawn data at most, for bootstrap tests
 
     @property
     def memory(self) -> int:
@@ -105,6 +106,8 @@ class Forecast(Printable):
         time_ = f"time: about {in_time(self.seconds)}"
         if self.sampling is not None:
             time_ += f"; what is sampled after that, at most {in_time(self.sampling)}"
+        if self.drawn:
+            time_ += f"; bootstrap tests need up to {self.drawn:,} fits more, of drawn data"
         return [
             f"engine: {self.engine}",
             f"memory: {whole}, of which the table {table}; the program itself comes on top",

@@ -13,6 +13,7 @@ from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.other_choice import why_not_bic
+from lacunet.search.ratio_tests import ratio_grid
 from lacunet.search.sensitivity import sensitivity_grid
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Grid, Shown, chance, number, probability
@@ -261,6 +262,8 @@ def selection_grids(selection: Selection) -> list[Grid]:
     """Everything, in the order in which a person wants it."""
     first = Grid(answer(selection), notes=tuple(limits(selection)))
     grids = [first, candidate_grid(selection), score_grid(selection)]
+    if selection.ratio_tests:
+        grids.append(ratio_grid(selection.ratio_tests, selection.unit))
     if (why := why_not_bic(selection)) is not None:
         grids.append(Grid(why.title, notes=why.sentences))
     if (calibrated := calibration_grid(selection)) is not None:

@@ -1,10 +1,11 @@
 """The two tables of a paper about classes: how well each number of them fits, and what they are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
 
+from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.describe.item_table import ItemTable
 from lacunet.describe.profiles import sizes_of
 from lacunet.describe.vuong_test import VuongTest, vuong_test
@@ -12,14 +13,25 @@ from lacunet.model.latent_class import find_classes
 from lacunet.search.average import Label
 from lacunet.search.candidate_criteria import CandidateStatistics, Criteria
 from lacunet.search.grids import TITLES, first_column, limits, starred, tidy_name
+from lacunet.search.ratio_tests import drawn_p, how_drawn
 from lacunet.search.truth import TRUTH
-from lacunet.tabular import Columns, Grid, Printable, chance, number, probability, transposed
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    Shown,
+    chance,
+    number,
+    probability,
+    transposed,
+)
 from lacunet.tabular.export import csv_table
+from lacunet.wording import worded
 
 SHOWN = ("AIC", "BIC", "SABIC")  # what papers print of the criteria
 RATIOS = (
     "VLMR and LMR p: k classes against k − 1; theory does not carry them over to classes, the "
-    "bootstrap test (lacunet lrt) is the one to go by."
+    "bootstrap test ({}) is the one to go by."
 )
 NO_ITEMS = (
     "Items by class: left out, for answers that listen to more than their class have no such table."
@@ -58,6 +70,7 @@ class FitTable(Printable):
         names = (
             *(tidy_name(self.criteria.selection), "log_likelihood", "dimension", *SHOWN),
             *(name for o in of for name in (f"entropy_r2{o}", f"smallest_class{o}")),
+            *(("blrt_p", "blrt_p_stderr", "blrt_draws") if self._drawn else ()),
             *(("vlmr_p", "lmr_p") if self._ratio_tests else ()),
             *("log_evidence", "probability"),
         )
@@ -68,6 +81,7 @@ class FitTable(Printable):
                 c.candidate.fit.model.network.dimension,
                 *(c.criteria[name] for name in SHOWN),
                 *(x for name in hidden for x in _told(c, name)),
+                *self._drawn_columns(c.candidate.label),
                 *self._ratio_p(c.candidate.label),
                 certainty.values[c.candidate.label],
                 certainty.probabilities[c.candidate.label],
@@ -90,6 +104,7 @@ class FitTable(Printable):
                 str(fit.model.network.dimension),
                 *(starred(c.criteria[n], chosen[n] == label and not alone) for n in SHOWN),
                 *(text for r2, least in told for text in (number(r2, 3), probability(least))),
+                *self._drawn_cell(label),
                 *(number(p, 3) if isnan(p) else probability(p) for p in self._ratio_p(label)),
                 number(certainty.values[label]),
                 chance(certainty.probabilities[label], certainty.stderr[label], exact=alone),
@@ -102,9 +117,30 @@ class FitTable(Printable):
         apart = [text for o in of for text in (f"entropy R²{o}", f"smallest {one}{o}")]
         evidence = (f"log p(D|{symbol})", f"p({symbol})")
         ratios = ("VLMR p", "LMR p") if self._ratio_tests else ()
-        header = (first, "log L", "d", *SHOWN, *apart, *ratios, *evidence)
+        drawn = ("BLRT p",) if self._drawn else ()
+        header = (first, "log L", "d", *SHOWN, *apart, *drawn, *ratios, *evidence)
         rows = tuple(row(c) for c in self.criteria.candidates)
         return [Grid(self._title(), header, rows, words, tuple(self._notes(alone)))]
+
+    @property
+    def _drawn(self) -> Mapping[int, RatioTest]:
+        """Each number of classes against one less, by the bootstrap, where that was asked for."""
+        return self.criteria.selection.ratio_tests
+
+    def _drawn_columns(self, label: Label) -> tuple[float | None, ...]:
+        """P of the bootstrap, its Monte Carlo error and its draws; nothing where none has any."""
+        if not self._drawn:
+            return ()
+        test = self._drawn.get(label) if isinstance(label, int) else None
+        return (
+            (nan, nan, None) if test is None else (test.p_value, test.stderr, len(test.replicates))
+        )
+
+    def _drawn_cell(self, label: Label) -> tuple[Shown, ...]:
+        if not self._drawn:
+            return ()
+        test = self._drawn.get(label) if isinstance(label, int) else None
+        return (number(nan),) if test is None else (drawn_p(test),)
 
     def _ratio_p(self, label: Label) -> tuple[float, ...]:
         """P-values of a number of classes against one less; nothing where no number has any."""
@@ -128,8 +164,10 @@ class FitTable(Printable):
         ]
         notes += self.criteria.where_taken()
         notes.append(f"Evidence by {TITLES[certainty.by]}: {certainty.how}.")
+        if self._drawn:
+            notes.append(f"BLRT p: k {selection.unit} against k − 1, {how_drawn(self._drawn)}")
         if self._ratio_tests:
-            notes.append(RATIOS)
+            notes.append(RATIOS.format("BLRT" if self._drawn else worded("--blrt 99")))
         far = [str(k) for k in certainty.values if k not in certainty.measured]
         if certainty.by == TRUTH.name and far:
             notes.append(f"Not measured, for a score has them far behind: {', '.join(far)}.")

@@ -11,6 +11,7 @@ from lacunet.graphs.hidden.latent_tree import LatentTree
 from lacunet.graphs.learned import Learned
 from lacunet.learn.fit import Fit
 from lacunet.model.latent_class import counted, find_classes
+from lacunet.report.page.group_view import group_view
 from lacunet.report.page.network_page import NetworkAnswer
 from lacunet.report.page.repeat import prior_words
 from lacunet.report.page.words import count, listed, nats
@@ -102,7 +103,10 @@ def fitted_answer(
 
 
 def groups_answer(
-    found: GroupComparison, settings: Settings, others: Mapping[str, Sequence[Grid]]
+    found: GroupComparison,
+    settings: Settings,
+    others: Mapping[str, Sequence[Grid]],
+    precise: Intervals | None = None,
 ) -> NetworkAnswer:
     """Say how far classes are the same in all groups; the network is that of the answer."""
     first, models, *rest = found.grids()
@@ -121,6 +125,7 @@ def groups_answer(
         f"lacunet.compare_groups(data, {classes}, {found.group!r}, alpha={settings.alpha!r}, "
         f"seed={settings.seed})",
         settings=_told(settings),
+        groups=group_view(found, precise),
     )
 
 

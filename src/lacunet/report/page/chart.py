@@ -159,8 +159,8 @@ class Chart:
         return self.width > ROOMY
 
     def failed(self, candidate: int) -> int:
-        """How many scores have no value for a candidate."""
-        return sum(math.isnan(s.values[candidate]) for s in self.series)
+        """How many scores failed for a candidate."""
+        return sum(s.failed(candidate) for s in self.series)
 
     def groups(self, draw: Callable[[Series], Sequence[str]]) -> list[str]:
         """Draw each series, all that belongs to it together, so that it can be switched off."""

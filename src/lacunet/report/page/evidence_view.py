@@ -18,7 +18,7 @@ from lacunet.search.grids import TITLES, factor_words
 from lacunet.tabular import probability
 
 WIDE, NARROW = 760.0, 340.0
-FAILED = "failed"
+FAILED, OPEN = "failed", "not measured"
 EVERY = "†"  # marks scores that count every labelling already
 DRAWN = 4000  # marks that charts may have: a page must stay small
 
@@ -82,7 +82,10 @@ def _description(selection: Selection, curves: Sequence[Series]) -> str:
 def _tip(c: Candidate, curves: Sequence[Series], i: int) -> str:
     """What is shown of a candidate under the pointer: a title, then a line for each score."""
     ordered = sorted(curves, key=lambda s: -s.values[i] if s.values[i] == s.values[i] else math.inf)
-    lines = [f"{s.title}\t{_with_error(s.values[i], s.errors[i])}" for s in ordered]
+    lines = [
+        f"{s.title}\t{OPEN if i in s.left_out else _with_error(s.values[i], s.errors[i])}"
+        for s in ordered
+    ]
     return "\n".join([c.title, *lines])
 
 
@@ -101,12 +104,16 @@ def chart_notes(selection: Selection, curves: Sequence[Series]) -> list[str]:
         notes.append("Near the best, small triangles stand for values beyond the chart.")
     if mixed(selection):
         notes.append(
-            f"{EVERY} counts every labelling of the hidden states; the others count one, as the "
-            "1996 paper does, and are log k! lower for that."
+            f"{EVERY} counts every labelling of the {_unit(selection)}; the others count one, as "
+            "the 1996 paper does, and are log k! lower for that."
         )
-    if any(math.isnan(v) for s in curves for v in s.values):
+    if any(s.failed(i) for s in curves for i in range(len(s.values))):
         notes.append("✕ says how many scores failed.")
     return notes
+
+
+def _unit(selection: Selection) -> str:
+    return "classes" if selection.unit == "classes" else "hidden states"
 
 
 def score_names(selection: Selection) -> list[str]:
@@ -135,7 +142,7 @@ def number_lines(selection: Selection) -> list[Line]:
 
 def _value(evidence: Evidence | None, best: bool) -> Cell:
     if evidence is None:
-        return Cell("–", "not defined here")
+        return Cell("–", "not defined here, or not measured")
     if math.isnan(evidence.value):
         return _failed(evidence)
     terms = "\n".join(f"{name}\t{nats(x)}" for name, x in evidence.terms.items())

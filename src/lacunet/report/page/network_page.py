@@ -14,6 +14,7 @@ from lacunet.model.display import table_grids
 from lacunet.model.latent_class import find_classes
 from lacunet.model.network import Model
 from lacunet.report.page import network_view, render
+from lacunet.report.page.group_view import GroupView
 from lacunet.report.page.holes_view import audit
 from lacunet.report.page.profile_view import Hidden, hidden_views
 from lacunet.report.page.repeat import version
@@ -34,6 +35,7 @@ class NetworkAnswer:
     certainty: Certainty | None = None  # probabilities of edges
     compelled: Collection[tuple[str, str]] | None = None  # those that cannot be turned round
     settings: Sequence[tuple[str, str]] = ()  # what the numbers depend on
+    groups: GroupView | None = None  # profiles of classes in groups
 
 
 def write_network_report(
@@ -60,7 +62,7 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
         "question": found.question,
         "answer": found.answer,
         "leads": [],
-        "start": "profiles" if classes else "network",
+        "start": "profiles" if classes else "groups" if found.groups else "network",
         "source": table.source,
         "tiles": [
             Tile(
@@ -73,6 +75,7 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
         ],
         "picture": network_view.picture(found.model, found.certainty, found.compelled),
         "hidden": hidden if classes else [],
+        "groups": found.groups,
         "numbers": [] if classes else [h for h in hidden if h.numbers],
         "parts": found.parts,
         "tables": tables,

@@ -101,6 +101,8 @@ def python_call(selection: Selection) -> str:
     }
     if any(c.dimension != c.fit.model.network.dimension for c in selection.candidates):
         arguments["dimension"] = "rank"
+    if selection.ratio_tests:
+        arguments["blrt"] = max(test.asked for test in selection.ratio_tests.values())
     if selection.prior is not None:
         arguments["prior"] = dict(selection.prior)
     if any(has_missing_state(column) for column in selection.table.columns):

@@ -11,6 +11,7 @@ from lacunet.report.page.cells import Cell, Line, share_cell
 from lacunet.report.page.words import hundredths, percent
 from lacunet.search.candidate_criteria import Criteria
 from lacunet.search.candidates import Selection
+from lacunet.search.ratio_tests import ratio_grid
 from lacunet.tabular import Grid
 
 MATRIX = 40  # classes of which a table of all pairs can still be read
@@ -22,6 +23,7 @@ class Separation:
     """One hidden variable."""
 
     name: str
+    unit: str  # what rows are given: a class, or a state
     words: str
     entropy: str  # R², as a text; empty for one class
     entropy_share: str
@@ -37,8 +39,11 @@ def separations(criteria: Criteria, selection: Selection) -> list[Separation]:
 
 
 def _separation(c: Classification, latent_class: bool) -> Separation:
+    unit = "class" if latent_class else "state"
     if len(c.states) == 1:
-        return Separation(c.name, "One class: there is nothing to tell apart.", "", "", (), ())
+        return Separation(
+            c.name, unit, f"One {unit}: there is nothing to tell apart.", "", "", (), ()
+        )
     r2 = c.entropy_r2
     what = "The classes" if latent_class else f"The states of {c.name}"
     quality = "well" if r2 >= GOOD else "fairly well" if r2 >= FAIR else "poorly"
@@ -54,6 +59,7 @@ def _separation(c: Classification, latent_class: bool) -> Separation:
     shown = len(c.states) <= MATRIX
     return Separation(
         c.name,
+        unit,
         words,
         f"{r2:.3f}",
         hundredths(min(max(r2, 0.0), 1.0)),
@@ -76,6 +82,8 @@ def fit_grids(criteria: Criteria, selection: Selection) -> list[Grid]:
     The tables of the other results are used as they are.
     """
     grids = list(criteria.grids())
+    if selection.ratio_tests:
+        grids.append(ratio_grid(selection.ratio_tests, selection.unit))
     fit = selection.best.fit
     if is_latent_class(fit.model.network):
         statistics = fit_statistics(fit.problem, fit.model, fit.estimate)

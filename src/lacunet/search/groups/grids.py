@@ -167,4 +167,5 @@ def _profiles(found: GroupComparison) -> Grid:
 
 def _titles(found: GroupComparison) -> Iterator[str]:
     network = found.model.network
-    yield from (worded(f"{v.name}: {v.title}") for v in network.variables if v.title)
+    shown = (network.variables[i] for i in network.shown)
+    yield from (worded(f"{v.name}: {v.title}") for v in shown if v.title)
