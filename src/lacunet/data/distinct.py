@@ -1,8 +1,8 @@
 """Find the distinct rows of coded data, in one order, with bounded memory.
 
-A row of small codes is one number in a mixed radix. Packed so into as few 64-bit words as they
-need, rows are compared and sorted as numbers; the order of the words is the lexicographic order of
-the codes.
+A row of small codes is one number, some bits for each code. Packed so into as few 64-bit words as
+they need, rows are compared and sorted as numbers; the order of the words is the lexicographic
+order of the codes. Rows of one word are sorted as that, and unpacked again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,8 @@ from lacunet.memory import give_back
 
 Merged: TypeAlias = tuple[CodeArray, FloatArray, IntArray]
 
-WORD = 2**62  # values a word may take: leaves the sign bit of int64 alone
+WORD = 62  # bits of a word that are used: the sign of int64 is left alone
+CHUNK = 1 << 14  # rows that are packed at once: their codes stay in the cache, column by column
 MANY = 1 << 16  # rows, from which it is worth asking for free memory
 FIRST_MERGE = 1 << 14  # rows to gather before it pays to look for equal ones
 
@@ -32,38 +33,62 @@ def pack(codes: CodeArray) -> list[IntArray]:
     """Pack rows of codes (m, n) into words (m,), the most significant word first.
 
     >>> pack(np.array([[-1, 1], [0, -1]]))
-    [array([2, 3])]
+    [array([2, 4])]
     """
-    words: list[IntArray] = []
+    return [_packed(codes, first, bits) for first, bits in _words(bits_of(codes.max(axis=0)))]
+
+
+def bits_of(top: IntArray | CodeArray) -> list[int]:
+    """How many bits the codes of each column take, up to the largest; the hole is a state too.
+
+    >>> bits_of(np.array([-1, 0, 1, 2, 3]))
+    [1, 1, 2, 2, 3]
+    """
+    return [max(1, (largest + 1).bit_length()) for largest in top.tolist()]
+
+
+def _words(bits: Sequence[int]) -> list[tuple[int, list[int]]]:
+    """The first column of each word, and the bits of its columns."""
+    words: list[tuple[int, list[int]]] = []
     room = 0
-    for column in codes.T:
-        radix = int(column.max()) + 2  # the states and the hole
-        if radix > room:
-            words.append(np.zeros(len(codes), np.int64))
+    for column, wide in enumerate(bits):
+        if wide > room:
+            words.append((column, []))
             room = WORD
-        words[-1] *= radix
-        words[-1] += column
-        words[-1] += 1
-        room //= radix
+        words[-1][1].append(wide)
+        room -= wide
     return words
+
+
+def _packed(codes: CodeArray, first: int, bits: Sequence[int]) -> IntArray:
+    """Pack some columns, from one on, into one word."""
+    word = np.zeros(len(codes), np.int64)
+    for start in range(0, len(codes), CHUNK):
+        part, some = word[start : start + CHUNK], codes[start : start + CHUNK]
+        for j, wide in enumerate(bits, start=first):
+            part <<= wide
+            part += some[:, j]
+            part += 1
+    return word
+
+
+def _unpacked(word: IntArray, bits: Sequence[int], codes: CodeArray) -> None:
+    """Write the codes (m, n) that were packed into one word."""
+    for start in range(0, len(word), CHUNK):
+        part, some = word[start : start + CHUNK].copy(), codes[start : start + CHUNK]
+        for j in range(len(bits) - 1, -1, -1):
+            np.subtract(part & ((1 << bits[j]) - 1), 1, out=some[:, j], casting="unsafe")
+            part >>= bits[j]
 
 
 def first_word(codes: CodeArray, cards: Sequence[int]) -> IntArray:
     """Pack as many columns as go into one word, of so many states each: the same for all rows.
 
     >>> first_word(np.array([[-1, 1], [0, -1]]), [2, 2])
-    array([2, 3])
+    array([2, 4])
     """
-    word, room = np.zeros(len(codes), np.int64), WORD
-    for column, card in zip(codes.T, cards, strict=True):
-        radix = card + 1
-        if radix > room:
-            break
-        word *= radix
-        word += column
-        word += 1
-        room //= radix
-    return word
+    first, bits = _words(bits_of(np.array(cards) - 1))[0]
+    return _packed(codes, first, bits)
 
 
 def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
@@ -73,12 +98,36 @@ def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
     the order in which the rows came: floating-point addition is not associative.
     The array `codes` is used up: the result lies in it.
     """
+    bits = bits_of(codes.max(axis=0))
+    if sum(bits) <= WORD and weight.min() == weight.max():
+        return _merged_words(codes, bits, weight, copies)
     keys: list[NDArray[Any]] = [*pack(codes), weight]
     order = np.lexsort(keys[::-1])
     first = firsts(len(codes), (key[order] for key in keys))
     copies = np.add.reduceat(copies[order], np.flatnonzero(first))
     kept = order[first]
     return _taken(codes, kept), weight[kept], copies
+
+
+def _merged_words(
+    codes: CodeArray, bits: Sequence[int], weight: FloatArray, copies: IntArray
+) -> Merged:
+    """Do the same where a row is one word, and all weigh the same."""
+    word = _packed(codes, 0, bits)
+    if copies.max() == 1:
+        word.sort()
+        first = firsts(len(word), [word])
+        starts = np.flatnonzero(first)
+        copies = np.diff(starts, append=len(word))
+    else:
+        order = np.argsort(word, kind="stable")  # quick where sorted rows come before others
+        word = word[order]
+        first = firsts(len(word), [word])
+        copies = np.add.reduceat(copies[order], np.flatnonzero(first))
+    word = word[first]
+    _unpacked(word, bits, codes[: len(word)])
+    kept = codes if len(word) == len(codes) else codes[: len(word)].copy()
+    return kept, weight[: len(word)].copy(), copies
 
 
 def places(codes: CodeArray) -> IntArray:
@@ -134,7 +183,7 @@ class DistinctRows:
     def __init__(self) -> None:
         self._blocks: list[Merged] = []
         self._waiting = 0
-        self._limit = self._first_limit = FIRST_MERGE
+        self._limit = FIRST_MERGE
 
     def add(self, codes: CodeArray, weight: FloatArray, copies: IntArray) -> None:
         """Take one batch: codes (rows, n), the weight and the copies of each row, (rows,)."""

@@ -189,7 +189,8 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
         return _spilled(reading, spilling)
     codes, weight, copies = rows.joined()
     checks.check_some_weight(weight, reading.weights)
-    codings, told = reading.codings(reading.weighed(codes, weight * copies)), reading.drawn.names
+    counted = reading.counted or reading.weighed(codes, weight * copies)
+    codings, told = reading.codings(counted), reading.drawn.names
     drawn, items = codes[:, len(codings) :], codes[:, : len(codings)]
     codes = recoded(np.ascontiguousarray(items), codings)
     if told and reading.weights is not None and how is WeightsAs.AUTO:
@@ -221,7 +222,7 @@ def _spilled(reading: "Reading", rows: SpillingRows) -> Table:
             "disk. Raise --memory."
         )
     rows.spill()
-    codings = reading.codings(rows.weighed([len(e.raw.values) for e in reading.encoders]))
+    codings = reading.codings(reading.counted)
     described, order = reading.described(codings), by_name(reading.names)
     columns = tuple(replace(described[j], place=j) for j in order)
 
@@ -355,6 +356,13 @@ class Reading:
         raw = encoder.raw
         self._coding(encoder, raw.counts.astype(np.float64))  # says more, if it can
         return checks.unusable(encoder.name, f"has more than {len(raw.values):,} different values")
+
+    @property
+    def counted(self) -> list[FloatArray]:
+        """How many rows have each provisional code of each column; nothing where rows weigh."""
+        if self.weights is not None:
+            return []
+        return [encoder.raw.counts.astype(np.float64) for encoder in self.encoders]
 
     def weighed(self, codes: CodeArray, weight: FloatArray) -> list[FloatArray]:
         """What each provisional code of each column weighs in rows, (rows, n), so heavy each."""

@@ -21,6 +21,7 @@ from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
 from lacunet.holding import Holder
 from lacunet.kept import fingerprint
+from lacunet.on_disk import in_passing
 from lacunet.state import Numbers, State, alike, label
 from lacunet.tabular import Columns, Grid, Printable
 from lacunet.wording import worded
@@ -162,13 +163,16 @@ class Table(Printable):
     @property
     def missing(self) -> FloatArray:
         """(n,) weighted share of missing cells per column."""
-        lost = [float(self.counts.sum(where=column < 0)) for column in self.codes.T]
-        return np.array(lost) / self.weight
+        lost = np.zeros(len(self.columns))
+        for part in in_passing(self.codes, self.counts):
+            lost += [part.counts.sum(where=column < 0) for column in part.codes.T]
+        return lost / self.weight
 
     @property
     def complete(self) -> bool:
         """Whether no cell is missing."""
-        return not any(bool((column < 0).any()) for column in self.codes.T)
+        parts = in_passing(self.codes, self.counts)
+        return not any(bool((part.codes < 0).any()) for part in parts)
 
     @property
     def kinds(self) -> Kinds:

@@ -14,9 +14,7 @@ from lacunet.jit import kernel
 
 
 @kernel
-def pair_rows(
-    plan: PatternArrays, counts: FloatArray, table: FloatArray, out: FloatArray
-) -> None:
+def pair_rows(plan: PatternArrays, counts: FloatArray, table: FloatArray, out: FloatArray) -> None:
     """Add count · r_c r_c′ to out[b, b′, c, c′] of all blocks b ≥ b′ that a row touches.
 
     `out`, (B, B, K, W), is padded as tables are; `table` are the log weights of the patterns.

@@ -2,8 +2,8 @@
 
 It is the second moment, which couples only parameters of the same hidden state (one small product
 per state), less the outer product of the mean, which is one large product GᵀG over the rows. G is
-mostly zeros: of a few blocks, whose pairs fit into the cache, both are sums over the pairs that each
-row touches (`kernels/pairs.py`), ten times as fast.
+mostly zeros: of a few blocks, whose pairs fit into the cache, both are sums over the pairs that a
+row touches (`kernels/pairs.py`), five times as fast.
 """
 
 import numpy as np
