@@ -30,6 +30,7 @@ NEEDED, BESIDES = 3, 60
 # Bytes of the program itself, and of what steps work on whatever the number of rows: some 280 MB,
 # 40 MB of the command line, and 130 MB for the curvature of large models.
 PROGRAM = 500_000_000
+LARGE = 1 << 16  # bytes, from which an array is not packed with what holds it
 ALIGNED = 64  # bytes: arrays in a file begin at multiples
 LEAST = 150_000_000  # bytes besides, below which nothing can be done
 
@@ -166,17 +167,27 @@ class RowsHere(MadeHere[SomeRows]):
 
 
 class Parcel(NamedTuple):
-    """A value in a file: its arrays one after the other, and what holds them."""
+    """A value in a file: its large arrays one after the other, and what holds them.
 
-    packed: bytes  # all but the arrays
-    place: Place  # of the arrays
+    What is small is packed with that: an array that looks into what was read keeps all of it.
+    """
+
+    packed: bytes  # all but the large arrays
+    place: Place  # of the large arrays
     sizes: tuple[int, ...]  # of each, in bytes
 
     @classmethod
     def written(cls, scratch: Scratch, value: Any) -> Parcel:
         """Write a value at the end of a file."""
         buffers: list[pickle.PickleBuffer] = []
-        packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=buffers.append)
+
+        def is_small(buffer: pickle.PickleBuffer) -> bool:
+            small = buffer.raw().nbytes < LARGE
+            if not small:
+                buffers.append(buffer)
+            return small
+
+        packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=is_small)
         first, sizes = scratch.size, []
         for buffer in buffers:
             sizes.append(scratch.append(buffer.raw()).size)
