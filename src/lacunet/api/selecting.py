@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from lacunet import __version__
-from lacunet.api.engine import at_work, held_by
+from lacunet.api.engine import at_work, held_by, in_cluster
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -84,8 +84,9 @@ def select(
     numbers = whole_numbers(states)
     if all(s.only_exact for s in settings.chosen_scores) and any(k > 1 for k in numbers):
         raise not_defined(settings.chosen_scores)
-    table, proposals = proposed(data, numbers, network, hidden, edges, reading, settings.numbers)
-    return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
+    with in_cluster(settings) as settings:
+        given = proposed(data, numbers, network, hidden, edges, reading, settings.numbers)
+        return _evaluate(given[0], told(given[1], knowledge), prior, resume, settings, listener)
 
 
 @with_options
@@ -115,8 +116,9 @@ def compare(
     **prior; knowledge; resume; options
     """
     settings, reading = divide(settings, options)
-    table, proposals = structures(data, networks, hidden, reading, settings.numbers)
-    return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
+    with in_cluster(settings) as settings:
+        table, proposals = structures(data, networks, hidden, reading, settings.numbers)
+        return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
 
 
 def proposed(

@@ -57,13 +57,8 @@ def on_cluster(
     All workers must have this version of the program. What is started here ends here.
     """
     with ExitStack() as stack, one_blas_thread():
-        if isinstance(where, int | str):
-            stack.enter_context(_without_words())  # what goes wrong is said in ours
-            own = _started(where) if isinstance(where, int) else _connected(where)
-            client = stack.enter_context(own)
-        else:
-            client = where
-        _check_workers(client, version)
+        client = stack.enter_context(client_of(where)) if isinstance(where, int | str) else where
+        check_workers(client, version)
         workers, shared = Workers(client, listener), Shared(client)
         stack.callback(shared.close)
         try:
@@ -72,6 +67,13 @@ def on_cluster(
             workers.close(wait=False)
             raise
         workers.close(wait=True)
+
+
+@contextmanager
+def client_of(where: str | int) -> Iterator[Client]:
+    """Be the client of a cluster at an address, or of so many processes that are started here."""
+    with _without_words(), _started(where) if isinstance(where, int) else _connected(where) as own:
+        yield own
 
 
 @contextmanager
@@ -130,7 +132,7 @@ def _dask() -> Any:
     return require("distributed", extra="dask", what="a cluster")
 
 
-def _check_workers(client: Client, version: str) -> None:
+def check_workers(client: Client, version: str) -> None:
     """Refuse a cluster without workers, and workers that have not this program."""
     try:
         client.wait_for_workers(1, timeout=FIRST if _is_new(client) else PATIENCE)

@@ -6,6 +6,7 @@ values is in memory at a time.
 
 import difflib
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -121,11 +122,12 @@ def open_source(source: object, *, counted: bool = False) -> Source:
             "workers with multiprocessing.get_context('spawn'), or read the table before."
         )
     if isinstance(source, str | os.PathLike):
-        return _open_path(_expanded(source))
+        path = _expanded(source)
+        return _read_by_workers(path, _open_path(path)) if counted else _open_path(path)
     if isinstance(source, pl.LazyFrame):
-        return _open_lazy(source, "polars LazyFrame", sliced=False)
+        return open_lazy(source, "polars LazyFrame", sliced=False)
     if isinstance(source, pl.DataFrame):
-        return _open_lazy(source.lazy(), "polars DataFrame", sliced=True)
+        return open_lazy(source.lazy(), "polars DataFrame", sliced=True)
     if isinstance(source, Table):
         raise DataError("this table is read already. Give what it was read from.")
     if counted and is_dask_frame(source):
@@ -133,6 +135,15 @@ def open_source(source: object, *, counted: bool = False) -> Source:
 
         return open_dask(source)
     return _open_object(source)
+
+
+def _read_by_workers(path: Path, opened: Source) -> Source:
+    """Let the workers of a Dask client read files, if one works in one."""
+    if "distributed" not in sys.modules:  # who has one has loaded it
+        return opened
+    from lacunet.data.worker_files import read_by_workers
+
+    return read_by_workers(path, opened)
 
 
 def _open_object(source: object) -> Source:
@@ -238,7 +249,7 @@ def _open_foreign(path: Path, ending: str) -> Source:
 def _open_tasted(path: Path, scan: str, *, sliced: bool) -> Source:
     """Open a file that may be forged; another process reads all of it first."""
     taste(path, scan)
-    found = _open_lazy(getattr(pl, scan)(path, glob=False), str(path), sliced=sliced)
+    found = open_lazy(getattr(pl, scan)(path, glob=False), str(path), sliced=sliced)
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         taste(path, scan, wanted)
@@ -247,7 +258,7 @@ def _open_tasted(path: Path, scan: str, *, sliced: bool) -> Source:
     return replace(found, batches=batches)
 
 
-def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
+def open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
     """Open a query.
 
     Slices bound the memory best where they are cheap: in memory and in Parquet. Elsewhere a slice
