@@ -113,7 +113,11 @@ def _connected(address: str) -> Iterator[Client]:
 @contextmanager
 def _started(workers: int) -> Iterator[Client]:
     distributed = _dask()
-    with warnings.catch_warnings():  # of the ports of pages that nobody asked for
+    from dask import config
+
+    # Nobody looks at where workers spend their time: the profiler of Dask would take some of it.
+    quiet = config.set({"distributed.worker.profile.enabled": False})
+    with quiet, warnings.catch_warnings():  # of the ports of pages that nobody asked for
         warnings.simplefilter("ignore")
         cluster = distributed.LocalCluster(
             n_workers=workers,
@@ -124,7 +128,9 @@ def _started(workers: int) -> Iterator[Client]:
             host="127.0.0.1",
             memory_limit=0,
         )
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+    # Results come from workers themselves, which are near: the scheduler need not hand them on.
+    told = {"set_as_default": False, "direct_to_workers": True}
+    with cluster, distributed.Client(cluster, **told) as client:
         yield client
 
 

@@ -114,20 +114,22 @@ def _merged_words(
 ) -> Merged:
     """Do the same where a row is one word, and all weigh the same."""
     word = _packed(codes, 0, bits)
-    if copies.max() == 1:
-        word.sort()
-        first = firsts(len(word), [word])
-        starts = np.flatnonzero(first)
-        copies = np.diff(starts, append=len(word))
-    else:
-        order = np.argsort(word, kind="stable")  # quick where sorted rows come before others
-        word = word[order]
-        first = firsts(len(word), [word])
-        copies = np.add.reduceat(copies[order], np.flatnonzero(first))
-    word = word[first]
+    several = np.flatnonzero(copies > 1)
+    more = word[several], copies[several] - 1
+    word.sort()  # in place, and faster than to ask for an order
+    starts = np.flatnonzero(firsts(len(word), [word]))
+    if len(starts) < len(word) or len(several):
+        copies = np.empty(len(starts), np.int64)
+        np.subtract(starts[1:], starts[:-1], out=copies[:-1])
+        copies[-1] = len(word) - starts[-1]
+        for first in range(0, len(starts), CHUNK):  # where it is: none is needed further back
+            some = slice(first, first + CHUNK)
+            word[: len(starts)][some] = word[starts[some]]
+        word = word[: len(starts)]
+        del starts
+        np.add.at(copies, np.searchsorted(word, more[0]), more[1])
     _unpacked(word, bits, codes[: len(word)])
-    kept = codes if len(word) == len(codes) else codes[: len(word)].copy()
-    return kept, weight[: len(word)].copy(), copies
+    return _first_rows(codes, len(word)), alike(weight[0].item(), len(word)), copies
 
 
 def places(codes: CodeArray) -> IntArray:
@@ -165,12 +167,41 @@ def _taken(codes: CodeArray, kept: IntArray) -> CodeArray:
     """Give codes[kept] in the memory of `codes`, column by column: no second table is made."""
     for j in range(codes.shape[1]):
         codes[: len(kept), j] = codes[kept, j]
-    return codes if len(kept) == len(codes) else codes[: len(kept)].copy()
+    return _first_rows(codes, len(kept))
+
+
+def _first_rows(codes: CodeArray, rows: int) -> CodeArray:
+    """Give the first rows of an array that is used up, where they are if that can be."""
+    if rows < len(codes) and codes.flags.owndata and codes.flags.c_contiguous:
+        codes.resize((rows, codes.shape[1]), refcheck=False)
+    return codes if len(codes) == rows else codes[:rows].copy()
+
+
+def alike(value: float, rows: int, kind: Any = np.float64) -> NDArray[Any]:
+    """One number for each row, which takes no memory: of weights and copies there may be no other.
+
+    >>> alike(1.0, 3)
+    array([1., 1., 1.])
+    """
+    return np.broadcast_to(np.array(value, kind), rows)
+
+
+def _are_alike(arrays: Sequence[NDArray[Any]]) -> bool:
+    """Whether all rows of several blocks have one number, by how they are kept."""
+    kept_once = all(array.strides == (0,) for array in arrays)
+    return kept_once and len({array[0].item() for array in arrays}) == 1
 
 
 def _owned(array: NDArray[Any]) -> NDArray[Any]:
     """Give an array that can grow: not one that looks into another, nor one of somebody else."""
     return array if array.flags.owndata and array.flags.writeable else array.copy()
+
+
+def _put_together(arrays: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
+    """Give the numbers of all rows, some of each block."""
+    if _are_alike(arrays):
+        return alike(arrays[0][0].item(), rows, arrays[0].dtype)
+    return np.concatenate(arrays)
 
 
 class DistinctRows:
@@ -196,20 +227,17 @@ class DistinctRows:
         """Give what is kept as one block; equal rows may still be in it, later merged."""
         rows = sum(len(codes) for codes, _, _ in self._blocks)
         widest = np.result_type(*(codes.dtype for codes, _, _ in self._blocks))
-        first = self._blocks.pop(0)
-        row = len(first[0])
-        codes = _owned(first[0].astype(widest, order="C", copy=False))
-        weight, copies = map(_owned, first[1:])
-        del first
+        weight = _put_together([weight for _, weight, _ in self._blocks], rows)
+        copies = _put_together([copies for _, _, copies in self._blocks], rows)
+        row = len(self._blocks[0][0])
+        codes = self._blocks.pop(0)[0]
+        codes = _owned(codes.astype(widest, order="C", copy=False))
         # The first block is the largest. It grows where it is: no second table is held.
         codes.resize((rows, codes.shape[1]), refcheck=False)
-        weight.resize(rows, refcheck=False)
-        copies.resize(rows, refcheck=False)
         while self._blocks:
-            block = self._blocks.pop(0)
-            part = slice(row, row + len(block[0]))
-            codes[part], weight[part], copies[part] = block
-            row = part.stop
+            block = self._blocks.pop(0)[0]
+            codes[row : row + len(block)] = block
+            row += len(block)
         return codes, weight, copies
 
     def _merge(self) -> None:

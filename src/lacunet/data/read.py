@@ -23,7 +23,7 @@ from lacunet.data.design_columns import (
     design_columns,
 )
 from lacunet.data.discover import Coding, markers, shown, weighed
-from lacunet.data.distinct import DistinctRows, Merged, merge, places, smallest
+from lacunet.data.distinct import DistinctRows, Merged, alike, merge, places, smallest
 from lacunet.data.encode import (
     MOST_BEFORE_NUMBERS,
     MOST_DIFFERENT,
@@ -191,8 +191,10 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
     checks.check_some_weight(weight, reading.weights)
     counted = reading.counted or reading.weighed(codes, weight * copies)
     codings, told = reading.codings(counted), reading.drawn.names
-    drawn, items = codes[:, len(codings) :], codes[:, : len(codings)]
-    codes = recoded(np.ascontiguousarray(items), codings)
+    drawn, items = codes[:, len(codings) :].copy(), codes
+    if told:
+        items = np.ascontiguousarray(codes[:, : len(codings)])
+    codes = recoded(items, codings)
     if told and reading.weights is not None and how is WeightsAs.AUTO:
         how = WeightsAs.SURVEY
     entries = None
@@ -318,14 +320,14 @@ class Reading:
             if not len(frame):
                 continue
             weight = (
-                np.ones(len(frame))
+                alike(1.0, len(frame))
                 if self.weights is None
                 else read_weights(cells_of(frame, self.weights), self.weights, row, self.source)
             )
             coded = [*self._coded(frame, row), *drawn.encode(frame, row)]
             every = (*self.encoders, *drawn.encoders)
             kind = smallest(max(len(encoder.raw.values) for encoder in every))
-            copies = np.ones(len(frame), np.int64)
+            copies = alike(1, len(frame), np.int64)
             if COPIES in frame.columns:
                 copies = frame[COPIES].to_numpy()
                 for encoder, codes in zip(every, coded, strict=True):

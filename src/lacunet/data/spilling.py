@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.data.distinct import DistinctRows, Merged, first_word, merge
+from lacunet.data.distinct import DistinctRows, Merged, alike, first_word, merge
 from lacunet.memory import give_back
 from lacunet.on_disk import Place, Scratch
 
@@ -66,7 +66,7 @@ class SpillingRows(DistinctRows):
 
 
 def _written(scratch: Scratch, codes: CodeArray, copies: IntArray, words: Any = None) -> Run:
-    told = scratch.append(np.ascontiguousarray(codes)), scratch.append(copies)
+    told = [scratch.append(np.ascontiguousarray(one)) for one in (codes, copies)]
     if words is None:
         return Run(len(codes), codes.shape[1], codes.dtype, *told)
     sorted_ = scratch.append(words), words[SAMPLED - 1 :: SAMPLED].copy()
@@ -108,7 +108,7 @@ def in_order(
 
 
 def _merged(codes: CodeArray, copies: IntArray) -> Merged:
-    return merge(codes, np.ones(len(codes)), copies)
+    return merge(codes, alike(1.0, len(codes)), copies)
 
 
 def _ranges(

@@ -136,7 +136,11 @@ class Table(Printable):
     ) -> Self:
         """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
         rows = int(copies.sum())
-        empty = int(copies[(codes < 0).all(axis=1)].sum())
+        empty = 0
+        for row, times in zip(codes, copies, strict=True):  # a hole is before every state
+            if (row >= 0).any():
+                break
+            empty += int(times)
         notes = [*notes, *words_of_empty(empty)]
         if survey is not None:
             notes = [*notes, f"weights are taken as {survey}.{survey.sum_words} {AS_COUNTS}"]
