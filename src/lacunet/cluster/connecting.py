@@ -16,7 +16,7 @@ from lacunet.cluster.workers import Workers
 from lacunet.errors import OptionError, WorkerError
 from lacunet.executor import Executor, one_blas_thread
 from lacunet.holding import Holder
-from lacunet.optional import require
+from lacunet.optional import find, require
 from lacunet.progress import Listener, ignore
 
 if TYPE_CHECKING:
@@ -113,10 +113,9 @@ def _connected(address: str) -> Iterator[Client]:
 @contextmanager
 def _started(workers: int) -> Iterator[Client]:
     distributed = _dask()
-    from dask import config
-
+    dask: Any = find("dask")
     # Nobody looks at where workers spend their time: the profiler of Dask would take some of it.
-    quiet = config.set({"distributed.worker.profile.enabled": False})
+    quiet = dask.config.set({"distributed.worker.profile.enabled": False})
     with quiet, warnings.catch_warnings():  # of the ports of pages that nobody asked for
         warnings.simplefilter("ignore")
         cluster = distributed.LocalCluster(

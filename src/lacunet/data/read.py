@@ -1,5 +1,6 @@
 """Read data with holes from files and dataframes."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -150,7 +151,9 @@ def read_table(
     judge = Judge(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
     limit = None if memory is None else bytes_of(memory)
     reading = Reading(judge, names, states, weights, drawn, limit)
-    return until_read(reading, lambda one: _table(one, how))
+    began = time.perf_counter()
+    table = until_read(reading, lambda one: _table(one, how))
+    return replace(table, seconds=time.perf_counter() - began)
 
 
 def _said(

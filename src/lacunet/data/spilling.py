@@ -66,7 +66,7 @@ class SpillingRows(DistinctRows):
 
 
 def _written(scratch: Scratch, codes: CodeArray, copies: IntArray, words: Any = None) -> Run:
-    told = [scratch.append(np.ascontiguousarray(one)) for one in (codes, copies)]
+    told = scratch.append(np.ascontiguousarray(codes)), scratch.append(copies.copy())
     if words is None:
         return Run(len(codes), codes.shape[1], codes.dtype, *told)
     sorted_ = scratch.append(words), words[SAMPLED - 1 :: SAMPLED].copy()

@@ -79,6 +79,7 @@ class Table(Printable):
     design: SamplingDesign | None = None  # how its rows were drawn, where that is known
     memory: int | None = None  # bytes that the process may have while it is worked on
     holder: Holder | None = None  # who holds the rows while they are worked on, if others do
+    seconds: float | None = None  # that reading took, where it was read
 
     @property
     def fingerprint(self) -> str:

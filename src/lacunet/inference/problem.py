@@ -141,7 +141,7 @@ class Problem:
 
         For those who look for where to look: they need not see every row.
         """
-        return self._of_at_most(GLIMPSE)
+        return self.at_most(GLIMPSE)
 
     @cached_property
     def part(self) -> "Problem | None":
@@ -149,9 +149,10 @@ class Problem:
 
         How many there are is all that decides: whoever holds or works on them, it is the same part.
         """
-        return self._of_at_most(PART).on(self.device) if len(self.counts) > LARGE else None
+        return self.at_most(PART).on(self.device) if len(self.counts) > LARGE else None
 
-    def _of_at_most(self, rows: int) -> "Problem":
+    def at_most(self, rows: int) -> "Problem":
+        """The same with so many rows at most, at equal distances, which stand for all."""
         if len(self.counts) <= rows:
             return self
         taken, times = at_equal_distances(self.counts, rows)

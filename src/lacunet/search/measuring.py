@@ -58,16 +58,21 @@ def _measured(
         return approximated(selection, how=How.CLEAR)
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels) and can_walk(problems):
-        rounds = _rounds(problems[-1], numbers)
+        rounds = rounds_worth(problems[-1], numbers)
         if rounds < FEWEST_ROUNDS:
             work = work_of_walks(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
             return approximated(selection, _too_large(work, MOST_WALKED))
         walk_goal = WalkGoal(OF_PROBABILITY * goal.target, rounds)
         return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
-    work = max(touched_by_cases(problem) * problem.network.dimension for problem in problems)
+    work = max(map(work_of_network, problems))
     if work > MOST_MEASURED:
         return approximated(selection, _too_large(work, MOST_MEASURED))
     return by_measurements(measure_each(selection, labels, goal=goal, executor=executor, kept=kept))
+
+
+def work_of_network(problem: Problem) -> float:
+    """What tells how dear it is to measure a network."""
+    return touched_by_cases(problem) * problem.network.dimension
 
 
 def approximated(selection: Selection, *notes: Flag, how: How = How.APPROXIMATED) -> Selection:
@@ -83,7 +88,7 @@ def quick(selection: Selection) -> Selection:
     return approximated(selection, Flag(Kind.NOT_CALIBRATED), how=How.QUICK)
 
 
-def _rounds(problem: Problem, numbers: Sequence[int]) -> int:
+def rounds_worth(problem: Problem, numbers: Sequence[int]) -> int:
     """Rounds of a walk that are worth their price; below the fewest, there is no walk."""
     before, first = (work_of_walks(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
     return min(WalkGoal.rounds, int((MOST_WALKED - before) // (first - before)))

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunet.arrays import CodeArray, IntArray
 
@@ -51,8 +53,10 @@ def _group(radix: IntArray, width: int) -> Iterator[slice]:
 def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, IntArray]:
     """Find the value combinations that occur in a group of slots, and each row's."""
     combinations = math.prod(radix.tolist())
-    kind = np.int32 if combinations < 1 << 31 else np.int64  # there may be millions of rows
-    number = np.zeros(len(slots[0].codes), dtype=kind)  # the combination, in mixed radix
+    kind: Any = np.int32 if combinations < 1 << 31 else np.int64  # there may be millions of rows
+    number: NDArray[Any] = np.zeros(
+        len(slots[0].codes), dtype=kind
+    )  # the combination, in mixed radix
     for slot, r in zip(slots, radix, strict=True):
         number *= kind(r)
         number += slot.codes
