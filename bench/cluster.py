@@ -1,13 +1,19 @@
-"""`python -m bench.cluster [MILLIONS]`: E steps on threads, and on one and two workers of Dask.
+"""`python -m bench.cluster [MILLIONS] [TURNS]`: E steps on threads, and on workers of Dask.
 
-Rows are drawn with a fixed seed, all different: 20 columns of four states, of five classes.
+Rows are drawn with a fixed seed, all different: 20 columns of four states, of five classes. All
+engines have their rows, then take an E step in turns, so that whatever else the machine does hits
+all of them. Times are the median and the shortest of all turns; processor time is that of this
+process and all workers together.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +27,38 @@ from lacunet.model.conjugacy import random_theta
 from lacunet.model.prior import dirichlet
 from lacunet.search.proposals import latent_classes
 
-COLUMNS, STATES, CLASSES, SEED, STEPS = 20, 4, 5, 15, 5
+COLUMNS, STATES, CLASSES, SEED = 20, 4, 5, 15
+
+
+@dataclass
+class Timed:
+    """An engine that has its rows, and how long its E steps took."""
+
+    name: str
+    problem: Problem
+    engine: Engine
+    workers_time: Callable[[], float]  # processor time of its workers so far
+    seconds: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    log_lik: float = 0.0
+
+    def turn(self) -> None:
+        """Take an E step."""
+        theta = random_theta(self.problem.layout, np.random.default_rng(0), self.problem.alpha)
+        before = time.process_time() + self.workers_time()
+        began = time.perf_counter()
+        self.log_lik = expect(self.problem, theta, self.engine.executor).log_lik
+        self.seconds.append(time.perf_counter() - began)
+        self.processor.append(time.process_time() + self.workers_time() - before)
+
+    def line(self) -> str:
+        """Say how long they took; the first turn sends the rows."""
+        seconds, processor = np.array(self.seconds[1:]), np.array(self.processor[1:])
+        return (
+            f"{self.name}: median {np.median(seconds):.3f} s, shortest {seconds.min():.3f} s, "
+            f"processor {np.median(processor):.3f} s (least {processor.min():.3f} s), "
+            f"log p(D|θ) = {self.log_lik!r}"
+        )
 
 
 def rows(number: int) -> Table:
@@ -37,30 +74,38 @@ def problem_of(table: Table, engine: Engine) -> Problem:
     return build_problem(held, proposal.network, dirichlet(proposal.network, 1.01))
 
 
-def seconds(problem: Problem, engine: Engine) -> tuple[float, float]:
-    """The shortest of some E steps, and the log-likelihood that it gives."""
-    theta = random_theta(problem.layout, np.random.default_rng(0), problem.alpha)
-    found, shortest = expect(problem, theta, engine.executor), np.inf
-    for _ in range(STEPS):
-        began = time.perf_counter()
-        found = expect(problem, theta, engine.executor)
-        shortest = min(shortest, time.perf_counter() - began)
-    return shortest, found.log_lik
+def workers_time(engine: Engine) -> float:
+    return float(sum(engine.executor.client.run(time.process_time).values()))  # type: ignore[attr-defined]
 
 
-def main(millions: float) -> None:
+def main(millions: float, turns: int) -> None:
     table = rows(int(millions * 1e6))
     print(f"{table.distinct_rows:,} distinct rows, {COLUMNS} columns, {CLASSES} classes")
-    for threads in (1, 2):
-        with on_threads(threads) as executor:
-            engine = Engine(executor)
-            told = seconds(problem_of(table, engine), engine)
-        print(f"{threads} threads: {told[0]:.3f} s, log p(D|θ) = {told[1]!r}", flush=True)
-    for workers in (1, 2):
-        with on_cluster(workers, lacunet.__version__) as engine:
-            told = seconds(problem_of(table, engine), engine)
-        print(f"{workers} workers: {told[0]:.3f} s, log p(D|θ) = {told[1]!r}", flush=True)
+    with ExitStack() as stack:
+        timed = []
+        for threads in (1, 2):
+            engine = Engine(stack.enter_context(on_threads(threads)))
+            timed.append(Timed(f"{threads} threads", problem_of(table, engine), engine, float))
+        for workers in (1, 2):
+            engine = stack.enter_context(on_cluster(workers, lacunet.__version__))
+            own = problem_of(table, engine)
+            timed.append(Timed(f"{workers} workers", own, engine, partial(workers_time, engine)))
+        for _ in range(turns + 1):
+            for one in timed:
+                one.turn()
+        for one in timed:
+            print(one.line(), flush=True)
+        alone, both, worker, two = (np.array(one.seconds[1:]) for one in timed)
+        print(
+            f"medians of ratios: 2 workers are {np.median(worker / two):.2f} × 1 worker, 2 threads "
+            f"{np.median(alone / both):.2f} × 1 thread; 1 worker takes "
+            f"{np.median(worker / alone):.2f} of 1 thread, 2 workers {np.median(two / both):.2f} "
+            "of 2 threads"
+        )
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 5.0)
+    main(
+        float(sys.argv[1]) if len(sys.argv) > 1 else 5.0,
+        int(sys.argv[2]) if len(sys.argv) > 2 else 15,
+    )

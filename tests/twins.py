@@ -91,6 +91,19 @@ def mark_blocks(
     return out
 
 
+def pair_rows(
+    starts: IndexArray,
+    entries: IndexArray,
+    index: IndexArray,
+    posterior: FloatArray,
+    counts: FloatArray,
+    blocks: int,
+) -> FloatArray:
+    """Twin of `pairs.pair_rows`, of all pairs of blocks."""
+    touched = mark_blocks(starts, entries, index, blocks)
+    return np.einsum("i,ia,ib,ic,id->abcd", counts, touched, touched, posterior, posterior)
+
+
 def score_rows(
     starts: IndexArray,
     entries: IndexArray,

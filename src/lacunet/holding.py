@@ -7,7 +7,7 @@ holds them, nor on how many there are who do.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
@@ -44,6 +44,10 @@ class Held(ABC, Generic[A]):
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
         """Apply to every value where it is; give the results, in order."""
 
+    def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
+        """Do the same for results that are large: where it can be, one is in memory at a time."""
+        return iter(self.each(function))
+
 
 class MadeHere(Held[A]):
     """Values that nobody holds any more: each is made when it is asked for, one after the other."""
@@ -61,7 +65,11 @@ class MadeHere(Held[A]):
         executor: Executor = SERIAL,  # noqa: ARG002 - one at a time is in memory
     ) -> list[B]:
         """Make every value, and apply to it."""
-        return [function(self.make(place)) for place in range(self.count)]
+        return list(self.in_turn(function))
+
+    def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
+        """Make a value, and apply to it, when it is asked for."""
+        return (function(self.make(place)) for place in range(self.count))
 
 
 def _after(function: Callable[[A], B], make: Callable[[int], A], place: int) -> B:

@@ -12,16 +12,17 @@ import os
 import pickle
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.errors import OptionError, OutputError
 from lacunet.executor import SERIAL, Executor
-from lacunet.holding import Held, Holder, MadeHere, SomeRows, cut
+from lacunet.holding import PART, Held, Holder, MadeHere, SomeRows, cut
 from lacunet.memory import in_bytes
 
 # What a fit takes in memory, measured: times the bytes of the codes, and for each row besides.
@@ -29,6 +30,8 @@ NEEDED, BESIDES = 3, 60
 # Bytes of the program itself, and of what steps work on whatever the number of rows: some 280 MB,
 # 40 MB of the command line, and 130 MB for the curvature of large models.
 PROGRAM = 500_000_000
+LARGE = 1 << 16  # bytes, from which an array is not packed with what holds it
+ALIGNED = 64  # bytes: arrays in a file begin at multiples
 LEAST = 150_000_000  # bytes besides, below which nothing can be done
 
 A = TypeVar("A")
@@ -74,17 +77,12 @@ class Scratch:
         self.size += len(told)
         return place
 
-    def read(self, place: Place) -> bytearray:
+    def read(self, place: Place) -> memoryview:
         """Read bytes; several threads may."""
-        found, done = bytearray(place.size), 0
-        view = memoryview(found)
+        view, done = memoryview(np.empty(place.size, np.uint8).data), 0  # not set to 0
         while done < place.size:
-            part = os.pread(
-                self._file.fileno(), min(place.size - done, 1 << 28), place.first + done
-            )
-            view[done : done + len(part)] = part
-            done += len(part)
-        return found
+            done += os.preadv(self._file.fileno(), [view[done:]], place.first + done)
+        return view
 
     def mapped(self, kind: Any, columns: int | None = None) -> NDArray[Any]:
         """Look at all of it as one array, of which the system reads what is looked at."""
@@ -110,6 +108,23 @@ def forget(array: NDArray[Any]) -> None:
     seen = base.obj if isinstance(base, memoryview) else base
     if isinstance(seen, mmap.mmap) and hasattr(seen, "madvise"):
         seen.madvise(mmap.MADV_DONTNEED)
+
+
+def in_passing(codes: CodeArray, counts: FloatArray) -> Iterator[SomeRows]:
+    """Give rows some at a time; of a file no more than that is in memory."""
+    for part in cut(SomeRows(codes, counts)):
+        yield part
+        forget(part.codes)
+        forget(part.counts)
+
+
+def rows_at(array: NDArray[Any], places: IntArray) -> NDArray[Any]:
+    """Give some rows, whose places ascend; of a file little is in memory at a time."""
+    found = np.empty((len(places), *array.shape[1:]), array.dtype)
+    for some in np.array_split(np.arange(len(places)), max(1, len(array) // PART)):
+        found[some] = array[places[some]]
+        forget(array)
+    return found
 
 
 class Disk(Holder):
@@ -142,44 +157,81 @@ class RowsHere(MadeHere[SomeRows]):
 
     def then(self, function: Callable[[SomeRows], B]) -> Held[B]:  # type: ignore[override]
         """Make and write one part after the other."""
-        scratch, places = Scratch(), []
+        scratch, parcels = Scratch(), []
         for number in range(self.count):
             rows = self.make(number)
-            places.append(scratch.append(pickle.dumps(function(rows), pickle.HIGHEST_PROTOCOL)))
+            parcels.append(Parcel.written(scratch, function(rows)))
             forget(rows.codes)
             forget(rows.counts)
-        return HeldOnDisk(scratch, places)
+        return HeldOnDisk(scratch, parcels)
+
+
+class Parcel(NamedTuple):
+    """A value in a file: its large arrays one after the other, and what holds them.
+
+    What is small is packed with that: an array that looks into what was read keeps all of it.
+    """
+
+    packed: bytes  # all but the large arrays
+    place: Place  # of the large arrays
+    sizes: tuple[int, ...]  # of each, in bytes
+
+    @classmethod
+    def written(cls, scratch: Scratch, value: Any) -> Parcel:
+        """Write a value at the end of a file."""
+        buffers: list[pickle.PickleBuffer] = []
+
+        def is_small(buffer: pickle.PickleBuffer) -> bool:
+            small = buffer.raw().nbytes < LARGE
+            if not small:
+                buffers.append(buffer)
+            return small
+
+        packed = pickle.dumps(value, pickle.HIGHEST_PROTOCOL, buffer_callback=is_small)
+        first, sizes = scratch.size, []
+        for buffer in buffers:
+            sizes.append(scratch.append(buffer.raw()).size)
+            scratch.append(bytes(-sizes[-1] % ALIGNED))  # arrays begin where kernels want them
+        return cls(packed, Place(first, scratch.size - first), tuple(sizes))
+
+    def read(self, scratch: Scratch) -> Any:
+        """Read it; its arrays look into one piece of memory, and are not copied from there."""
+        found, first = scratch.read(self.place), 0
+        buffers = []
+        for size in self.sizes:
+            buffers.append(found[first : first + size])
+            first += size + -size % ALIGNED
+        return pickle.loads(self.packed, buffers=buffers)
 
 
 class HeldOnDisk(Held[A]):
     """Values in a file, each read when it is asked; threads read side by side."""
 
-    def __init__(self, scratch: Scratch, places: list[Place]) -> None:
-        self._scratch, self._places = scratch, places
+    def __init__(self, scratch: Scratch, parcels: list[Parcel]) -> None:
+        self._scratch, self._parcels = scratch, parcels
 
     def then(self, function: Callable[[A], B]) -> HeldOnDisk[B]:
         """Read, apply and write one after the other."""
         scratch = Scratch()
-        each = (function(self._value(place)) for place in self._places)
-        written = [scratch.append(pickle.dumps(one, pickle.HIGHEST_PROTOCOL)) for one in each]
-        return HeldOnDisk(scratch, written)
+        return HeldOnDisk(scratch, [Parcel.written(scratch, x) for x in self.in_turn(function)])
 
     def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
         """Read and apply, as many at a time as there are threads."""
-        return executor.map(partial(self._applied, function), self._places)
+        return executor.map(partial(self._applied, function), self._parcels)
 
-    def _applied(self, function: Callable[[A], B], place: Place) -> B:
-        return function(self._value(place))
+    def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
+        """Read and apply, one after the other."""
+        return (self._applied(function, parcel) for parcel in self._parcels)
 
-    def _value(self, place: Place) -> A:
-        found: A = pickle.loads(self._scratch.read(place))
-        return found
+    def _applied(self, function: Callable[[A], B], parcel: Parcel) -> B:
+        value: A = parcel.read(self._scratch)
+        return function(value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as what was read."""
-        return _again, ([bytes(self._scratch.read(place)) for place in self._places],)
+        return _again, ([parcel.read(self._scratch) for parcel in self._parcels],)
 
 
-def _again(told: list[bytes]) -> HeldOnDisk[Any]:
+def _again(values: list[Any]) -> HeldOnDisk[Any]:
     scratch = Scratch()
-    return HeldOnDisk(scratch, [scratch.append(one) for one in told])
+    return HeldOnDisk(scratch, [Parcel.written(scratch, value) for value in values])

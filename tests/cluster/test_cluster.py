@@ -20,6 +20,7 @@ import pytest
 
 import lacunet
 from lacunet.cluster.connecting import on_cluster
+from lacunet.data import worker_files
 from lacunet.errors import DataError, OptionError, WorkerError
 from lacunet.executor import SERIAL
 from lacunet.inference.expectation import expect
@@ -165,6 +166,58 @@ def test_equal_rows_are_counted_where_partitions_are(client, partitions):
         np.testing.assert_array_equal(found.counts, wanted.counts)
         assert found.columns == wanted.columns
         assert (found.rows, found.notes) == (wanted.rows, wanted.notes)
+
+
+@pytest.fixture
+def worth(monkeypatch):
+    """Let workers read small files, in parts of some rows."""
+    monkeypatch.setattr("lacunet.data.worker_files.WORTH", 0)
+    monkeypatch.setattr("lacunet.data.worker_files.ROWS", 25)
+
+
+def write_parts(folder, ending):
+    """Write the frame into files whose columns stand in another order each."""
+    folder.mkdir()
+    for k in range(3):
+        part = FRAME.iloc[40 * k : 40 * (k + 1)].drop(columns="c")
+        part = part[[*part.columns[k:], *part.columns[:k]]]
+        path = folder / f"part-{k}.{ending}"
+        part.to_csv(path, index=False) if ending == "csv" else part.to_parquet(path, index=False)
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_files_are_read_by_workers_and_the_table_is_the_same(client, worth, tmp_path, ending):
+    folder = write_parts(tmp_path / "data", ending)
+    wanted = lacunet.read_table(folder, weights="w")
+    with client.as_current():
+        read = []
+        grouped = worker_files.grouped
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(worker_files, "grouped", lambda *a: read.append(len(a[0])) or grouped(*a))
+            found = lacunet.read_table(folder, weights="w")
+    assert read == [6 if ending == "parquet" else 3]  # files of 40 rows, in parts of 25
+    np.testing.assert_array_equal(found.codes, wanted.codes)
+    np.testing.assert_array_equal(found.counts, wanted.counts)
+    assert found.columns == wanted.columns
+    assert (found.rows, found.notes) == (wanted.rows, wanted.notes)
+
+
+def test_small_files_are_read_here(client, tmp_path, monkeypatch):
+    folder = write_parts(tmp_path / "data", "parquet")
+    monkeypatch.setattr(worker_files, "grouped", None)
+    with client.as_current():
+        assert lacunet.read_table(folder).rows == 120
+
+
+def test_a_file_with_other_columns_or_none_is_named(client, worth, tmp_path):
+    folder = write_parts(tmp_path / "data", "parquet")
+    FRAME[["a", "w"]].to_parquet(folder / "part-9.parquet")
+    with client.as_current(), pytest.raises(DataError, match=r"part-9.parquet has no column 'b'"):
+        lacunet.read_table(folder)
+    gone = worker_files.FilePart(str(tmp_path / "gone.parquet"))
+    with pytest.raises(DataError, match=r"gone\.parquet is not there for the worker on"):
+        list(worker_files.grouped([gone], partial(worker_files._split, ("a",), ("a",)), list))
 
 
 def test_inside_a_client_its_workers_select(client):

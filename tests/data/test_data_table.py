@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -159,3 +160,21 @@ def test_lazy_names():
         assert hasattr(lacunet.data, name)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         lacunet.data.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("word", [62, 0])
+def test_rows_of_one_word_are_merged_as_others_are(monkeypatch, word):
+    """Sorted as numbers, or by their columns: what plain Python counts."""
+    monkeypatch.setattr("lacunet.data.distinct.WORD", word or 4)
+    rng = np.random.default_rng(word)
+    codes = rng.integers(-1, 3, (400, 4)).astype(np.int8)
+    copies = rng.integers(1, 4, 400)
+    wanted = Counter()
+    for row, times in zip(codes.tolist(), copies.tolist(), strict=True):
+        wanted[tuple(row)] += times
+    found, weight, times = merge(codes.copy(), np.full(400, 2.0), copies)
+    assert list(map(tuple, found.tolist())) == sorted(wanted)
+    assert times.tolist() == [wanted[row] for row in sorted(wanted)]
+    assert weight.tolist() == [2.0] * len(wanted)
+    once = merge(codes[:1].copy(), np.ones(1), np.ones(1, np.int64))
+    assert (once[0].tolist(), once[2].tolist()) == (codes[:1].tolist(), [1])

@@ -11,7 +11,7 @@ import pytest
 import lacunet
 from lacunet.errors import DataError, OptionError, OutputError
 from lacunet.memory import bytes_of
-from lacunet.on_disk import Disk, Place, Scratch
+from lacunet.on_disk import Disk, Parcel, Place, Scratch
 
 rng = np.random.default_rng(2)
 FRAME = pl.DataFrame(
@@ -35,6 +35,7 @@ def little(monkeypatch):
     monkeypatch.setattr("lacunet.data.spilling.SAMPLED", 4)
     monkeypatch.setattr("lacunet.data.source.CELLS", 1 << 9)
     monkeypatch.setattr("lacunet.holding.PART", 1000)
+    monkeypatch.setattr("lacunet.on_disk.LARGE", 1000)
 
 
 def test_the_table_is_the_one_in_memory_in_the_order_of_work(little):
@@ -48,6 +49,30 @@ def test_the_table_is_the_one_in_memory_in_the_order_of_work(little):
     assert (found.rows, found.empty_rows, found.notes) == (5000, wanted.empty_rows, wanted.notes)
     assert found.in_work_order is found
     np.testing.assert_allclose(found.missing, wanted.missing, rtol=1e-12)
+
+
+def test_a_disk_that_fills_in_a_fit_is_said(little, monkeypatch):
+    table = lacunet.read_table(FRAME, memory="60KB", **KINDS)
+    written = []
+
+    def no_room(fd, data):
+        written.append(len(data))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("lacunet.on_disk.os.write", no_room)
+    with pytest.raises(OutputError, match=r"is full: with --memory.*TMPDIR"):
+        lacunet.fit(table, 2, starts=2)
+    assert len(written) == 1
+
+
+def test_small_arrays_of_what_is_read_do_not_keep_all_of_it():
+    scratch = Scratch()
+    value = {"large": np.arange(100_000.0), "small": np.arange(3)}
+    parcel = Parcel.written(scratch, value)
+    found = parcel.read(scratch)
+    np.testing.assert_array_equal(found["large"], value["large"])
+    assert found["small"].flags.owndata or found["small"].base.nbytes < 1000
+    assert parcel.place.size >= value["large"].nbytes
 
 
 def test_what_fits_into_memory_stays_there():

@@ -65,10 +65,13 @@ def test_determinant_does_not_depend_on_the_eliminated_state(case):
     assert log_a == pytest.approx(log_b, rel=1e-6, abs=1e-6)
 
 
-def test_rows_in_chunks_give_the_same(monkeypatch):
+def test_pairs_and_products_give_the_same_in_chunks_too(monkeypatch):
     case = make_case([2, 3, 2], 3, 60, missing=0.2, seed=4)
     coordinates = free_coordinates(case.layout, case.theta)
     A = full(hessian.negative_hessian(case.problem, case.theta, coordinates))
+    monkeypatch.setattr(pattern_covariance, "CACHED_NUMBERS", 0)
+    B = full(hessian.negative_hessian(case.problem, case.theta, coordinates))
+    np.testing.assert_allclose(A, B, rtol=1e-10, atol=1e-8)
     monkeypatch.setattr(pattern_covariance, "CHUNK_NUMBERS", 7 * case.layout.size)
     B = full(hessian.negative_hessian(case.problem, case.theta, coordinates))
     np.testing.assert_allclose(A, B, rtol=1e-10, atol=1e-8)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import twins
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import LANES, padded
+from lacunet.inference.kernels.pairs import pair_rows
 from lacunet.model import conjugacy
 from problems import cases, make_case
 
@@ -85,6 +86,11 @@ def test_rows(case):
     marks = np.empty((m, len(inverse)))
     kernels.mark_blocks(plan.starts, plan.entries, plan.index, marks)
     close(marks, twins.mark_blocks(plan.starts, plan.entries, plan.index, len(inverse)))
+    sums = np.zeros((len(inverse), len(inverse), plan.cells, plan.width))
+    pair_rows(plan.arrays, plan.counts, table, sums)
+    about = plan.starts, plan.entries, plan.index, posterior, plan.counts, len(inverse)
+    lower = np.tril_indices(len(inverse))
+    close(sums[lower], twins.pair_rows(*about)[lower][:, : plan.cells])
 
 
 def test_impossible_rows_weigh_minus_infinity():

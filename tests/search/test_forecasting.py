@@ -9,7 +9,7 @@ from lacunet.learn.objective import Objective
 from lacunet.learn.schedules import FINALISTS, Schedule
 from lacunet.learn.starts import halving, random_starts
 from lacunet.memory import in_bytes
-from lacunet.search.forecasting import CLIMB, em_steps, size_of
+from lacunet.search.forecasting import CLIMB, em_steps, size_of, steps_of
 from problems import make_case
 
 CASE = make_case([3, 2, 2], 2, 40, missing=0.1, seed=3)
@@ -43,6 +43,45 @@ def test_the_race_is_counted_step_by_step(starts, monkeypatch):
     assert em_steps(Options(starts=starts)) == len(made) + CLIMB * (finalists + 1)
     further = em_steps(Options(starts=starts, schedule=Schedule.THOROUGH))
     assert further > em_steps(Options(starts=starts))
+
+
+def test_reading_scores_and_measuring_are_told_apart(tmp_path):
+    path = tmp_path / "table.csv"
+    rows = np.random.default_rng(0).integers(0, 2, (200, 4))
+    np.savetxt(path, rows, "%d", ",", header="a,b,c,d", comments="")
+    found = lacunet.forecast(path, [1, 2, 3], starts=4, threads=1)
+    assert found.reading > 0
+    assert [fit.scores > 0 for fit in found.fits] == [False, True, True]  # one class is exact
+    assert found.scoring == pytest.approx(sum(fit.scores for fit in found.fits))
+    assert found.measuring.what.startswith("a walk over partitions")
+    whole = found.reading + found.seconds + found.scoring + found.sampling
+    assert found.total == pytest.approx(whole)
+    assert "reading" in str(found)
+    assert "(measured)" in str(found)
+    quick = lacunet.forecast(path, [1, 2], starts=4, threads=1, quick=True)
+    assert quick.measuring is None
+    each = lacunet.forecast(path, [1, 2, 3], starts=4, evidence=True, budget="30s", threads=1)
+    assert each.sampling == 60.0
+    alone = lacunet.forecast(path, 2, starts=4, threads=1)
+    assert alone.scoring == 0.0
+
+
+def test_what_is_too_large_to_be_measured_is_said(monkeypatch):
+    monkeypatch.setattr("lacunet.search.measuring.MOST_WALKED", 1.0)
+    monkeypatch.setattr("lacunet.search.forecast_measuring.MOST_MEASURED", 1.0)
+    walked = lacunet.forecast(CASE.table, [1, 2], starts=2, threads=1)
+    assert (walked.sampling, "so large that scores decide" in walked.measuring.what) == (0.0, True)
+    networks = {"one": CASE.network, "two": CASE.network}
+    others = lacunet.forecast(CASE.table, networks=networks, starts=2, threads=1)
+    assert others.measuring.what == "nothing: the networks are so large that scores decide"
+
+
+def test_of_very_many_rows_a_part_counts_as_a_part(monkeypatch):
+    monkeypatch.setattr("lacunet.inference.problem.LARGE", 5)
+    monkeypatch.setattr("lacunet.inference.problem.PART", 4)
+    problem = make_case([3, 2, 2], 2, 40, missing=0.1, seed=3).problem
+    share = len(problem.part.counts) / len(problem.counts)
+    assert steps_of(problem, Options(starts=8)) == round(em_steps(Options(starts=8)) * share) + 60
 
 
 def test_networks_holes_as_answers_and_clusters_are_forecast_too():

@@ -5,7 +5,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from lacunet import __version__
-from lacunet.cluster.connecting import Engine, current_client, on_cluster
+from lacunet.cluster.connecting import (
+    Engine,
+    check_workers,
+    client_of,
+    current_client,
+    on_cluster,
+)
 from lacunet.cluster.holding import Shared
 from lacunet.data.table import Table
 from lacunet.executor import SHORT, cores, on_threads
@@ -14,6 +20,21 @@ from lacunet.inference.devices.device import Place
 from lacunet.on_disk import Disk
 from lacunet.progress import Listener
 from lacunet.settings import Settings
+
+
+@contextmanager
+def in_cluster(settings: Settings) -> Iterator[Settings]:
+    """Be in the cluster that settings name, for the time of a block: its workers read files too.
+
+    Gives what is left to be said: the client is the one that one works in.
+    """
+    where = settings.cluster or settings.workers
+    if where is None:
+        yield settings
+        return
+    with client_of(where) as client, client.as_current():
+        check_workers(client, __version__)
+        yield replace(settings, cluster=None, workers=None)
 
 
 @contextmanager

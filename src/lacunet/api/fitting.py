@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack, overload
 
-from lacunet.api.engine import at_work, held_by
+from lacunet.api.engine import at_work, held_by, in_cluster
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -26,6 +26,7 @@ from lacunet.api.options import (
 from lacunet.api.regression import class_regression
 from lacunet.api.results import Scores
 from lacunet.api.structure import EdgesLike, one_number, table_and_structure
+from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
@@ -35,7 +36,7 @@ from lacunet.learn.fit import Fit, learn
 from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import ModelLike, NetworkLike
-from lacunet.model.network import Model
+from lacunet.model.network import Model, Network
 from lacunet.model.prior import dirichlet
 from lacunet.model.terms import CovariatesLike
 from lacunet.progress import Listener, ignore
@@ -110,10 +111,15 @@ def fit(
     _check_covariates_meant(options)
     settings, reading = divide(settings, options)
     told = network, hidden, reading, settings.numbers, edges
-    table, structure = table_and_structure(data, states, *told)
-    structure = as_knowledge(knowledge).of(structure)
-    if settings.missing_as_state:
-        table, (structure,) = with_answers(table, structure)
+    with in_cluster(settings) as settings:
+        table, structure = table_and_structure(data, states, *told)
+        structure = as_knowledge(knowledge).of(structure)
+        if settings.missing_as_state:
+            table, (structure,) = with_answers(table, structure)
+        return _fit(table, structure, settings, listener)
+
+
+def _fit(table: Table, structure: Network, settings: Settings, listener: Listener) -> Fit:
     with at_work(settings, listener) as engine:
         prepare(engine.executor, structure)
         alpha = dirichlet(structure, settings.alpha)

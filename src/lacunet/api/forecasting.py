@@ -14,9 +14,12 @@ from lacunet.api.selecting import proposed, structures, told
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.cluster.connecting import Engine
 from lacunet.executor import on_threads
+from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
+from lacunet.model.prior import dirichlet
 from lacunet.progress import Listener, ignore
+from lacunet.search.forecast_measuring import forecast_measuring
 from lacunet.search.forecasting import Forecast, forecast_fits
 from lacunet.settings import DEFAULTS, Settings
 
@@ -37,8 +40,10 @@ def forecast(
 ) -> Forecast:
     """Say what `select`, `fit` or `compare` would take: memory, time, and who would do the work.
 
-    The table is read, components are made, and a step of EM of each candidate is measured; nothing
-    is fitted. Times are estimates: how many steps a fit needs differs from table to table.
+    The table is read, components are made, and a step of EM of each candidate is measured, and a
+    Hessian of some rows where several candidates are scored; nothing is fitted. Times are
+    estimates: how many steps a fit needs differs from table to table. What measuring the evidence
+    takes at most follows from the rules that decide whether it is measured.
 
     Parameters
     ----------
@@ -72,8 +77,22 @@ def forecast(
     with on_threads(1, listener) as executor:
         prepare(executor, *(p.network for p in proposals))
         held = held_by(table, Engine(executor))  # as far as that is on disk
-        fits = forecast_fits(held, proposals, settings.alpha, settings.options)
-    engine, workers = described(settings, table, max(fit.step for fit in fits))
+        problems = [
+            build_problem(held, p.network, dirichlet(p.network, settings.alpha)) for p in proposals
+        ]
+        labels = [p.label for p in proposals]
+        several = len(proposals) > 1  # one alone is fitted
+        fits = forecast_fits(problems, labels, settings.options, scored=several)
+        engine, workers = described(settings, table, max(fit.step for fit in fits))
+        measuring = None
+        if not settings.quick:
+            measuring = forecast_measuring(
+                problems,
+                labels,
+                each=settings.evidence or settings.calibrate,
+                budget=settings.goal.budget,
+                workers=workers,
+            )
     return Forecast(
         source=table.source,
         rows=table.rows,
@@ -83,6 +102,7 @@ def forecast(
         fits=fits,
         engine=engine,
         workers=workers,
-        sampling=None if settings.quick else settings.goal.budget,
+        measuring=measuring,
+        reading=table.seconds,
         drawn=2 * settings.blrt * sum(fit.label != 1 for fit in fits),
     )

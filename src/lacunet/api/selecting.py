@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from lacunet import __version__
 from lacunet.api.drawn_tests import bootstrap_search, check_drawn, with_one_less
-from lacunet.api.engine import at_work, held_by
+from lacunet.api.engine import at_work, held_by, in_cluster
 from lacunet.api.inputs import (
     Hidden,
     KnowledgeLike,
@@ -88,13 +88,14 @@ def select(
     if all(s.only_exact for s in settings.chosen_scores) and any(k > 1 for k in numbers):
         raise not_defined(settings.chosen_scores)
     wanted = numbers if not settings.blrt else with_one_less(numbers)
-    table, given = proposed(data, wanted, network, hidden, edges, reading, settings.numbers)
-    if settings.blrt:
-        check_drawn(table, given)
-    proposals = told(given, knowledge)
-    below = [p for p in proposals if isinstance(p.label, int) and p.label not in numbers]
-    proposals = [p for p in proposals if p not in below]
-    return _evaluate(table, proposals, prior, resume, settings, listener, below)
+    with in_cluster(settings) as settings:
+        table, given = proposed(data, wanted, network, hidden, edges, reading, settings.numbers)
+        if settings.blrt:
+            check_drawn(table, given)
+        proposals = told(given, knowledge)
+        below = [p for p in proposals if isinstance(p.label, int) and p.label not in numbers]
+        proposals = [p for p in proposals if p not in below]
+        return _evaluate(table, proposals, prior, resume, settings, listener, below)
 
 
 @with_options
@@ -124,8 +125,9 @@ def compare(
     **prior; knowledge; resume; options
     """
     settings, reading = divide(settings, options)
-    table, proposals = structures(data, networks, hidden, reading, settings.numbers)
-    return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
+    with in_cluster(settings) as settings:
+        table, proposals = structures(data, networks, hidden, reading, settings.numbers)
+        return _evaluate(table, told(proposals, knowledge), prior, resume, settings, listener)
 
 
 def proposed(

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias, TypedDict
 
 import typer
 
+from lacunet.api.engine import in_cluster
 from lacunet.api.options import ReadAllOptions, ReadOptions, defaults_of
 from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
@@ -313,8 +314,13 @@ def options_after(
                 {name: value for name, value in given.items() if name in names}
                 for names in (OPTIONS, TO_READ, TO_PRINT)
             )
-            asked = Asked(replace(start, **changes), _reading(**reading), _form(**form))
-            command(asked, **{p.name: given[p.name] for p in own})
+            settings, told = replace(start, **changes), (_reading(**reading), _form(**form))
+            mine = {p.name: given[p.name] for p in own}
+            if mine.get("dry_run"):  # it says who would work
+                command(Asked(settings, *told), **mine)
+                return
+            with in_cluster(settings) as left:  # from reading on
+                command(Asked(left, *told), **mine)
 
         run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in shown}

@@ -16,7 +16,7 @@ from lacunet.cluster.workers import Workers
 from lacunet.errors import OptionError, WorkerError
 from lacunet.executor import Executor, one_blas_thread
 from lacunet.holding import Holder
-from lacunet.optional import require
+from lacunet.optional import find, require
 from lacunet.progress import Listener, ignore
 
 if TYPE_CHECKING:
@@ -57,13 +57,8 @@ def on_cluster(
     All workers must have this version of the program. What is started here ends here.
     """
     with ExitStack() as stack, one_blas_thread():
-        if isinstance(where, int | str):
-            stack.enter_context(_without_words())  # what goes wrong is said in ours
-            own = _started(where) if isinstance(where, int) else _connected(where)
-            client = stack.enter_context(own)
-        else:
-            client = where
-        _check_workers(client, version)
+        client = stack.enter_context(client_of(where)) if isinstance(where, int | str) else where
+        check_workers(client, version)
         workers, shared = Workers(client, listener), Shared(client)
         stack.callback(shared.close)
         try:
@@ -72,6 +67,13 @@ def on_cluster(
             workers.close(wait=False)
             raise
         workers.close(wait=True)
+
+
+@contextmanager
+def client_of(where: str | int) -> Iterator[Client]:
+    """Be the client of a cluster at an address, or of so many processes that are started here."""
+    with _without_words(), _started(where) if isinstance(where, int) else _connected(where) as own:
+        yield own
 
 
 @contextmanager
@@ -111,7 +113,10 @@ def _connected(address: str) -> Iterator[Client]:
 @contextmanager
 def _started(workers: int) -> Iterator[Client]:
     distributed = _dask()
-    with warnings.catch_warnings():  # of the ports of pages that nobody asked for
+    dask: Any = find("dask")
+    # Nobody looks at where workers spend their time: the profiler of Dask would take some of it.
+    quiet = dask.config.set({"distributed.worker.profile.enabled": False})
+    with quiet, warnings.catch_warnings():  # of the ports of pages that nobody asked for
         warnings.simplefilter("ignore")
         cluster = distributed.LocalCluster(
             n_workers=workers,
@@ -122,7 +127,9 @@ def _started(workers: int) -> Iterator[Client]:
             host="127.0.0.1",
             memory_limit=0,
         )
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+    # Results come from workers themselves, which are near: the scheduler need not hand them on.
+    told = {"set_as_default": False, "direct_to_workers": True}
+    with cluster, distributed.Client(cluster, **told) as client:
         yield client
 
 
@@ -130,7 +137,7 @@ def _dask() -> Any:
     return require("distributed", extra="dask", what="a cluster")
 
 
-def _check_workers(client: Client, version: str) -> None:
+def check_workers(client: Client, version: str) -> None:
     """Refuse a cluster without workers, and workers that have not this program."""
     try:
         client.wait_for_workers(1, timeout=FIRST if _is_new(client) else PATIENCE)

@@ -9,6 +9,8 @@ from lacunet.cluster.connecting import current_client
 from lacunet.cluster.workers import in_our_words
 from lacunet.optional import find
 
+HEAPS = 8  # for each thread of the workers: all of one heap is in memory at once
+
 
 def is_dask_frame(thing: object) -> bool:
     """Whether something is a dataframe of Dask, without loading Dask for it."""
@@ -16,23 +18,28 @@ def is_dask_frame(thing: object) -> bool:
     return module.startswith(("dask.", "dask_expr.")) and hasattr(thing, "to_delayed")
 
 
+def partitions(frame: Any) -> list[Any]:
+    """Give the partitions of a dataframe, not made yet."""
+    return list(frame.to_delayed())
+
+
 def grouped(
-    frame: Any,
+    parts: Sequence[Any],
     split: Callable[[Any, int, int], Sequence[Any]],
     join: Callable[[Sequence[Any]], Any],
 ) -> Iterator[Any]:
-    """Split each partition into heaps, join the heaps of one number, and give what comes of each.
+    """Split each part into heaps, join the heaps of one number, and give what comes of each.
 
-    `split` gets a partition, its number and the number of heaps. Partitions stay where they are; of
-    the heaps one after the other comes here.
+    `split` gets a part, its number and the number of heaps. Parts stay where they are; of the heaps
+    one after the other comes here.
     """
     dask: Any = find("dask")
-    parts = frame.to_delayed()
-    heaps = len(parts)
+    client = current_client()
+    threads = 1 if client is None else sum(client.nthreads().values())
+    heaps = min(len(parts), HEAPS * threads)
     split_, join_ = dask.delayed(split, pure=False), dask.delayed(join, pure=False)
     divided = [split_(part, number, heaps) for number, part in enumerate(parts)]
     joined = [join_([heap[number] for heap in divided]) for number in range(heaps)]
-    client = current_client()
     if client is None:
         yield from dask.compute(*joined)
         return

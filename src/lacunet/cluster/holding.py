@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from lacunet.cluster.luggage import quiet_blas
-from lacunet.cluster.workers import ATTEMPTS, in_our_words, lost_too_often, result_of
+from lacunet.cluster.workers import ATTEMPTS, in_our_words, lost_too_often, results_of
 from lacunet.executor import SERIAL, Executor
 from lacunet.holding import Held, Holder, MadeHere, SomeRows, StaysHereError, cut
 
@@ -38,6 +38,7 @@ class HeldByWorkers(Held[A]):
         """Make bundles there, or at last values here."""
         self._shared, self._bundles, self._there, self._here = shared, bundles, there, here
         self._futures: dict[int, Future] = {}
+        self._asked: list[Future] = []  # the last time
         self._lock = threading.Lock()
         shared.held.add(self)
 
@@ -53,11 +54,8 @@ class HeldByWorkers(Held[A]):
         found: dict[int, list[B]] = {}
         for _ in range(ATTEMPTS):
             left = [bundle for bundle in range(self._bundles) if bundle not in found]
-            asked = [(bundle, self.ask(function, bundle)) for bundle in left]
-            for bundle, future in asked:
-                told = result_of(self._shared.client, future)
-                if told is not None:
-                    found[bundle] = told
+            told = results_of(self._shared.client, self._ask_all(function, left))
+            found |= {b: one for b, one in zip(left, told, strict=True) if one is not None}
             if len(found) == self._bundles:
                 return [one for bundle in range(self._bundles) for one in found[bundle]]
         raise lost_too_often()
@@ -67,6 +65,18 @@ class HeldByWorkers(Held[A]):
         client, values = self._shared.client, self._future(bundle)
         with in_our_words(client):
             return client.submit(_apply, function, values, pure=False)
+
+    def _ask_all(self, function: Callable[[A], Any], bundles: Sequence[int]) -> list[Future]:
+        """Do the same for several, in one message.
+
+        A client sends its messages at least 10 ms apart. To forget what was asked before is one
+        too: it is done after this, and not before, where whoever asks would wait.
+        """
+        client, values = self._shared.client, [self._future(bundle) for bundle in bundles]
+        with in_our_words(client):
+            asked = client.map(_apply, [function] * len(values), values, pure=False)
+        self._asked = asked
+        return list(asked)
 
     def _future(self, bundle: int) -> Future:
         with self._lock:
@@ -78,6 +88,7 @@ class HeldByWorkers(Held[A]):
     def let_go(self) -> None:
         """Let workers forget the values."""
         self._futures.clear()
+        self._asked = []
 
     def __reduce__(self) -> tuple[type[MadeHere[A]], tuple[int, Callable[[int], A]]]:
         """Refuse to travel as long as workers hold it."""

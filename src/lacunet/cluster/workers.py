@@ -131,6 +131,15 @@ def result_of(client: Client, future: Future) -> Any:
         return None
 
 
+def results_of(client: Client, futures: Sequence[Future]) -> list[Any]:
+    """Give several results, which come at once; None for each that was lost with a worker."""
+    try:
+        with in_our_words(client):
+            return list(client.gather(list(futures)))
+    except CancelledError:  # some of them: the others are there
+        return [result_of(client, future) for future in futures]
+
+
 def gone(client: Client) -> bool:
     """Whether nobody hands out work any more."""
     return bool(client.status != "running")

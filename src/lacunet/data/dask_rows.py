@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from lacunet.cluster.frames import grouped
+from lacunet.cluster.frames import grouped, partitions
 from lacunet.data.by_name import by_name
 from lacunet.data.frames import open_frame
 from lacunet.data.source import COPIES, FrameSource, check_frame_names
@@ -16,6 +16,7 @@ from lacunet.errors import DataError, LacunetError
 
 UNKNOWN = "__UNKNOWN_CATEGORIES__"  # as Dask says that categories are known to partitions alone
 SEED = 15
+AT_ONCE = 1 << 18  # rows to gather before it pays to look for equal ones
 
 
 class CountedRows(FrameSource):
@@ -37,7 +38,8 @@ def open_dask(frame: Any) -> CountedRows:
     known = {n: states for n, states in declared.items() if states and UNKNOWN not in states}
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        for heap in grouped(frame, partial(_split, columns, tuple(wanted)), _joined):
+        split = partial(_split, columns, tuple(wanted))
+        for heap in grouped(partitions(frame), split, count_rows):
             yield from heap
 
     return CountedRows(name, columns, batches, known)
@@ -55,16 +57,25 @@ def _split(
             f"partition {number + 1} of the dask DataFrame {what}; the dataframe has "
             f"{list(columns)}. Partitions must have the same columns in the same order."
         )
-    batches = [_counted(batch.with_columns(one_each)) for batch in open_frame(part).batches(wanted)]
-    whole = _joined([batches])
+    return on_heaps(open_frame(part).batches(wanted), heaps)
+
+
+def on_heaps(batches: Iterable[pl.DataFrame], heaps: int) -> list[list[pl.DataFrame]]:
+    """Count equal rows, and put them on heaps: equal rows on the same."""
+    one_each = pl.lit(1, pl.Int64).alias(COPIES)
+    whole: list[pl.DataFrame] = []
+    waiting: list[pl.DataFrame] = []
+    for batch in batches:
+        texts = pl.col(pl.Categorical).cast(pl.String)  # whose numbers are known here alone
+        waiting.append(_counted(batch.with_columns(texts, one_each)))
+        if sum(map(len, waiting)) > sum(map(len, whole)) + AT_ONCE:  # twice as many: merge them
+            whole, waiting = count_rows([whole, waiting]), []
+    whole = count_rows([whole, waiting])
     keys = [frame.drop(COPIES).hash_rows(SEED) % heaps for frame in whole]
     return [
         [frame.filter(key == heap) for frame, key in zip(whole, keys, strict=True)]
         for heap in range(heaps)
     ]
-
-
-one_each = pl.lit(1, pl.Int64).alias(COPIES)
 
 
 def _counted(frame: pl.DataFrame) -> pl.DataFrame:
@@ -73,7 +84,7 @@ def _counted(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.group_by(by_name(others)).agg(pl.col(COPIES).sum())
 
 
-def _joined(heaps: Sequence[Sequence[pl.DataFrame]]) -> list[pl.DataFrame]:
+def count_rows(heaps: Sequence[Sequence[pl.DataFrame]]) -> list[pl.DataFrame]:
     """Merge what several partitions have, in frames of one type each."""
     kinds: dict[tuple[Any, ...], list[pl.DataFrame]] = {}
     for frame in (frame for heap in heaps for frame in heap if len(frame)):

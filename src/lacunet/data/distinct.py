@@ -1,8 +1,8 @@
 """Find the distinct rows of coded data, in one order, with bounded memory.
 
-A row of small codes is one number in a mixed radix. Packed so into as few 64-bit words as they
-need, rows are compared and sorted as numbers; the order of the words is the lexicographic order of
-the codes.
+A row of small codes is one number, some bits for each code. Packed so into as few 64-bit words as
+they need, rows are compared and sorted as numbers; the order of the words is the lexicographic
+order of the codes. Rows of one word are sorted as that, and unpacked again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,8 @@ from lacunet.memory import give_back
 
 Merged: TypeAlias = tuple[CodeArray, FloatArray, IntArray]
 
-WORD = 2**62  # values a word may take: leaves the sign bit of int64 alone
+WORD = 62  # bits of a word that are used: the sign of int64 is left alone
+CHUNK = 1 << 14  # rows that are packed at once: their codes stay in the cache, column by column
 MANY = 1 << 16  # rows, from which it is worth asking for free memory
 FIRST_MERGE = 1 << 14  # rows to gather before it pays to look for equal ones
 
@@ -32,38 +33,62 @@ def pack(codes: CodeArray) -> list[IntArray]:
     """Pack rows of codes (m, n) into words (m,), the most significant word first.
 
     >>> pack(np.array([[-1, 1], [0, -1]]))
-    [array([2, 3])]
+    [array([2, 4])]
     """
-    words: list[IntArray] = []
+    return [_packed(codes, first, bits) for first, bits in _words(bits_of(codes.max(axis=0)))]
+
+
+def bits_of(top: IntArray | CodeArray) -> list[int]:
+    """How many bits the codes of each column take, up to the largest; the hole is a state too.
+
+    >>> bits_of(np.array([-1, 0, 1, 2, 3]))
+    [1, 1, 2, 2, 3]
+    """
+    return [max(1, (largest + 1).bit_length()) for largest in top.tolist()]
+
+
+def _words(bits: Sequence[int]) -> list[tuple[int, list[int]]]:
+    """The first column of each word, and the bits of its columns."""
+    words: list[tuple[int, list[int]]] = []
     room = 0
-    for column in codes.T:
-        radix = int(column.max()) + 2  # the states and the hole
-        if radix > room:
-            words.append(np.zeros(len(codes), np.int64))
+    for column, wide in enumerate(bits):
+        if wide > room:
+            words.append((column, []))
             room = WORD
-        words[-1] *= radix
-        words[-1] += column
-        words[-1] += 1
-        room //= radix
+        words[-1][1].append(wide)
+        room -= wide
     return words
+
+
+def _packed(codes: CodeArray, first: int, bits: Sequence[int]) -> IntArray:
+    """Pack some columns, from one on, into one word."""
+    word = np.zeros(len(codes), np.int64)
+    for start in range(0, len(codes), CHUNK):
+        part, some = word[start : start + CHUNK], codes[start : start + CHUNK]
+        for j, wide in enumerate(bits, start=first):
+            part <<= wide
+            part += some[:, j]
+            part += 1
+    return word
+
+
+def _unpacked(word: IntArray, bits: Sequence[int], codes: CodeArray) -> None:
+    """Write the codes (m, n) that were packed into one word."""
+    for start in range(0, len(word), CHUNK):
+        part, some = word[start : start + CHUNK].copy(), codes[start : start + CHUNK]
+        for j in range(len(bits) - 1, -1, -1):
+            np.subtract(part & ((1 << bits[j]) - 1), 1, out=some[:, j], casting="unsafe")
+            part >>= bits[j]
 
 
 def first_word(codes: CodeArray, cards: Sequence[int]) -> IntArray:
     """Pack as many columns as go into one word, of so many states each: the same for all rows.
 
     >>> first_word(np.array([[-1, 1], [0, -1]]), [2, 2])
-    array([2, 3])
+    array([2, 4])
     """
-    word, room = np.zeros(len(codes), np.int64), WORD
-    for column, card in zip(codes.T, cards, strict=True):
-        radix = card + 1
-        if radix > room:
-            break
-        word *= radix
-        word += column
-        word += 1
-        room //= radix
-    return word
+    first, bits = _words(bits_of(np.array(cards) - 1))[0]
+    return _packed(codes, first, bits)
 
 
 def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
@@ -73,12 +98,38 @@ def merge(codes: CodeArray, weight: FloatArray, copies: IntArray) -> Merged:
     the order in which the rows came: floating-point addition is not associative.
     The array `codes` is used up: the result lies in it.
     """
+    bits = bits_of(codes.max(axis=0))
+    if sum(bits) <= WORD and weight.min() == weight.max():
+        return _merged_words(codes, bits, weight, copies)
     keys: list[NDArray[Any]] = [*pack(codes), weight]
     order = np.lexsort(keys[::-1])
     first = firsts(len(codes), (key[order] for key in keys))
     copies = np.add.reduceat(copies[order], np.flatnonzero(first))
     kept = order[first]
     return _taken(codes, kept), weight[kept], copies
+
+
+def _merged_words(
+    codes: CodeArray, bits: Sequence[int], weight: FloatArray, copies: IntArray
+) -> Merged:
+    """Do the same where a row is one word, and all weigh the same."""
+    word = _packed(codes, 0, bits)
+    several = np.flatnonzero(copies > 1)
+    more = word[several], copies[several] - 1
+    word.sort()  # in place, and faster than to ask for an order
+    starts = np.flatnonzero(firsts(len(word), [word]))
+    if len(starts) < len(word) or len(several):
+        copies = np.empty(len(starts), np.int64)
+        np.subtract(starts[1:], starts[:-1], out=copies[:-1])
+        copies[-1] = len(word) - starts[-1]
+        for first in range(0, len(starts), CHUNK):  # where it is: none is needed further back
+            some = slice(first, first + CHUNK)
+            word[: len(starts)][some] = word[starts[some]]
+        word = word[: len(starts)]
+        del starts
+        np.add.at(copies, np.searchsorted(word, more[0]), more[1])
+    _unpacked(word, bits, codes[: len(word)])
+    return _first_rows(codes, len(word)), alike(weight[0].item(), len(word)), copies
 
 
 def places(codes: CodeArray) -> IntArray:
@@ -116,12 +167,41 @@ def _taken(codes: CodeArray, kept: IntArray) -> CodeArray:
     """Give codes[kept] in the memory of `codes`, column by column: no second table is made."""
     for j in range(codes.shape[1]):
         codes[: len(kept), j] = codes[kept, j]
-    return codes if len(kept) == len(codes) else codes[: len(kept)].copy()
+    return _first_rows(codes, len(kept))
+
+
+def _first_rows(codes: CodeArray, rows: int) -> CodeArray:
+    """Give the first rows of an array that is used up, where they are if that can be."""
+    if rows < len(codes) and codes.flags.owndata and codes.flags.c_contiguous:
+        codes.resize((rows, codes.shape[1]), refcheck=False)
+    return codes if len(codes) == rows else codes[:rows].copy()
+
+
+def alike(value: float, rows: int, kind: Any = np.float64) -> NDArray[Any]:
+    """One number for each row, which takes no memory: of weights and copies there may be no other.
+
+    >>> alike(1.0, 3)
+    array([1., 1., 1.])
+    """
+    return np.broadcast_to(np.array(value, kind), rows)
+
+
+def _are_alike(arrays: Sequence[NDArray[Any]]) -> bool:
+    """Whether all rows of several blocks have one number, by how they are kept."""
+    kept_once = all(array.strides == (0,) for array in arrays)
+    return kept_once and len({array[0].item() for array in arrays}) == 1
 
 
 def _owned(array: NDArray[Any]) -> NDArray[Any]:
     """Give an array that can grow: not one that looks into another, nor one of somebody else."""
     return array if array.flags.owndata and array.flags.writeable else array.copy()
+
+
+def _put_together(arrays: Sequence[NDArray[Any]], rows: int) -> NDArray[Any]:
+    """Give the numbers of all rows, some of each block."""
+    if _are_alike(arrays):
+        return alike(arrays[0][0].item(), rows, arrays[0].dtype)
+    return np.concatenate(arrays)
 
 
 class DistinctRows:
@@ -134,7 +214,7 @@ class DistinctRows:
     def __init__(self) -> None:
         self._blocks: list[Merged] = []
         self._waiting = 0
-        self._limit = self._first_limit = FIRST_MERGE
+        self._limit = FIRST_MERGE
 
     def add(self, codes: CodeArray, weight: FloatArray, copies: IntArray) -> None:
         """Take one batch: codes (rows, n), the weight and the copies of each row, (rows,)."""
@@ -147,20 +227,17 @@ class DistinctRows:
         """Give what is kept as one block; equal rows may still be in it, later merged."""
         rows = sum(len(codes) for codes, _, _ in self._blocks)
         widest = np.result_type(*(codes.dtype for codes, _, _ in self._blocks))
-        first = self._blocks.pop(0)
-        row = len(first[0])
-        codes = _owned(first[0].astype(widest, order="C", copy=False))
-        weight, copies = map(_owned, first[1:])
-        del first
+        weight = _put_together([weight for _, weight, _ in self._blocks], rows)
+        copies = _put_together([copies for _, _, copies in self._blocks], rows)
+        row = len(self._blocks[0][0])
+        codes = self._blocks.pop(0)[0]
+        codes = _owned(codes.astype(widest, order="C", copy=False))
         # The first block is the largest. It grows where it is: no second table is held.
         codes.resize((rows, codes.shape[1]), refcheck=False)
-        weight.resize(rows, refcheck=False)
-        copies.resize(rows, refcheck=False)
         while self._blocks:
-            block = self._blocks.pop(0)
-            part = slice(row, row + len(block[0]))
-            codes[part], weight[part], copies[part] = block
-            row = part.stop
+            block = self._blocks.pop(0)[0]
+            codes[row : row + len(block)] = block
+            row += len(block)
         return codes, weight, copies
 
     def _merge(self) -> None:

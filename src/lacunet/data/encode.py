@@ -15,6 +15,7 @@ from lacunet.state import State
 MOST_VALUES = 10_000
 MOST_DIFFERENT = 1 << 30  # of numbers: as many as there are rows
 MOST_BEFORE_NUMBERS = 1_000  # above, a column that may be numbers is read as such: no object each
+MOST_NEAR = 1_000  # integers between the least and the largest, to be numbered by a table
 
 
 class TooManyValuesError(Exception):
@@ -65,6 +66,9 @@ class ColumnEncoder:
                 numbers = numbers.cast(pl.Int32 if self._many else pl.Int16).fill_null(-1)
             found: CodeArray = numbers.to_numpy().astype(np.int32 if self._many else np.int16)
             return found
+        integers = values.dtype.is_integer() and values.dtype != pl.UInt64
+        if integers and (near := self._near(values)) is not None:
+            return near
         different, place = np.unique(values.drop_nulls().to_numpy(), return_inverse=True)
         known = [self._numbers.get(value.item(), -1) for value in different]
         if -1 in known:
@@ -72,6 +76,21 @@ class ColumnEncoder:
         codes: CodeArray = np.full(len(values), -1, np.int32 if self._many else np.int16)
         codes[values.is_not_null().to_numpy()] = np.array(known, codes.dtype)[place]
         return codes
+
+    def _near(self, values: pl.Series) -> CodeArray | None:
+        """Give the numbers of integers that lie close together, by a table of all between them.
+
+        None: they do not, or one of them is new, or there is a hole.
+        """
+        least, most = values.min(), values.max()
+        if values.null_count() or not isinstance(least, int) or not isinstance(most, int):
+            return None
+        if most - least >= MOST_NEAR:
+            return None
+        known = [self._numbers.get(value, -1) for value in range(least, most + 1)]
+        table = np.array(known, np.int32 if self._many else np.int16)
+        codes: CodeArray = table[np.subtract(values.to_numpy(), least, dtype=np.int64)]
+        return None if (codes < 0).any() else codes
 
     @property
     def _many(self) -> bool:

@@ -1,5 +1,6 @@
 """Read data with holes from files and dataframes."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from lacunet.data.design_columns import (
     design_columns,
 )
 from lacunet.data.discover import Coding, markers, shown, weighed
-from lacunet.data.distinct import DistinctRows, Merged, merge, places, smallest
+from lacunet.data.distinct import DistinctRows, Merged, alike, merge, places, smallest
 from lacunet.data.encode import (
     MOST_BEFORE_NUMBERS,
     MOST_DIFFERENT,
@@ -151,7 +152,9 @@ def read_table(
     judge = Judge(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
     limit = None if memory is None else bytes_of(memory)
     reading = Reading(judge, names, states, weights, drawn, limit)
-    return until_read(reading, lambda one: _table(one, how))
+    began = time.perf_counter()
+    table = until_read(reading, lambda one: _table(one, how))
+    return replace(table, seconds=time.perf_counter() - began)
 
 
 def _said(
@@ -190,9 +193,12 @@ def _table(reading: "Reading", how: WeightsAs) -> Table:
         return _spilled(reading, spilling)
     codes, weight, copies = rows.joined()
     checks.check_some_weight(weight, reading.weights)
-    codings, told = reading.codings(reading.weighed(codes, weight * copies)), reading.drawn.names
-    drawn, items = codes[:, len(codings) :], codes[:, : len(codings)]
-    codes = recoded(np.ascontiguousarray(items), codings)
+    counted = reading.counted or reading.weighed(codes, weight * copies)
+    codings, told = reading.codings(counted), reading.drawn.names
+    drawn, items = codes[:, len(codings) :].copy(), codes
+    if told:
+        items = np.ascontiguousarray(codes[:, : len(codings)])
+    codes = recoded(items, codings)
     if told and reading.weights is not None and how is WeightsAs.AUTO:
         how = WeightsAs.SURVEY
     entries = None
@@ -222,7 +228,7 @@ def _spilled(reading: "Reading", rows: SpillingRows) -> Table:
             "disk. Raise --memory."
         )
     rows.spill()
-    codings = reading.codings(rows.weighed([len(e.raw.values) for e in reading.encoders]))
+    codings = reading.codings(reading.counted)
     described, order = reading.described(codings), by_name(reading.names)
     columns = tuple(replace(described[j], place=j) for j in order)
 
@@ -320,14 +326,14 @@ class Reading:
             if not len(frame):
                 continue
             weight = (
-                np.ones(len(frame))
+                alike(1.0, len(frame))
                 if self.weights is None
                 else read_weights(cells_of(frame, self.weights), self.weights, row, self.source)
             )
             coded = [*self._coded(frame, row), *drawn.encode(frame, row)]
             every = (*self.encoders, *drawn.encoders)
             kind = smallest(max(len(encoder.raw.values) for encoder in every))
-            copies = np.ones(len(frame), np.int64)
+            copies = alike(1, len(frame), np.int64)
             if COPIES in frame.columns:
                 copies = frame[COPIES].to_numpy()
                 for encoder, codes in zip(every, coded, strict=True):
@@ -358,6 +364,13 @@ class Reading:
         raw = encoder.raw
         self._coding(encoder, raw.counts.astype(np.float64))  # says more, if it can
         return checks.unusable(encoder.name, f"has more than {len(raw.values):,} different values")
+
+    @property
+    def counted(self) -> list[FloatArray]:
+        """How many rows have each provisional code of each column; nothing where rows weigh."""
+        if self.weights is not None:
+            return []
+        return [encoder.raw.counts.astype(np.float64) for encoder in self.encoders]
 
     def weighed(self, codes: CodeArray, weight: FloatArray) -> list[FloatArray]:
         """What each provisional code of each column weighs in rows, (rows, n), so heavy each."""

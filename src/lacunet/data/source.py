@@ -6,6 +6,7 @@ values is in memory at a time.
 
 import difflib
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +27,8 @@ from lacunet.state import State
 
 # How often a row stands in the source, in batches of distinct rows: no column can have this name.
 COPIES = "\0copies"
-CELLS = 1 << 18  # cells per batch: as text, some megabytes
+CELLS = 1 << 18  # cells per batch: as text, some megabytes;
+NUMBERS = 4  # times as many, where all are numbers
 TEXT = (".csv", ".tsv", ".txt")
 PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -121,11 +123,12 @@ def open_source(source: object, *, counted: bool = False) -> Source:
             "workers with multiprocessing.get_context('spawn'), or read the table before."
         )
     if isinstance(source, str | os.PathLike):
-        return _open_path(_expanded(source))
+        path = _expanded(source)
+        return _read_by_workers(path, _open_path(path)) if counted else _open_path(path)
     if isinstance(source, pl.LazyFrame):
-        return _open_lazy(source, "polars LazyFrame", sliced=False)
+        return open_lazy(source, "polars LazyFrame", sliced=False)
     if isinstance(source, pl.DataFrame):
-        return _open_lazy(source.lazy(), "polars DataFrame", sliced=True)
+        return open_lazy(source.lazy(), "polars DataFrame", sliced=True)
     if isinstance(source, Table):
         raise DataError("this table is read already. Give what it was read from.")
     if counted and is_dask_frame(source):
@@ -133,6 +136,15 @@ def open_source(source: object, *, counted: bool = False) -> Source:
 
         return open_dask(source)
     return _open_object(source)
+
+
+def _read_by_workers(path: Path, opened: Source) -> Source:
+    """Let the workers of a Dask client read files, if one works in one."""
+    if "distributed" not in sys.modules:  # who has one has loaded it
+        return opened
+    from lacunet.data.worker_files import read_by_workers
+
+    return read_by_workers(path, opened)
 
 
 def _open_object(source: object) -> Source:
@@ -163,9 +175,9 @@ def batches_of(frame: pl.DataFrame) -> Callable[[Sequence[str]], Iterator[pl.Dat
     return batches
 
 
-def slices(rows: int, columns: int) -> Iterator[slice]:
+def slices(rows: int, columns: int, times: int = 1) -> Iterator[slice]:
     """Cut rows into batches of about as many cells each, whatever the number of columns."""
-    step = max(CELLS // max(columns, 1), 256)
+    step = max(times * CELLS // max(columns, 1), 256)
     return (slice(start, start + step) for start in range(0, rows, step))
 
 
@@ -238,7 +250,7 @@ def _open_foreign(path: Path, ending: str) -> Source:
 def _open_tasted(path: Path, scan: str, *, sliced: bool) -> Source:
     """Open a file that may be forged; another process reads all of it first."""
     taste(path, scan)
-    found = _open_lazy(getattr(pl, scan)(path, glob=False), str(path), sliced=sliced)
+    found = open_lazy(getattr(pl, scan)(path, glob=False), str(path), sliced=sliced)
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         taste(path, scan, wanted)
@@ -247,7 +259,7 @@ def _open_tasted(path: Path, scan: str, *, sliced: bool) -> Source:
     return replace(found, batches=batches)
 
 
-def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
+def open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
     """Open a query.
 
     Slices bound the memory best where they are cheap: in memory and in Parquet. Elsewhere a slice
@@ -266,7 +278,8 @@ def _open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:
                 yield from query.collect_batches(chunk_size=size, engine="streaming")
                 return
             rows = lazy.select(pl.len()).collect(engine="streaming").item()
-            for part in slices(rows, len(wanted)):
+            small = all(schema[name].is_numeric() or schema[name] == pl.Boolean for name in wanted)
+            for part in slices(rows, len(wanted), NUMBERS if small else 1):
                 yield query.slice(part.start, part.stop - part.start).collect(engine="streaming")
         except UNREADABLE as error:
             raise unreadable(name, error) from error

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.data.discover import weighed
-from lacunet.data.distinct import DistinctRows, Merged, first_word, merge
+from lacunet.data.distinct import DistinctRows, Merged, alike, first_word, merge
 from lacunet.memory import give_back
 from lacunet.on_disk import Place, Scratch
 
@@ -31,7 +30,8 @@ class Run(NamedTuple):
     kind: Any  # of the codes
     codes: Place
     copies: Place
-    words: Place | None = None  # the first word of each row, where they are sorted
+    words: Place | None = None  # the first word of each row, where they are sorted,
+    sampled: IntArray | None = None  # and one in so many of them
 
     def some(self, scratch: Scratch, first: int, last: int) -> tuple[CodeArray, IntArray]:
         """Read the codes and copies of some rows."""
@@ -61,23 +61,16 @@ class SpillingRows(DistinctRows):
             return
         codes, _, copies = self.joined()
         self.runs.append(_written(self.scratch, codes, copies))
-        self._waiting, self._limit = 0, self._first_limit
+        self._waiting, self._limit = 0, len(codes)  # rows that do not repeat are sorted once
         give_back()
-
-    def weighed(self, sizes: Sequence[int]) -> list[FloatArray]:
-        """How often each provisional code of each column stands there."""
-        found = [np.zeros(size) for size in sizes]
-        for run in self.runs:
-            codes, copies = run.some(self.scratch, 0, run.rows)
-            for j, size in enumerate(sizes):
-                found[j] += weighed(codes[:, j], copies, size)
-        return found
 
 
 def _written(scratch: Scratch, codes: CodeArray, copies: IntArray, words: Any = None) -> Run:
-    told = scratch.append(np.ascontiguousarray(codes)), scratch.append(copies)
-    where = None if words is None else scratch.append(words)
-    return Run(len(codes), codes.shape[1], codes.dtype, *told, where)
+    told = scratch.append(np.ascontiguousarray(codes)), scratch.append(copies.copy())
+    if words is None:
+        return Run(len(codes), codes.shape[1], codes.dtype, *told)
+    sorted_ = scratch.append(words), words[SAMPLED - 1 :: SAMPLED].copy()
+    return Run(len(codes), codes.shape[1], codes.dtype, *told, *sorted_)
 
 
 class Spilled(NamedTuple):
@@ -115,20 +108,18 @@ def in_order(
 
 
 def _merged(codes: CodeArray, copies: IntArray) -> Merged:
-    return merge(codes, np.ones(len(codes)), copies)
+    return merge(codes, alike(1.0, len(codes)), copies)
 
 
 def _ranges(
     scratch: Scratch, runs: Sequence[Run], room: int
 ) -> Iterator[tuple[CodeArray, IntArray]]:
     """Give the rows of all runs, range by range of their first word."""
-    words = [np.frombuffer(scratch.read(_words(run)), np.int64) for run in runs]
-    sampled = np.sort(np.concatenate([word[SAMPLED - 1 :: SAMPLED] for word in words]))
+    sampled = np.sort(np.concatenate([_sampled(run) for run in runs]))
     wide = runs[0].columns * np.dtype(runs[0].kind).itemsize + 16
     step = max(1, room // (SHARE * wide * SAMPLED))
     ends = np.unique(sampled[step::step])
-    bounds = [np.concatenate([[0], np.searchsorted(w, ends), [len(w)]]).tolist() for w in words]
-    del words
+    bounds = [[0, *(_first_from(scratch, run, end) for end in ends), run.rows] for run in runs]
     for cut in zip(*(list(pairwise(b)) for b in bounds), strict=True):
         parts = [run.some(scratch, *part) for run, part in zip(runs, cut, strict=True)]
         codes, copies = (np.concatenate(one) for one in zip(*parts, strict=True))
@@ -136,6 +127,15 @@ def _ranges(
             yield codes, copies
 
 
-def _words(run: Run) -> Place:
-    assert run.words is not None  # it is sorted
-    return run.words
+def _sampled(run: Run) -> IntArray:
+    assert run.sampled is not None  # it is sorted
+    return run.sampled
+
+
+def _first_from(scratch: Scratch, run: Run, word: int) -> int:
+    """The first row of a sorted run whose word is not below one: few of its words are read."""
+    assert run.words is not None
+    first = SAMPLED * int(np.searchsorted(_sampled(run), word))
+    near = min(SAMPLED, run.rows - first)
+    place = Place(run.words.first + 8 * first, 8 * near)
+    return first + int(np.searchsorted(np.frombuffer(scratch.read(place), np.int64), word))

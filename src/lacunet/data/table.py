@@ -21,6 +21,7 @@ from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
 from lacunet.holding import Holder
 from lacunet.kept import fingerprint
+from lacunet.on_disk import in_passing
 from lacunet.state import Numbers, State, alike, label
 from lacunet.tabular import Columns, Grid, Printable
 from lacunet.wording import worded
@@ -78,6 +79,7 @@ class Table(Printable):
     design: SamplingDesign | None = None  # how its rows were drawn, where that is known
     memory: int | None = None  # bytes that the process may have while it is worked on
     holder: Holder | None = None  # who holds the rows while they are worked on, if others do
+    seconds: float | None = None  # that reading took, where it was read
 
     @property
     def fingerprint(self) -> str:
@@ -135,7 +137,11 @@ class Table(Printable):
     ) -> Self:
         """Make a table of what `distinct.merge` returns: sorted rows, one weight each, copies."""
         rows = int(copies.sum())
-        empty = int(copies[(codes < 0).all(axis=1)].sum())
+        empty = 0
+        for row, times in zip(codes, copies, strict=True):  # a hole is before every state
+            if (row >= 0).any():
+                break
+            empty += int(times)
         notes = [*notes, *words_of_empty(empty)]
         if survey is not None:
             notes = [*notes, f"weights are taken as {survey}.{survey.sum_words} {AS_COUNTS}"]
@@ -162,13 +168,16 @@ class Table(Printable):
     @property
     def missing(self) -> FloatArray:
         """(n,) weighted share of missing cells per column."""
-        lost = [float(self.counts.sum(where=column < 0)) for column in self.codes.T]
-        return np.array(lost) / self.weight
+        lost = np.zeros(len(self.columns))
+        for part in in_passing(self.codes, self.counts):
+            lost += [part.counts.sum(where=column < 0) for column in part.codes.T]
+        return lost / self.weight
 
     @property
     def complete(self) -> bool:
         """Whether no cell is missing."""
-        return not any(bool((column < 0).any()) for column in self.codes.T)
+        parts = in_passing(self.codes, self.counts)
+        return not any(bool((part.codes < 0).any()) for part in parts)
 
     @property
     def kinds(self) -> Kinds:

@@ -17,6 +17,7 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
 from lacunet.model.relabelling import Relabelling
+from lacunet.on_disk import in_passing
 
 MOST_CONTEXTS = 64  # states of one context that are told apart
 
@@ -53,8 +54,12 @@ def context_variables(problem: Problem, block: Sequence[int]) -> list[int]:
 
 def _rows(problem: Problem, seen: Sequence[int]) -> list[tuple[int, ...]]:
     """States of seen variables that some row has, or may have where it does not show them."""
+    if not seen:
+        return [()]
     columns = [problem.network.observed.index(v) for v in seen]
-    shown = np.unique(problem.codes[problem.counts > 0][:, columns], axis=0)
+    parts = in_passing(problem.codes, problem.counts)
+    each = [np.unique(part.codes[part.counts > 0][:, columns], axis=0) for part in parts]
+    shown = np.unique(np.concatenate(each), axis=0)
     found: set[tuple[int, ...]] = set()
     for row in shown.tolist():
         some = [

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from lacunet.arrays import CodeArray, FloatArray
+from lacunet.data.discover import weighed
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
@@ -23,6 +24,7 @@ from lacunet.model.families import (
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import Extent, NumberPrior
 from lacunet.model.unit import Unit
+from lacunet.on_disk import in_passing
 
 
 def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:
@@ -76,9 +78,11 @@ def _numbers(v: Variable, codes: CodeArray) -> FloatArray:
 
 
 def _leaf(table: Table, j: int, prior: NumberPrior) -> Variable:
-    column, told = table.columns[j], table.codes[:, j] >= 0
-    cases = np.bincount(table.codes[told, j], table.counts[told], len(column.states))
-    leaf = LEAVES[column.kind](column, cases.astype(np.float64), prior)
+    column = table.columns[j]
+    cases = np.zeros(len(column.states))
+    for part in in_passing(table.codes, table.counts) if column.kind.number else ():
+        cases += weighed(part.codes[:, j], part.counts, len(cases))
+    leaf = LEAVES[column.kind](column, cases, prior)
     return replace(leaf, title=column.title)
 
 

@@ -23,9 +23,12 @@ from lacunet.kept import fingerprint
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
+from lacunet.on_disk import forget, in_passing, rows_at
 from lacunet.state import Numbers, State, label
 
 GLIMPSE = 1 << 15  # rows
+LARGE = 1 << 20  # distinct rows, above which a part of them tells where to look
+PART = 1 << 17  # rows of that part
 EXACT = 2.0**53  # below, floats hold every whole number
 
 
@@ -50,12 +53,15 @@ class Problem:
     @cached_property
     def cases(self) -> float:
         """N, the total weight of the rows."""
-        return float(self.counts.sum())
+        total = float(self.counts.sum())
+        forget(self.counts)
+        return total
 
     @cached_property
     def whole(self) -> bool:
         """Whether every row counts a whole number of times, so that its cases can be completed."""
-        return bool((self.counts == np.round(self.counts)).all())
+        parts = in_passing(self.codes, self.counts)
+        return all((part.counts == np.round(part.counts)).all() for part in parts)
 
     @property
     def case_by_case(self) -> bool:
@@ -135,11 +141,23 @@ class Problem:
 
         For those who look for where to look: they need not see every row.
         """
-        if len(self.counts) <= GLIMPSE:
+        return self.at_most(GLIMPSE)
+
+    @cached_property
+    def part(self) -> "Problem | None":
+        """The same for a part of very many rows, which is cheap to search; None: they are few.
+
+        How many there are is all that decides: whoever holds or works on them, it is the same part.
+        """
+        return self.at_most(PART).on(self.device) if len(self.counts) > LARGE else None
+
+    def at_most(self, rows: int) -> "Problem":
+        """The same with so many rows at most, at equal distances, which stand for all."""
+        if len(self.counts) <= rows:
             return self
-        taken, times = at_equal_distances(self.counts, GLIMPSE)
-        counts = np.asarray(times * (self.cases / GLIMPSE), dtype=np.float64)
-        return problem_of_codes(self.codes[taken], counts, self.network, self.alpha)
+        taken, times = at_equal_distances(self.counts, rows)
+        counts = np.asarray(times * (self.cases / rows), dtype=np.float64)
+        return problem_of_codes(rows_at(self.codes, taken), counts, self.network, self.alpha)
 
     @cached_property
     def held(self) -> Held[SomeRows] | None:

@@ -32,6 +32,8 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Fla
 def _few_pairs(problem: Problem, classes: LatentClasses, i: int) -> Iterator[Flag]:
     """Name the two numbers of a block that are seen together least often, if that is too seldom."""
     network, block = problem.network, members(problem.network, i)
+    if len(block) == 1:
+        return
     fewest = network.variables[i].family.fewest_pairs(classes.number)
     told = problem.codes[:, [network.observed.index(j) for j in block]] >= 0
     together = (told * problem.counts[:, None]).T @ told

@@ -14,7 +14,8 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.diagnose import diagnose, state_sizes
 from lacunet.learn.objective import Estimate, Objective, Point, attainable
-from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, climb_from
+from lacunet.learn.part_first import search_part_first
+from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, climb_from, rank_for
 from lacunet.model.conjugacy import log_prior, mean
 from lacunet.model.display import known_words, model_grids
 from lacunet.model.network import Model
@@ -156,7 +157,16 @@ def _search(objective: Objective, options: Options, start: Model | None) -> Sear
     if start is not None:
         climb, curvature = climb_from(objective, objective.at(start.theta))
         return Search(climb, 1, 1, curvature)
-    return SEARCHERS[options.schedule](objective, options.starts, options.seed)
+    search = SEARCHERS[options.schedule]
+    part = objective.problem.part
+    if part is None or options.schedule is Schedule.PAPER:
+        return search(objective, options.starts, options.seed)
+    return search_part_first(
+        objective,
+        Objective.build(part, options.estimate, objective.executor),
+        lambda own: search(own, options.starts, options.seed),
+        rank_for(objective.estimate, options.schedule),
+    )
 
 
 def _by_size(objective: Objective, point: Point) -> Point:

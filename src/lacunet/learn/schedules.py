@@ -30,6 +30,7 @@ LEFT_BEHIND = 20.0  # nats of mass below the best, where EM slows down, to be gi
 TAIL = 100  # and what so many iterations might bring that pass the paper's test
 KEPT = 3  # maxima besides the best that a search remembers
 SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
+CLEAR = 0.1  # least curvature of a part of the rows that chance alone would not show at a saddle
 ESCAPES = 20  # saddles to leave before giving up
 TASK = "EM"  # as progress calls it
 
@@ -225,13 +226,24 @@ def climb_from(objective: Objective, point: Point) -> tuple[Climb, Curvature]:
 def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]:
     """Go on uphill from a saddle until the point is a maximum."""
     for _ in range(ESCAPES):
-        curvature = least_curvature(objective, climb.point)
+        curvature = _least(objective, climb.point)
         if curvature.least >= SADDLE:
             break
         if (higher := _along(objective, climb.point, curvature)) is None:
             break
         climb = ascend(objective, Climb(higher, climb.steps, climb.outcome))
     return climb, curvature
+
+
+def _least(objective: Objective, point: Point) -> Curvature:
+    """The least curvature; where a part of very many rows shows that there is enough, its own."""
+    part = objective.problem.part
+    if part is not None:
+        there = Objective.build(part, objective.estimate, objective.executor)
+        seen = least_curvature(there, there.at(point.theta))
+        if seen.least > CLEAR:
+            return seen
+    return least_curvature(objective, point)
 
 
 def _along(objective: Objective, point: Point, curvature: Curvature) -> Point | None:

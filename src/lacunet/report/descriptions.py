@@ -58,9 +58,13 @@ def forecast_document(forecast: Forecast) -> dict[str, Any]:
         "workers": forecast.workers,
         "memory": forecast.memory,
         "table_bytes": forecast.table_bytes,
+        "reading_seconds": forecast.reading,
         "estimated_seconds": forecast.seconds,
+        "estimated_seconds_of_scores": forecast.scoring,
+        "measured": None if forecast.measuring is None else forecast.measuring.what,
         "sampling_at_most": forecast.sampling,
         "fits_of_drawn_data_at_most": forecast.drawn,
+        "total_seconds": forecast.total,
         "fits": [
             {
                 "candidate": fit.label,
@@ -70,6 +74,7 @@ def forecast_document(forecast: Forecast) -> dict[str, Any]:
                 "em_step": fit.step,
                 "estimated_steps": fit.steps,
                 "estimated_seconds": fit.seconds,
+                "estimated_seconds_of_scores": fit.scores,
             }
             for fit in forecast.fits
         ],

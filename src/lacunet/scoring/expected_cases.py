@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from lacunet.arrays import FloatArray, IntArray
+from lacunet.data.discover import weighed
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+from lacunet.on_disk import in_passing
 
 MOST_FOLLOWED = 40  # variables in one sum of products
 
@@ -71,10 +73,9 @@ class ExpectedCases:
         problem, shares = self.problem, {}
         for column, v in enumerate(problem.network.observed):
             if v in self._followed:
-                told = problem.codes[:, column] >= 0
-                seen = np.bincount(
-                    problem.codes[told, column], problem.counts[told], problem.layout.cards[v]
-                )
+                seen = np.zeros(problem.layout.cards[v])
+                for part in in_passing(problem.codes, problem.counts):
+                    seen += weighed(part.codes[:, column], part.counts, len(seen))
                 shares[v] = (seen + 1.0) / (seen + 1.0).sum()
         return shares
 

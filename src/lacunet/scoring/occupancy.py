@@ -4,6 +4,7 @@ The identity is that of `used_states.py` (docs/explanation/labels.md, "Empty cla
 one mode sees one of the equal labellings of E_m, and nothing of the other terms.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ from lacunet.inference.sizes import states_told, with_sizes
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
+from lacunet.on_disk import in_passing
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.labellings import flags_of
 from lacunet.scoring.score import Fewer, Score
@@ -48,7 +50,8 @@ def log_factors(problem: Problem) -> FloatArray:
 
     A case that shows nothing says nothing of its class: such cases are not counted.
     """
-    told = float(problem.counts[(problem.codes >= 0).any(axis=1)].sum())
+    parts = in_passing(problem.codes, problem.counts)
+    told = math.fsum(p.counts[(p.codes >= 0).any(axis=1)].sum() for p in parts)
     classes = classes_of(problem.network)
     a = float(problem.layout.table(problem.alpha, classes.root)[0])
     return log_occupancy(classes.number, a, told)

@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.data.table import Table
-from lacunet.inference.problem import Problem, build_problem
+from lacunet.inference.curvature.coordinates import free_coordinates
+from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.expectation import expect
+from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.schedules import FINALISTS, RACED, Schedule
 from lacunet.memory import in_bytes
 from lacunet.model.conjugacy import random_theta
-from lacunet.model.prior import Alpha, dirichlet
 from lacunet.search.average import Label
-from lacunet.search.candidates import Proposal
+from lacunet.search.forecast_measuring import Measuring
 from lacunet.tabular import Columns, Grid, Printable
 
 # Steps that a climb takes from a start to its maximum: the median of 21 fits of seven tables.
@@ -26,6 +27,10 @@ CLIMB = 60
 OFTEN = "Some fits take ten times the usual number."
 FURTHER = 4.0  # times as many where the search goes further, about
 LOOK = 0.2  # seconds for which steps are measured
+ALL_ROWS = 60  # steps over all rows, where a part of them is searched first: the mean of 3 fits
+SCORED = 30  # steps for the scores of a fit: those of the softmax mode, bounds and counts
+HESSIANS = 2  # at the mode of θ, and at that of φ
+FEW = 1 << 12  # rows from which the time of a Hessian is known
 NUMBER = 8  # bytes
 
 
@@ -39,6 +44,7 @@ class FitForecast:
     step: float  # seconds of a step of EM on one core, measured
     steps: int  # of a fit: an estimate
     memory: int  # bytes of components and starts
+    scores: float = 0.0  # seconds of its scores on one core: an estimate
 
     @property
     def seconds(self) -> float:
@@ -58,7 +64,8 @@ class Forecast(Printable):
     fits: tuple[FitForecast, ...]
     engine: str  # who would do it, in words
     workers: int  # that would work side by side
-    sampling: float | None  # seconds at most for measuring the evidence after that; None: no such
+    measuring: Measuring | None = None  # what is sampled after fits and scores; None: no such
+    reading: float | None = None  # seconds that reading the table took; None: it was read before
     drawn: int = 0  # fits of drawn data at most, for bootstrap tests
 
     @property
@@ -71,6 +78,21 @@ class Forecast(Printable):
         """The time of all fits: an estimate."""
         return sum(fit.seconds for fit in self.fits) / self.workers
 
+    @property
+    def scoring(self) -> float:
+        """The time of all scores: an estimate."""
+        return sum(fit.scores for fit in self.fits) / self.workers
+
+    @property
+    def sampling(self) -> float | None:
+        """Seconds at most for measuring the evidence after that; None: nobody asks for it."""
+        return None if self.measuring is None else self.measuring.seconds
+
+    @property
+    def total(self) -> float:
+        """All of it together: reading, fits, scores, and measuring at most."""
+        return (self.reading or 0.0) + self.seconds + self.scoring + (self.sampling or 0.0)
+
     def tidy(self) -> Columns:
         """Give a row for each candidate."""
         told: dict[str, list[str | int | float]] = {
@@ -81,12 +103,14 @@ class Forecast(Printable):
             "em_step": [fit.step for fit in self.fits],
             "steps": [fit.steps for fit in self.fits],
             "seconds": [fit.seconds for fit in self.fits],
+            "scores": [fit.scores for fit in self.fits],
         }
         return told
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        header = ("candidate", "parameters", "components", "memory", "EM step", "steps", "time")
+        shown = ("candidate", "parameters", "components", "memory", "EM step", "steps", "fit")
+        header = (*shown, *(["scores"] if self.scoring else []))
         rows = tuple(
             (
                 str(fit.label),
@@ -96,6 +120,7 @@ class Forecast(Printable):
                 in_time(fit.step),
                 f"{fit.steps:,}",
                 in_time(fit.seconds),
+                *([in_time(fit.scores)] if self.scoring else []),
             )
             for fit in self.fits
         )
@@ -103,18 +128,25 @@ class Forecast(Printable):
 
     def _notes(self) -> list[str]:
         whole, table = in_bytes(self.memory), in_bytes(self.table_bytes)
-        time_ = f"time: about {in_time(self.seconds)}"
-        if self.sampling is not None:
-            time_ += f"; what is sampled after that, at most {in_time(self.sampling)}"
+        times = [] if self.reading is None else [f"reading {in_time(self.reading)} (measured)"]
+        times.append(f"fits about {in_time(self.seconds)}")
+        times += [f"scores about {in_time(self.scoring)}"] if self.scoring else []
+        if self.measuring is not None and self.measuring.seconds:
+            times.append(f"measured evidence at most {in_time(self.measuring.seconds)}")
         if self.drawn:
-            time_ += f"; bootstrap tests need up to {self.drawn:,} fits more, of drawn data"
-        return [
+            times.append(f"bootstrap tests up to {self.drawn:,} fits more, of drawn data")
+        notes = [
             f"engine: {self.engine}",
             f"memory: {whole}, of which the table {table}; the program itself comes on top",
-            time_,
-            "times are estimates: EM steps were measured, but how many there will be was not. "
-            + OFTEN,
+            f"time: {', '.join(times)}: {in_time(self.total)} in all",
         ]
+        if self.measuring is not None:
+            notes.append(f"measured: {self.measuring.what}")
+        notes.append(
+            "times are estimates: EM steps were measured, but how many there will be was not. "
+            + OFTEN
+        )
+        return notes
 
     def brief(self) -> str:
         """Say how large it is."""
@@ -125,25 +157,43 @@ class Forecast(Printable):
 
 
 def forecast_fits(
-    table: Table, proposals: Sequence[Proposal], alpha: Alpha, options: Options
+    problems: Sequence[Problem], labels: Sequence[Label], options: Options, *, scored: bool
 ) -> tuple[FitForecast, ...]:
-    """Look at each candidate: its components are made, and an E step is measured."""
-    return tuple(_fit(table, proposal, alpha, options) for proposal in proposals)
+    """Look at each candidate: an E step is measured, and a Hessian if it is to be scored."""
+    each = zip(problems, labels, strict=True)
+    return tuple(_fit(problem, label, options, scored=scored) for problem, label in each)
 
 
-def _fit(table: Table, proposal: Proposal, alpha: Alpha, options: Options) -> FitForecast:
-    network = proposal.network
-    problem = build_problem(table, network, dirichlet(network, alpha))
-    plans = problem.components.plans
+def _fit(problem: Problem, label: Label, options: Options, *, scored: bool) -> FitForecast:
+    network, plans = problem.network, problem.components.plans
+    step = em_step(problem, options.estimate)
     starts = options.starts * 2 * NUMBER * problem.layout.size
     return FitForecast(
-        proposal.label,
+        label,
         network.dimension,
         sum(len(plan.counts) for plan in plans),
-        em_step(problem, options.estimate),
-        em_steps(options) if plans else 1,
+        step,
+        steps_of(problem, options) if plans else 1,
         starts + sum(map(size_of, plans)),
+        SCORED * step + HESSIANS * hessian_seconds(problem) if scored and plans else 0.0,
     )
+
+
+def steps_of(problem: Problem, options: Options) -> int:
+    """Steps of a fit over all rows; of very many rows a part is searched, and counts as a part."""
+    steps = em_steps(options)
+    if problem.part is None or options.schedule is Schedule.PAPER:
+        return steps
+    return round(steps * len(problem.part.counts) / len(problem.counts)) + ALL_ROWS
+
+
+def hessian_seconds(problem: Problem) -> float:
+    """Seconds of a Hessian, from some of the rows."""
+    some = problem.at_most(FEW)
+    theta = random_theta(some.layout, np.random.default_rng(0), some.alpha)
+    began = time.perf_counter()
+    softmax_hessian(some, theta, expect(some, theta).N, free_coordinates(some.layout, theta))
+    return (time.perf_counter() - began) * len(problem.counts) / len(some.counts)
 
 
 def em_step(problem: Problem, estimate: Estimate) -> float:

@@ -64,18 +64,23 @@ def _measured(
     if len(numbers) == len(labels) and can_walk(problems):
         there = selection.options.device is not Place.CPU and problems[-1].layout.tabular
         more = MORE_THERE if there else 1
-        rounds = _rounds(problems[-1], numbers, more * MOST_WALKED)
+        rounds = rounds_worth(problems[-1], numbers, more * MOST_WALKED)
         if rounds < FEWEST_ROUNDS:
             work = work_of_walks(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
             return approximated(selection, _too_large(work, more * MOST_WALKED))
-        doubted = _rounds(problems[-1], numbers, more * MOST_DOUBTED)
+        doubted = rounds_worth(problems[-1], numbers, more * MOST_DOUBTED)
         most = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
         walk_goal = WalkGoal(OF_PROBABILITY * goal.target, *most)
         return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
-    work = max(touched_by_cases(problem) * problem.network.dimension for problem in problems)
+    work = max(map(work_of_network, problems))
     if work > MOST_MEASURED:
         return approximated(selection, _too_large(work, MOST_MEASURED))
     return by_measurements(measure_each(selection, labels, goal=goal, executor=executor, kept=kept))
+
+
+def work_of_network(problem: Problem) -> float:
+    """What tells how dear it is to measure a network."""
+    return touched_by_cases(problem) * problem.network.dimension
 
 
 def approximated(selection: Selection, *notes: Flag, how: How = How.APPROXIMATED) -> Selection:
@@ -91,7 +96,7 @@ def quick(selection: Selection) -> Selection:
     return approximated(selection, Flag(Kind.NOT_CALIBRATED), how=How.QUICK)
 
 
-def _rounds(problem: Problem, numbers: Sequence[int], most: float) -> int:
+def rounds_worth(problem: Problem, numbers: Sequence[int], most: float = MOST_WALKED) -> int:
     """Rounds of a walk that are worth a price; below the fewest, there is no walk."""
     before, first = (work_of_walks(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
     return int((most - before) // (first - before))

@@ -88,7 +88,8 @@ class Builder:
 
     def _plans(self) -> Iterator[Plan]:
         for v, rows, slots in self._single_variables():
-            cells, counts = self.layout.cards[v], self.counts[rows]
+            all_rows = len(rows) == len(self.counts)  # and need no copy
+            cells, counts = self.layout.cards[v], self.counts if all_rows else self.counts[rows]
             numbers = [i for i in sorted(self.cells.dense) if v in self.layout.families[i]]
             if self.keep_rows or numbers:
                 plan = pattern_plan(v, cells, slots, counts, Rows(rows, np.arange(len(rows))))

@@ -34,13 +34,13 @@ class Parts:
 def hole_patterns(codes: CodeArray) -> tuple[BoolArray, IntArray]:
     """Distinct patterns of holes, (P, n), in the order of their bits, and each row's index."""
     n = codes.shape[1]
+    if codes.size == 0 or codes.min() >= 0:  # complete: nothing need be written for each row
+        return np.zeros((1, n), dtype=np.bool_), np.broadcast_to(np.int64(0), len(codes))
     words = np.zeros((len(codes), max(1, -(-n // 64)) * 8), dtype=np.uint8)
     for first in range(0, len(codes), PACKED_AT_ONCE):  # never a second table of one byte a cell
         rows = slice(first, first + PACKED_AT_ONCE)
         words[rows, : -(-n // 8)] = np.packbits(codes[rows] < 0, axis=1)
     keys = words.view(np.int64)
-    if not keys.any():
-        return np.zeros((1, n), dtype=np.bool_), np.zeros(len(codes), dtype=np.int64)
     _, index = np.unique(keys[:, 0], return_inverse=True)
     for word in keys.T[1:]:
         _, part = np.unique(word, return_inverse=True)

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunet.arrays import CodeArray, IntArray
 
@@ -50,19 +52,22 @@ def _group(radix: IntArray, width: int) -> Iterator[slice]:
 
 def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, IntArray]:
     """Find the value combinations that occur in a group of slots, and each row's."""
-    number = np.zeros(len(slots[0].codes), dtype=np.int64)  # the combination, in mixed radix
+    combinations = math.prod(radix.tolist())
+    kind: Any = np.int32 if combinations < 1 << 31 else np.int64  # there may be millions of rows
+    number: NDArray[Any] = np.zeros(
+        len(slots[0].codes), dtype=kind
+    )  # the combination, in mixed radix
     for slot, r in zip(slots, radix, strict=True):
-        number *= r
+        number *= kind(r)
         number += slot.codes
         number += slot.holes
-    combinations = math.prod(radix.tolist())
     if combinations > 4 * len(number):  # a lookup table would be mostly air: sort instead
         seen, index = np.unique(number, return_inverse=True)
     else:
         occurs = np.zeros(combinations, dtype=bool)
         occurs[number] = True
         seen = np.flatnonzero(occurs)
-        index = (np.cumsum(occurs) - 1)[number]
+        index = (np.cumsum(occurs, dtype=kind) - kind(1))[number]
     values = np.empty((len(seen), len(radix)), dtype=np.int64)
     rest = seen.copy()
     for j in reversed(range(len(radix))):

@@ -114,7 +114,7 @@ class PartedPlan(Plan):
     ) -> FloatArray:
         """Subtract the covariances of all parts."""
         lower = partial(_less_covariance, theta, coordinates, A.shape)
-        for part in self.held.each(lower):
+        for part in self.held.in_turn(lower):
             A += part
         return A
 
