@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import twins
-from lacunet.data.table import Table
+from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
-from lacunet.graphs import counting
-from lacunet.graphs.families import CompleteCounts, FamilyScores, largest_family
+from lacunet.graphs import counting, toggling
+from lacunet.graphs.families import CompleteCounts, FamilyScores, columns_of, largest_family
 
 
 def whole(table, child, parents, alpha):
@@ -50,6 +50,34 @@ def test_numbers_are_given_anew_where_few_of_many_occur():
     assert score == pytest.approx(whole(table, 0, parents, 5), rel=1e-9)
 
 
+@given(st.integers(0, 10_000), st.integers(1, 300))
+def test_rows_gone_through_once_score_as_rows_cut_for_each_set(seed, rows):
+    """Few and many states, tables that fit the rows and tables that are larger than they are."""
+    rng = np.random.default_rng(seed)
+    cards = rng.choice([1, 2, 3, 8, 9, 30], 6)
+    codes = rng.integers(0, cards, (rows, 6))
+    columns = [Column(f"x{v}", tuple(map(str, range(r)))) for v, r in enumerate(cards)]
+    table = Table.from_codes(codes, columns, 1.0 + rng.random(rows))
+    counts, child = CompleteCounts(table, "bdeu:3"), int(rng.integers(6))
+    parents = np.flatnonzero((rng.random(6) < 0.3) & (np.arange(6) != child))
+    found = toggling.score_toggles(counts.columns, counts.indicators, child, parents, counts.prior)
+    one_by_one = toggling.score_by_cuts(counts.columns, child, parents, counts.prior)
+    np.testing.assert_allclose(found, one_by_one, rtol=1e-11, atol=1e-9)
+
+
+def test_indicators_show_the_states_of_each_row_while_there_is_room(monkeypatch):
+    codes = np.array([[0, 2, 11, 1], [1, 0, 3, 1], [0, 1, 0, 0]])
+    columns = columns_of(Table.from_codes(codes))
+    shown, first = toggling.indicators_of(columns)
+    assert first.tolist() == [0, 2, -1, 5]  # twelve states are too many
+    assert shown.shape == (3, 8)
+    for row, own in enumerate(columns.codes.T):
+        ones = [int(first[v] + own[v]) for v in (0, 1, 3)]
+        assert np.flatnonzero(shown[row]).tolist() == sorted(ones)
+    monkeypatch.setattr(toggling, "ROOM", 3 * (2 + toggling.NARROW))
+    assert toggling.indicators_of(columns).first.tolist() == [0, 2, -1, -1]
+
+
 @pytest.mark.parametrize("rows", [3, 64, 203])
 def test_sums_by_key_are_those_of_bincount(rows):
     """Small tables take turns, large ones do not, and the last rows of a turn may be missing."""
@@ -58,6 +86,10 @@ def test_sums_by_key_are_those_of_bincount(rows):
         key, counts = rng.integers(0, size, rows), rng.random(rows)
         found = counting.add_up(key, counts, size)
         np.testing.assert_allclose(found, np.bincount(key, counts, size), rtol=1e-13)
+        x = rng.integers(0, 3, rows)
+        with_states = counting.add_up_states(key, size, x, 3, counts)
+        expected = np.bincount(key * 3 + x, counts, size * 3)
+        np.testing.assert_allclose(with_states, expected, rtol=1e-13)
 
 
 def test_a_family_is_scored_once_and_never_with_a_table_too_large():

@@ -1,5 +1,7 @@
 """Pools: what is hidden, who knows it, and draws that are as unsure as they should be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import kstest
@@ -11,7 +13,7 @@ from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.formats import read_model_or_stack, write_stack
 from lacunet.search.pooling.candidates import Kind, recipes_by_kind
 from lacunet.search.pooling.drawing import draw_parameters
-from lacunet.search.pooling.pool import learn_pool
+from lacunet.search.pooling.pool import DOUBTED, learn_pool
 from lacunet.search.pooling.trials import hide_cells, hide_column
 from lacunet.search.stacking.recipes import ClassRecipe, GraphRecipe
 
@@ -98,6 +100,28 @@ def test_those_who_know_hidden_cells_have_the_say():
     assert sum(pool.weights.values()) == pytest.approx(1.0)
     assert pool.to_frame().columns[-1] == "kind"
     assert "4 classes" in str(pool)
+
+
+def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
+    codes = copies(rows=60, wrong=0.45)
+    codes[1:, 4] = -1  # one row shows this column: whatever its weight, it is not lost
+    table, plain = table_of(codes), GraphRecipe(10)
+    sure, unsure = (
+        learn_pool(table, {Kind.NETWORK: [recipe]}, hide_cells(table, rng()))
+        for recipe in (plain, replace(plain, doubts=6))
+    )
+    weights = {m.name: m.weight for m in sure.ensemble.members}
+    assert unsure.together == sure.together
+    assert len(unsure.ensemble.members) == 7 * len(weights)
+    for name, weight in weights.items():
+        own = [m for m in unsure.ensemble.members if m.name.split("; rows")[0] == name]
+        assert own[0].weight == pytest.approx((1 - DOUBTED) * weight)
+        assert sum(m.weight for m in own) == pytest.approx(weight)
+        assert len({m.model.network.parents for m in own}) > 1
+        first = own[0].model
+        same = [m for m in own if m.model.network.parents == first.network.parents]
+        for one in same:  # tables are those of the rows as they are
+            np.testing.assert_allclose(one.model.theta, first.theta, rtol=1e-9)
 
 
 def test_kinds():

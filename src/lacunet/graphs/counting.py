@@ -54,25 +54,37 @@ def refine(j: IntArray, configurations: int, x: CodeArray, r: int, out: IntArray
 
 @kernel
 def add_up(key: IntArray, counts: FloatArray, size: int) -> FloatArray:
-    """Sum the counts of equal keys: (size,).
+    """Sum the counts of equal keys: (size,)."""
+    N = np.zeros(size)
+    for row in range(key.shape[0]):
+        N[key[row]] += counts[row]
+    return N
+
+
+@kernel
+def add_up_states(
+    key: IntArray, configurations: int, x: CodeArray, r: int, counts: FloatArray
+) -> FloatArray:
+    """Sum the counts of each state of x with each key: (configurations · r,), states next to it.
 
     Neighbouring rows often have the same key, and then wait for each other's sum: they take turns
-    with several tables, as long as these are small.
+    with several tables, as long as these are small. No place is below 0, and is said to be none:
+    otherwise each would be looked at.
     """
-    m = key.shape[0]
+    m, size = key.shape[0], configurations * r
     whole = m - m % LANES if size * LANES < m else 0
     N = np.zeros(size)
     if whole:
         lanes = np.zeros((LANES, size))
         for row in range(0, whole, LANES):
-            lanes[0, key[row]] += counts[row]
-            lanes[1, key[row + 1]] += counts[row + 1]
-            lanes[2, key[row + 2]] += counts[row + 2]
-            lanes[3, key[row + 3]] += counts[row + 3]
+            lanes[0, np.uint64(key[row] * r + x[row])] += counts[row]
+            lanes[1, np.uint64(key[row + 1] * r + x[row + 1])] += counts[row + 1]
+            lanes[2, np.uint64(key[row + 2] * r + x[row + 2])] += counts[row + 2]
+            lanes[3, np.uint64(key[row + 3] * r + x[row + 3])] += counts[row + 3]
         for cell in range(size):
             N[cell] = (lanes[0, cell] + lanes[1, cell]) + (lanes[2, cell] + lanes[3, cell])
     for row in range(whole, m):
-        N[key[row]] += counts[row]
+        N[key[row] * r + x[row]] += counts[row]
     return N
 
 
@@ -87,21 +99,26 @@ def log_rising_sum(a: float, N: FloatArray) -> float:
 
 
 @kernel
+def exponent(cells: float, prior: Prior) -> float:
+    """Give the exponent of each cell of a table."""
+    return prior.value / cells if prior.is_size else prior.value
+
+
+@kernel
 def log_bd(child: Child, j: IntArray, configurations: int, cells: float, prior: Prior) -> float:
     """Log BD of a child's column given its parents' configurations, CH96 eq. 5.
 
     `cells` is the size of the family's whole table, also of what never occurs.
     """
-    a = prior.value / cells if prior.is_size else prior.value
-    key = np.empty(j.shape[0], dtype=np.int64)
-    for row in range(j.shape[0]):
-        key[row] = j[row] * child.r + child.x[row]
-    size = configurations * child.r
-    if size > AIR * j.shape[0]:
+    a = exponent(cells, prior)
+    if configurations * child.r > AIR * j.shape[0]:
+        key = np.empty(j.shape[0], dtype=np.int64)
+        for row in range(j.shape[0]):
+            key[row] = j[row] * child.r + child.x[row]
         N = add_up(key, child.counts, renumber(key))
         N_j = add_up(j, child.counts, configurations)
     else:
-        N = add_up(key, child.counts, size)
+        N = add_up_states(j, configurations, child.x, child.r, child.counts)
         N_j = N.reshape((configurations, child.r)).sum(axis=1)
     if child.possible.shape[0] == 0:
         return log_rising_sum(a, N) - log_rising_sum(child.r * a, N_j)
@@ -132,30 +149,3 @@ def cut_rows(columns: Columns, parents: IntArray, left_out: int, j: IntArray) ->
         if p != left_out:
             q = refine(j, q, columns.codes[p], columns.cards[p], j)
     return q
-
-
-@kernel
-def score_toggles(columns: Columns, v: int, parents: IntArray, prior: Prior) -> FloatArray:
-    """Log BD of a child with each variable in turn put to its parents, or taken from them: (n,).
-
-    At the child's own place stands the family as it is.
-    """
-    n, m = columns.codes.shape
-    child = child_of(columns, v)
-    scores, other = np.empty(n), np.empty(m, dtype=np.int64)
-    chosen, cells = np.zeros(n, dtype=np.bool_), float(child.r)
-    for p in parents:
-        chosen[p] = True
-        cells *= columns.cards[p]
-    j = np.empty(m, dtype=np.int64)
-    q = cut_rows(columns, parents, -1, j)
-    scores[v] = log_bd(child, j, q, cells, prior)
-    for u in range(n):
-        r = columns.cards[u]
-        if chosen[u]:
-            fewer = cut_rows(columns, parents, u, other)
-            scores[u] = log_bd(child, other, fewer, cells / r, prior)
-        elif u != v:
-            more = refine(j, q, columns.codes[u], r, other)
-            scores[u] = log_bd(child, other, more, cells * r, prior)
-    return scores

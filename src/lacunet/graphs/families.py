@@ -7,7 +7,8 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
-from lacunet.graphs.counting import Columns, Prior, score_toggles
+from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.toggling import indicators_of, score_toggles
 from lacunet.graphs.zeros import numbered_zeros, possible_states
 from lacunet.model.known_tables import NOTHING, KnownTables
 from lacunet.model.prior import understand_alpha
@@ -68,10 +69,12 @@ class CompleteCounts:
         self.columns = columns_of(table, tables)
         self.prior = Prior(*understand_alpha(alpha))
         self.cards, self.cases = self.columns.cards.astype(np.float64), table.weight
+        self.indicators = indicators_of(self.columns)
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Count the rows of each configuration and state."""
-        return score_toggles(self.columns, child, np.flatnonzero(parents), self.prior)
+        chosen = parents.nonzero()[0]
+        return score_toggles(self.columns, self.indicators, child, chosen, self.prior)
 
 
 class FamilyScores:

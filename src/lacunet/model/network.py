@@ -131,7 +131,7 @@ class Network(Printable):
         if name not in names:
             raise ModelError(
                 f"'{name}' is not a variable of the network.{did_you_mean(name, names)} "
-                f"It has {names}."
+                f"It has {', '.join(names)}."
             )
         return names.index(name)
 

@@ -27,6 +27,7 @@ TREE_ALPHA = 1.0
 TREE_CELLS = 10_000  # distinct rows × columns: of larger tables a tree is learned if asked for
 TREE_CASES = 50  # of smaller tables too: fewer hardly tell what joins the columns
 SCALES = (1.0, 0.1, 0.01)  # of numbers: variances of classes, in that of the whole column
+DOUBTS = 3  # graphs of rows that are weighed anew, for each graph
 FOR_EACH_NUMBER = 3  # cases of a class, at least, to learn how numbers vary together in it
 
 
@@ -52,25 +53,27 @@ class TreeRecipe(Recipe):
         return (learn_tree(table, TREE_ALPHA, apart=True, seed=seed).model.predictive,)
 
 
-def recipes_by_kind(table: Table, only: Kind | None = None) -> dict[Kind, tuple[Recipe, ...]]:
+def recipes_by_kind(
+    table: Table, only: Kind | None = None, *, doubts: int = DOUBTS
+) -> dict[Kind, tuple[Recipe, ...]]:
     """Give what is worth learning from a table, by kind; one kind alone, if it is asked for."""
     found: dict[Kind, tuple[Recipe, ...]] = {}
     if only in (None, Kind.CLASSES):
         found[Kind.CLASSES] = _classes(table)
     if only in (None, Kind.NETWORK):
-        found[Kind.NETWORK] = _networks(table)
+        found[Kind.NETWORK] = _networks(table, doubts)
     worth = table.weight >= TREE_CASES and table.codes.size <= TREE_CELLS
     if only is Kind.TREE or (only is None and worth):
         found[Kind.TREE] = (TreeRecipe(),) if len(table.columns) >= FEWEST_COLUMNS else ()
     return {kind: recipes for kind, recipes in found.items() if recipes}
 
 
-def _networks(table: Table) -> tuple[Recipe, ...]:
+def _networks(table: Table, doubts: int) -> tuple[Recipe, ...]:
     """Graphs that believe the data more and less; without categories there is nothing to join."""
     found = [GraphRecipe(SIZES[-1], edges=False)]
     if any(not column.kind.number for column in table.columns):
         thinned = (1, THINNER) if table.weight / THINNER >= FEWEST else (1,)
-        found += [GraphRecipe(size, by) for size in SIZES for by in thinned]
+        found += [GraphRecipe(size, by, doubts=doubts) for size in SIZES for by in thinned]
     return tuple(found)
 
 

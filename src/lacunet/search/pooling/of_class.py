@@ -56,10 +56,10 @@ def recipes_for_class(
     if only is None:
         found: dict[Kind, Sequence[Recipe]] = {
             **recipes_by_kind(table, Kind.CLASSES),
-            **recipes_by_kind(table, Kind.NETWORK),
+            **recipes_by_kind(table, Kind.NETWORK, doubts=0),
         }
     else:
-        found = {**recipes_by_kind(table, only)}
+        found = {**recipes_by_kind(table, only, doubts=0)}
     if Kind.NETWORK in found:
         own: list[Recipe] = [ParentRecipe(target)]
         if _may_be_augmented(table, target):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -22,6 +23,7 @@ from lacunet.search.stacking.weights import stack_weights
 from lacunet.tabular import Columns, Grid, Printable, number
 
 HIDDEN_CELLS = "hidden cells"
+DOUBTED = 0.3  # of the weight of a graph: shared by graphs of rows that are weighed anew
 LEAST = 0.02  # weight of a model that is worth being learned from the whole table
 
 
@@ -178,18 +180,31 @@ def _whole(
     return list(_members(every, held, weights, models))
 
 
+class _Learned(NamedTuple):
+    """Models of a recipe, learned from the whole table."""
+
+    models: tuple[Model, ...]
+    doubt: tuple[tuple[Model, ...], ...]  # what else each might be; or nothing
+
+
 def _members(
     every: Sequence[tuple[Kind, Recipe]],
     held: _Held,
     weights: FloatArray,
-    models: Mapping[int, Sequence[Model]],
+    learned: Mapping[int, _Learned],
 ) -> Iterator[tuple[Kind, Member]]:
+    """Give each model its weight, and some of that to what it might be if the rows were others."""
     for m in np.flatnonzero(weights).tolist():
-        r = held.recipes[m]
-        model = models[r][m - held.recipes.index(r)]
-        yield every[r][0], Member(held.names[m], float(weights[m]), model)
+        r, weight = held.recipes[m], float(weights[m])
+        kind, which = every[r][0], m - held.recipes.index(r)
+        others = learned[r].doubt[which] if learned[r].doubt else ()
+        share = DOUBTED * weight if others else 0.0
+        yield kind, Member(held.names[m], weight - share, learned[r].models[which])
+        for k, other in enumerate(others, start=1):
+            name = f"{held.names[m]}; rows weighed anew, {k}"
+            yield kind, Member(name, share / len(others), other)
 
 
-def _learned(seed: int, task: tuple[Recipe, Table]) -> tuple[Model, ...]:
+def _learned(seed: int, task: tuple[Recipe, Table]) -> _Learned:
     recipe, table = task
-    return recipe.learn(table, seed)
+    return _Learned(recipe.learn(table, seed), recipe.doubt(table, seed))

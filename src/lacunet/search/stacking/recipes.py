@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import numpy as np
+
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.table import Table
 from lacunet.graphs.knowledge import Knowledge
@@ -64,6 +66,10 @@ class Recipe(ABC):
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
         """Learn them; their parameters are posterior means."""
 
+    def doubt(self, table: Table, seed: int) -> tuple[tuple[Model, ...], ...]:  # noqa: ARG002
+        """Learn what else they might be if the rows were others: nothing, or some for each."""
+        return ()
+
 
 @dataclass(frozen=True)
 class GraphRecipe(Recipe):
@@ -72,6 +78,7 @@ class GraphRecipe(Recipe):
     size: int  # equivalent sample size of the search
     thinned: int = 1  # the search sees one in so many cases
     edges: bool = True  # without: the columns are independent
+    doubts: int = 0  # searches with rows that are weighed anew
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,9 +89,26 @@ class GraphRecipe(Recipe):
 
     def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
         """Search for the graph once, and fill in its tables several times."""
-        seen = replace(table, counts=table.counts / self.thinned)
         known = Knowledge(max_parents=None if self.edges else 0)
-        return with_tables(table, quick_graph(seen, self.size, known, seed))
+        return with_tables(table, quick_graph(self._seen(table), self.size, known, seed))
+
+    def doubt(self, table: Table, seed: int) -> tuple[tuple[Model, ...], ...]:
+        """Search again with rows that are weighed anew by chance; tables are those of all rows.
+
+        Weights are around those that rows have (the Bayesian bootstrap, Rubin 1981): none is lost,
+        and no column with it.
+        """
+        seen, each = self._seen(table), []
+        for which in range(self.doubts):
+            weights = np.random.default_rng([seed, which]).standard_gamma(seen.counts)
+            again = replace(seen, counts=weights * (seen.weight / weights.sum()))
+            graph = quick_graph(again, self.size, Knowledge(), seed, sweeps=0)
+            each.append(with_tables(table, graph))
+        return tuple(zip(*each, strict=True))
+
+    def _seen(self, table: Table) -> Table:
+        """The table as a search sees it."""
+        return replace(table, counts=table.counts / self.thinned)
 
 
 @dataclass(frozen=True)
@@ -120,9 +144,9 @@ class ClassRecipe(Recipe):
         return (quick_posterior(problem, STARTS // 2, seed).predictive,)
 
 
-def quick_graph(table: Table, size: int, known: Knowledge, seed: int) -> Network:
-    """Search for a graph without shakes; `size`: equivalent sample size of the prior."""
-    how = GraphSearch(restarts=0, probes=0, seed=seed)
+def quick_graph(table: Table, size: int, known: Knowledge, seed: int, sweeps: int = 1) -> Network:
+    """Search for a graph once, and probe no moves; `size`: equivalent sample size of the prior."""
+    how = GraphSearch(sweeps=sweeps, restarts=0, probes=0, seed=seed)
     return find_graph(graph_task(table, f"bdeu:{size}", how, known))
 
 
