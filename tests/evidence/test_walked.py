@@ -14,10 +14,14 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.jackknife import at_most
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
+from lacunet.evidence.modes import Found
 from lacunet.evidence.partitions.posterior import PosteriorWalk
-from lacunet.evidence.used_classes import used
+from lacunet.evidence.used_classes import fewer_classes, used
 from lacunet.executor import SERIAL
 from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Objective
+from lacunet.learn.starts import random_starts
+from lacunet.model.latent_class import classes_of
 from problems import build, make, make_case
 
 UNHURRIED = Means(SERIAL, Clock(Goal(0.1, 6000.0)))
@@ -110,8 +114,25 @@ def test_fits_keep_to_their_part_of_the_time(monkeypatch):
     assert tried == [Options().starts] * 3
     assert (unhurried[0] == learn(problem, Options(seed=3)).model.theta).all()
     (hurried,) = fitted.fitted(problem, [3, 4, 5], Means(SERIAL, Clock(Goal(0.1, 1e-9))))
-    assert tried[3:] == [1, 1]  # none begun, one start stopped; then the paper's few steps
-    assert hurried.shape == unhurried[0].shape
+    assert tried[3:] == [
+        1
+    ]  # none begun, one start stopped; then as many steps as there is time for
+    objective = Objective.build(problem, Options.estimate, SERIAL)
+    (start,) = random_starts(objective, 1, 3)
+    assert hurried == pytest.approx(objective.em_step(start).theta)
+
+
+def test_without_time_fewer_classes_are_not_looked_for():
+    problem, asked = make_case([2] * 5, 6, 40, seed=1, alpha=1.0).problem, []
+
+    def search(fewer):
+        asked.append(classes_of(fewer.network).number)
+        return [Found(np.zeros(fewer.layout.size), -1)]
+
+    fewer_classes(problem, search, lambda: False)
+    assert asked == [6]
+    fewer_classes(problem, search, lambda: True)
+    assert asked[1:3] == [6, 5]
 
 
 def test_a_walk_needs_latent_classes():

@@ -279,7 +279,12 @@ class _Measuring:
         found = [] if particles is None else particles.found(EACH_RUN)
         # Particles tell by themselves how many classes are used; without them every number may be.
         fewer = particles is None and exchangeable(self.problem)
-        fits = fewer_classes(self.problem, self._by_fits) if fewer else self._by_fits(self.problem)
+        in_time = self.means.clock.allows
+        fits = (
+            fewer_classes(self.problem, self._by_fits, in_time)
+            if fewer
+            else self._by_fits(self.problem)
+        )
         return AnnealingRounds(self.problem, [*fits, *found], self.seed, self.means, self.shared)
 
     def _by_fits(self, problem: Problem) -> list[Found]:

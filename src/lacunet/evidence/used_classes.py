@@ -44,12 +44,19 @@ def among(problem: Problem, fewer: Problem, N: FloatArray) -> FloatArray:
     return more
 
 
-def fewer_classes(problem: Problem, search: Callable[[Problem], list[Found]]) -> list[Found]:
-    """Places with k, k − 1, … used classes, until two in a row have no mass worth a term."""
+def fewer_classes(
+    problem: Problem, search: Callable[[Problem], list[Found]], in_time: Callable[[], bool]
+) -> list[Found]:
+    """Places with k, k − 1, … used classes, until two in a row have no mass worth a term.
+
+    When the time is over it ends with what there is, which then is no more than a bound.
+    """
     factors = log_factors(problem)
     kept: list[Found] = []
     best, hopeless = -math.inf, 0
     for m in range(len(factors), 0, -1):
+        if kept and not in_time():
+            break
         fewer = with_classes(problem, m)
         found = [Found(fewer.seen, 0)] if fewer.exact else search(fewer)
         masses = [
