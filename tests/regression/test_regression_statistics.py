@@ -27,6 +27,17 @@ def found(frame):
     return lacunet.class_regression(frame, 3, "age, region", starts=4)
 
 
+def two_clear_classes():
+    """Draw 400 people: two classes that five answers tell apart, and a side that predicts them."""
+    rng = np.random.default_rng(6)
+    side = rng.integers(0, 2, 400)
+    z = rng.random(400) < 0.3 + 0.3 * side
+    answers = rng.random((400, 5)) < np.where(z[:, None], 0.8, 0.2)
+    table = pd.DataFrame(answers.astype(int), columns=list("abcde"))
+    table = table.mask(rng.random(table.shape) < 0.05)
+    return table.assign(side=np.array(["left", "right"])[side])
+
+
 def pairs_of(statistics):
     return {frozenset((r.first, r.second)): r for r in statistics.residuals}
 
@@ -97,6 +108,29 @@ def test_goodness_of_fit_and_residuals_written_out():
     assert pairs_of(told)[frozenset(("y0", "y3"))].x2 == pytest.approx(expected)
 
 
+def test_an_answer_that_goes_with_a_covariate_beyond_the_classes():
+    """People of one side say yes to `e` whatever their class: that pair is the worst by far."""
+    table = two_clear_classes()
+    table["e"] = table["e"].where(table["side"] == "left", 1.0)
+    found = lacunet.class_regression(table, 2, "side", starts=2)
+    worst = found.statistics.residuals[0]
+    assert (worst.first, worst.second, worst.df) == ("e", "side", 1)
+    shown = table[table["e"].notna()]
+    x2 = 0.0
+    for side in ("left", "right"):
+        own = shown[shown["side"] == side]
+        logits = found.coefficients.estimate @ [1.0, float(side == "right")]
+        sizes = np.exp(logits - np.logaddexp.reduce(logits))
+        m = len(own) * sizes @ found.model.table("e")
+        n = np.array([(own["e"] == k).sum() for k in (0, 1)])
+        x2 += ((n - m) ** 2 / m).sum()
+    assert worst.x2 == pytest.approx(x2)
+    assert "members of a class that differ in side" in str(found.statistics)
+    assert (
+        lacunet.class_regression(two_clear_classes(), 2, "side").statistics.residuals[0].value < 4
+    )
+
+
 def test_statistics_of_a_file(frame, found, tmp_path):
     lacunet.write_model(found, tmp_path / "m.json")
     told = lacunet.fit_statistics(frame, tmp_path / "m.json")
@@ -118,17 +152,6 @@ def test_rows_that_lack_a_covariate_are_left_out_there_too(frame, tmp_path):
     assert told.log_lik == pytest.approx(fit.log_lik)
     with pytest.raises(DataError, match="8 of 400 cases lack a covariate"):
         lacunet.fit_statistics(holed, tmp_path / "m.json")
-
-
-def two_clear_classes():
-    """Draw 400 people: two classes that five answers tell apart, and a side that predicts them."""
-    rng = np.random.default_rng(6)
-    side = rng.integers(0, 2, 400)
-    z = rng.random(400) < 0.3 + 0.3 * side
-    answers = rng.random((400, 5)) < np.where(z[:, None], 0.8, 0.2)
-    table = pd.DataFrame(answers.astype(int), columns=list("abcde"))
-    table = table.mask(rng.random(table.shape) < 0.05)
-    return table.assign(side=np.array(["left", "right"])[side])
 
 
 def test_the_bootstrap_agrees_with_the_information():

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,13 +140,23 @@ def bivariate_residuals(
         expected = cases * pair_table(model, i, j, own)
         cell = codes[both, a].astype(np.int64) * expected.shape[1] + codes[both, b]
         observed = totals(cell, counts[both], expected.size).reshape(expected.shape)
-        possible = expected > 0
-        x2 = float(np.sum((observed - expected)[possible] ** 2 / expected[possible]))
-        if observed[~possible].any():
-            x2 = math.inf
-        r, s = expected.shape
-        df = (r - 1) * (s - 1)
-        pairs.append(PairResidual(variables[i].name, variables[j].name, x2, df, float(cases)))
+        pairs.append(pair_residual(variables[i].name, variables[j].name, observed, expected))
+    return worst_first(pairs)
+
+
+def pair_residual(
+    first: str, second: str, observed: FloatArray, expected: FloatArray
+) -> PairResidual:
+    """Compare the counts of a two-way table with those that are expected."""
+    possible, (r, s) = expected > 0, expected.shape
+    x2 = float(np.sum((observed - expected)[possible] ** 2 / expected[possible]))
+    if observed[~possible].any():
+        x2 = math.inf
+    return PairResidual(first, second, x2, (r - 1) * (s - 1), float(observed.sum()))
+
+
+def worst_first(pairs: Sequence[PairResidual]) -> list[PairResidual]:
+    """Put pairs into their order; those without degrees of freedom come last."""
     return sorted(pairs, key=lambda pair: -pair.value if pair.df else math.inf)
 
 

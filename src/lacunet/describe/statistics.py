@@ -137,20 +137,30 @@ class FitStatistics(Printable):
         )
         notes = ["X²/df is about 1 where the classes explain how two columns go together."]
         if has_classes(self.model.network) and pairs[0].value > UNEXPLAINED:
-            first, second = pairs[0].first, pairs[0].second
-            told, effect = f"{first} and {second} go together", edge_words(first, second)
-            notes.append(
-                f"{told} beyond their classes: try a direct effect between them, {effect}; "
-                f"{residual_words()} tries all such pairs."
-                if self.model.predictors is None
-                else f"{told} beyond their classes. Without covariates, {effect} adds a direct "
-                "effect between them."
-            )
+            notes.append(self._about(pairs[0].first, pairs[0].second))
         if left := len(pairs) - len(rows):
             notes.append(f"{left:,} more pairs are smaller: --json gives all.")
         header = ("column", "with", "X²/df", "X²", "df")
         title = "Bivariate residuals (worst first)"
         return Grid(title, header, rows, frozenset({0, 1}), tuple(notes))
+
+    def _about(self, first: str, second: str) -> str:
+        """Say what to do about two columns that go together beyond their classes."""
+        told, known = (
+            f"{first} and {second} go together beyond their classes",
+            self.model.predictors,
+        )
+        if known is None:
+            return (
+                f"{told}: try a direct effect between them, {edge_words(first, second)}; "
+                f"{residual_words()} tries all such pairs."
+            )
+        if second in known.names:
+            return (
+                f"{told}: {first} is answered otherwise by members of a class that differ in "
+                f"{second}. Compared as groups (compare_groups, fit --group), they tell more."
+            )
+        return f"{told}. Without covariates, {edge_words(first, second)} adds a direct effect."
 
 
 def fit_statistics(
