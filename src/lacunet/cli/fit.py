@@ -15,6 +15,7 @@ from lacunet.cli.outcome import (
     asked_document,
     check_network_outputs,
     check_number_outputs,
+    check_plot,
     draw_profiles,
     report_network,
     save_network,
@@ -176,6 +177,7 @@ def fit(
     table, found_structure = read_structure(data, network, parse_hidden(hidden), asked, states)
     classes, structure = settle(found_structure, states)
     check_number_outputs(table, save)
+    check_plot(plot, table)
     for name, wanted in (("--tables", tables), ("--plot", plot)):
         if wanted is not None:
             _check_items(name, structure, edge)

@@ -10,7 +10,9 @@ from lacunet import api
 from lacunet.cli.console import Format, say, say_written, show
 from lacunet.cli.options import Asked
 from lacunet.data import Table
+from lacunet.data.kinds import ColumnKind
 from lacunet.describe.intervals import Intervals
+from lacunet.errors import OptionError
 from lacunet.files import check_folder, write_text
 from lacunet.graphs.distances import GraphDistances
 from lacunet.learn.fit import Fit
@@ -95,6 +97,17 @@ def save_network(model: Model, save: Path | None) -> None:
     """Write a network file, if asked to."""
     if save is not None:
         write_network(model, save, lambda words: say(f"note: {words}"))
+
+
+def check_plot(plot: Path | None, table: Table, group: str | None = None) -> None:
+    """Refuse, before the work, a picture of answers where there are none."""
+    drawn = (ColumnKind.CATEGORICAL, ColumnKind.ORDINAL)
+    items = [column for column in table.columns if column.name != group]
+    if plot is not None and not any(column.kind in drawn for column in items):
+        raise OptionError(
+            "--plot draws answers, and every column here is a number. Leave it out; in Python, "
+            "lacunet.plots.plot_densities draws numbers."
+        )
 
 
 def draw_profiles(found: Fit | Model, precise: Intervals | None, plot: Path) -> None:
