@@ -58,8 +58,20 @@ def show_forecast(
     show(found, forecast_document(found), asked.form)
 
 
+def check_different(outputs: Mapping[str, Path | None]) -> None:
+    """Refuse two outputs in one file: the second would take the place of the first."""
+    written: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        first = written.setdefault(path.absolute(), option)
+        if first != option:
+            raise OptionError(f"{first} and {option} both write {path}. Give two names.")
+
+
 def check_outputs(save: Path | None, report: Path | None, tables: Path | None = None) -> None:
     """Refuse, before the work, what could not be written."""
+    check_different({"--save": save, "--report": report, "--tables": tables})
     if save is not None:
         check_folder(save)
     if report is not None:
@@ -72,6 +84,7 @@ def check_network_outputs(
     save: Path | None, report: Path | None, tables: Path | None = None
 ) -> None:
     """Refuse, before the work, a network file, a page or tables that could not be written."""
+    check_different({"--save": save, "--report": report, "--tables": tables})
     if save is not None:
         check_network_file(save)
     check_outputs(None, report, tables)
