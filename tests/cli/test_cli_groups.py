@@ -67,6 +67,10 @@ def test_items_are_named_and_weights_taken(invoke, people):
         (("--group", "sex", "--edge", "a:b"), "--edge cannot be given with --group"),
         (("--group", "sex", "--dry-run"), "--dry-run cannot be given with --group"),
         (("--group", "sex", "--plot", "p.gif"), "figures are written to .svg, .pdf or .png"),
+        (
+            ("--group", "sex", "--columns", "w", "--kinds", "w=gaussian", "--plot", "p.png"),
+            "--plot draws answers, and every column here is a number",
+        ),
         (("--free", "a"), "--free is about groups. Give --group too"),
         (("--quick",), "--quick is about groups. Give --group too"),
         (("--evidence",), "Give --covariates or --group too"),

@@ -37,6 +37,8 @@ def test_fit_writes_them_with_the_errors_that_were_asked_for(invoke, carcinoma, 
         ("fit", ("--tables", "a.xls"), "tables are written to .csv, .md, .tex, .html or .docx"),
         ("fit", ("--tables", "a.csv", "--edge", "A:B"), "--tables has no meaning with --edge"),
         ("fit", ("--tables", "a.xls", "--covariates", "A"), "tables are written to .csv, .md"),
+        ("fit", ("--tables", "a.html", "--report", "a.html"), "--report and --tables both write a"),
+        ("select", ("--tables", "a.html", "--report", "a.html"), "both write a.html. Give two"),
     ],
 )
 def test_what_cannot_be_written_is_said_before_the_work(

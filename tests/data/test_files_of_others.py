@@ -179,6 +179,32 @@ def test_what_is_the_same_of_many_columns_is_said_once(tmp_path):
     assert note == ("2 columns ('a', 'b'): 10 cells are declared missing in the file (98: 10).")
 
 
+def test_labelled_answers_in_order_are_their_codes(tmp_path):
+    """A scale of SPSS, 1 to 5 of which 2 never occurs: ordered answers keep their distances."""
+    path, told = tmp_path / "a.sav", {1: "not at all", 2: "little", 3: "so so", 5: "fully", 9: "?"}
+    frame = pl.DataFrame({"q": [1, 3, 5, 9, 3, None, 1, 5], "r": [1, 3, 5, 5, 3, 1, 1, 5]})
+    labels = {"q": told, "r": told}
+    pyreadstat.write_sav(frame, path, variable_value_labels=labels, missing_ranges={"q": [9]})
+    table = lacunet.read_table(path, kinds={"q": "ordinal"})
+    assert list(column(table, "q").states) == [1, 3, 5]
+    assert column(table, "r").states == ("not at all", "so so", "fully")
+    assert "column 'q': 1 = not at all, 3 = so so, 5 = fully." in table.notes
+    fit = lacunet.fit(table, 2, starts=2, threads=1)
+    assigned = lacunet.assign(path, fit.model)  # by labels, as the file has them
+    assert len(assigned.best) == 8
+
+
+def test_declared_categories_in_order_are_ranks():
+    pd = pytest.importorskip("pandas")
+    order = ["low", "middle", "high"]
+    answers = pd.Categorical(["low", "high", "high", None, "low"], order, ordered=True)
+    table = lacunet.read_table(pd.DataFrame({"q": answers, "r": list("ababa")}), kinds="q=ordinal")
+    assert list(column(table, "q").states) == [1, 3]
+    plain = pd.DataFrame({"q": ["low", "high"] * 3, "r": list("ababab")})
+    with pytest.raises(DataError, match="'low' is not a number, and the column is read as ordinal"):
+        lacunet.read_table(plain, kinds="q=ordinal")
+
+
 def test_labels_that_say_that_a_question_was_not_asked():
     for word in ("does not apply", "Not applicable", "inapplicable"):
         frame = {"q": ["yes", "no", word] * 4}

@@ -126,6 +126,31 @@ def test_long_names_stand_above_their_answers(wordy):
     assert alone.count("it depends") == 3
 
 
+def test_ordered_answers_have_their_mean_on_the_way_up():
+    rng = np.random.default_rng(2)
+    z, group = rng.random(300) < 0.5, rng.integers(0, 2, 300)
+    data = pd.DataFrame(
+        {f"q{i}": 1 + rng.binomial(4, np.where(z, 0.8, 0.3)) for i in range(3)}
+        | {"yes": np.where(rng.random(300) < np.where(z, 0.9, 0.2), "yes", "no")}
+        | {"sex": np.array(["f", "m"])[group]}
+    )
+    kinds = dict.fromkeys(["q0", "q1", "q2"], "ordinal")
+    both = lacunet.compare_groups(data, 2, "sex", kinds=kinds, free=["q1"], **QUICK)
+    first = plots.plot_group_profiles(both, level="equal")
+    names = [t.get_text() for t in first.get_yticklabels()]
+    assert names == ["class size", *(f"q{i}: mean, 1 to 5" for i in range(3)), "yes = yes"]
+    assert "means: lowest 0, highest 1" in first.get_xlabel()
+    told = [v for v in first.lines[-1].get_xdata() if np.isfinite(v)]
+    model = both.candidate("equal").model
+    network = model.network
+    v = network.variables[network.index("q0")]
+    assert 1 + 4 * told[0] == pytest.approx(v.told(model.table("q0"))["mean"][0])
+    few = {k: QUICK[k] for k in ("starts", "threads")}
+    alone = plots.plot_profile_lines(lacunet.fit(data[["q0", "q1", "q2"]], 2, kinds=kinds, **few))
+    assert [t.get_text() for t in alone.get_xticklabels()] == ["q0", "q1", "q2"]
+    assert alone.get_ylabel() == "mean, 1 to 5\n(lowest 0, highest 1)"
+
+
 def test_mistakes(found):
     with pytest.raises(OptionError, match=r"level 'strict' was not fitted\. There are: equal, "):
         plots.plot_group_profiles(found, level="strict")

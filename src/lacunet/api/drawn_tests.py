@@ -15,15 +15,16 @@ from lacunet.model.network import Network
 from lacunet.search.candidates import Proposal
 from lacunet.settings import Settings
 
+INSTEAD = "lacunet select compares numbers of classes by their evidence."
 
-def check_bounded(network: Network) -> None:
-    """Refuse a test of likelihoods that have no maximum."""
+
+def check_bounded(network: Network, instead: str = INSTEAD) -> None:
+    """Refuse a test of likelihoods that have no maximum; say what to do instead."""
     for v in network.variables:
         if not v.family.bounded:
             raise OptionError(
                 f"'{v.name}' is continuous: the likelihood of several classes has no maximum, so "
-                "that two of them cannot be compared. lacunet select compares numbers of classes "
-                "by their evidence."
+                f"that two of them cannot be compared. {instead}"
             )
 
 
@@ -34,7 +35,7 @@ def check_drawn(table: Table, proposals: Sequence[Proposal]) -> None:
             "--blrt tests a number of states against one less, and several hidden variables vary "
             "here. Give all but one their number of states, as in --hidden NAME=STATES."
         )
-    check_bounded(proposals[0].network)
+    check_bounded(proposals[0].network, "Leave --blrt out: the evidence compares them.")
     if table.design is not None and table.design.told:
         raise OptionError(
             "--blrt draws rows one by one, and these were drawn in strata or clusters. Leave "

@@ -18,6 +18,7 @@ from lacunet.cli.outcome import (
     asked_document,
     check_network_outputs,
     check_number_outputs,
+    check_plot,
     draw_profiles,
     report_network,
     save_network,
@@ -178,6 +179,7 @@ def fit(
     table, found_structure = read_structure(data, network, parse_hidden(hidden), asked, states)
     classes, structure = settle(found_structure, states)
     check_number_outputs(table, save)
+    check_plot(plot, table)
     for name, output in (("--tables", tables), ("--plot", plot)):
         if output is not None:
             _check_items(name, structure, edge)

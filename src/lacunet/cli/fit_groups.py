@@ -10,6 +10,7 @@ from lacunet.cli.outcome import (
     asked_document,
     check_network_outputs,
     check_number_outputs,
+    check_plot,
     draw_groups,
     report_network,
     save_network,
@@ -48,6 +49,7 @@ def fit_groups(
     audit(table)
     doubt([states], table)
     check_number_outputs(table, save)
+    check_plot(plot, table, group)
     named = None if free is None else split(free, [c.name for c in table.columns])
     with asked.work() as how:
         found = api.compare_groups(table, states, group, free=named, **how)

@@ -10,7 +10,9 @@ from lacunet import api
 from lacunet.cli.console import Format, say, say_written, show
 from lacunet.cli.options import Asked
 from lacunet.data import Table
+from lacunet.data.kinds import ColumnKind
 from lacunet.describe.intervals import Intervals
+from lacunet.errors import OptionError
 from lacunet.files import check_folder, write_text
 from lacunet.graphs.distances import GraphDistances
 from lacunet.learn.fit import Fit
@@ -71,8 +73,20 @@ def show_forecast(
     show(found, forecast_document(found), asked.form)
 
 
+def check_different(outputs: Mapping[str, Path | None]) -> None:
+    """Refuse two outputs in one file: the second would take the place of the first."""
+    written: dict[Path, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        first = written.setdefault(path.absolute(), option)
+        if first != option:
+            raise OptionError(f"{first} and {option} both write {path}. Give two names.")
+
+
 def check_outputs(save: Path | None, report: Path | None, tables: Path | None = None) -> None:
     """Refuse, before the work, what could not be written."""
+    check_different({"--save": save, "--report": report, "--tables": tables})
     if save is not None:
         check_folder(save)
     if report is not None:
@@ -85,6 +99,7 @@ def check_network_outputs(
     save: Path | None, report: Path | None, tables: Path | None = None
 ) -> None:
     """Refuse, before the work, a network file, a page or tables that could not be written."""
+    check_different({"--save": save, "--report": report, "--tables": tables})
     if save is not None:
         check_network_file(save)
     check_outputs(None, report, tables)
@@ -114,6 +129,17 @@ def save_network(model: Model, save: Path | None) -> None:
     """Write a network file, if asked to."""
     if save is not None:
         write_network(model, save, lambda words: say(f"note: {words}"))
+
+
+def check_plot(plot: Path | None, table: Table, group: str | None = None) -> None:
+    """Refuse, before the work, a picture of answers where there are none."""
+    drawn = (ColumnKind.CATEGORICAL, ColumnKind.ORDINAL)
+    items = [column for column in table.columns if column.name != group]
+    if plot is not None and not any(column.kind in drawn for column in items):
+        raise OptionError(
+            "--plot draws answers, and every column here is a number. Leave it out; in Python, "
+            "lacunet.plots.plot_densities draws numbers."
+        )
 
 
 def draw_profiles(found: Fit | Model, precise: Intervals | None, plot: Path) -> None:

@@ -60,15 +60,17 @@ def _read(path: Path, _time: int, _size: int) -> FrameSource:
         ) from error
     names = check_frame_names(frame.columns, str(path))
     columns, remarks = [], {}
+    scales: dict[str, dict[str, float]] = {}
     for name in names:
         told = _Labelled(
             meta.variable_value_labels.get(name, {}), meta.missing_ranges.get(name, ())
         )
-        column, notes = _meant(frame[name], told)
+        column, notes, scale = _meant(frame[name], told)
         columns.append(column)
+        scales |= {name: scale} if scale else {}
         remarks[name] = tuple(notes)
     titles = {n: text.strip() for n, text in meta.column_names_to_labels.items() if text}
-    return _source(str(path), pl.DataFrame(columns), titles, remarks)
+    return _source(str(path), pl.DataFrame(columns), titles, remarks, scales)
 
 
 def _source(
@@ -76,15 +78,27 @@ def _source(
     frame: pl.DataFrame,
     titles: Mapping[str, str],
     remarks: Mapping[str, tuple[Remark, ...]],
+    scales: Mapping[str, Mapping[str, float]],
 ) -> FrameSource:
     kinds = frame.schema.items()
     enums = {n: tuple(kind.categories) for n, kind in kinds if isinstance(kind, pl.Enum)}
     names = tuple(frame.columns)
-    return FrameSource(name, names, batches_of(frame), enums, titles=titles, remarks=remarks)
+    return FrameSource(
+        name,
+        names,
+        batches_of(frame),
+        enums,
+        titles=titles,
+        remarks=remarks,
+        scales=scales,
+    )
 
 
-def _meant(series: pl.Series, told: _Labelled) -> tuple[pl.Series, list[Remark]]:
-    """Give a column with its labels and holes, and say which cells are holes by declaration."""
+def _meant(series: pl.Series, told: _Labelled) -> tuple[pl.Series, list[Remark], dict[str, float]]:
+    """Give a column with its labels and holes, and say which cells are holes by declaration.
+
+    With labels come the numbers that they stand for.
+    """
     name, notes = series.name, list[Remark]()
     if series.dtype == pl.String:
         series = series.str.strip_chars_end().replace("", None)  # which is missing there
@@ -97,17 +111,18 @@ def _meant(series: pl.Series, told: _Labelled) -> tuple[pl.Series, list[Remark]]
         series = pl.Series(name, [None if v in set(missing) else v for v in series], series.dtype)
     kept = sorted((v for v in counts if v not in missing), key=lambda v: (isinstance(v, str), v))
     if not told.labels or not kept:
-        return series, notes
+        return series, notes, {}
     known = [v for v in kept if v in told.labels]
     if len(known) < len(kept):
         if known:
             some = f"{len(known)} of its {len(kept)} values have labels, so it shows the values."
             notes.append(Remark(name, some))
-        return series, notes
+        return series, notes, {}
     texts = _different([told.labels[v].strip() or label(v) for v in kept], kept)
     by_value = dict(zip(kept, texts, strict=True))
     labels = [None if v is None else by_value.get(v) for v in series.to_list()]
-    return pl.Series(name, labels, pl.Enum(texts)), notes
+    scale = {t: float(v) for v, t in by_value.items() if isinstance(v, int | float)}
+    return pl.Series(name, labels, pl.Enum(texts)), notes, scale
 
 
 def _named(value: Any, told: _Labelled) -> str:

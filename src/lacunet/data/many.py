@@ -45,6 +45,11 @@ class ManyFiles:
         return self.parts[0].categories
 
     @property
+    def scales(self) -> Mapping[str, Mapping[str, float]]:
+        """Numbers that names stand for, which are the same in all files."""
+        return self.parts[0].scales
+
+    @property
     def titles(self) -> Mapping[str, str]:
         """What columns are about, as the first file says."""
         return self.parts[0].titles

@@ -35,6 +35,7 @@ from lacunet.data.encode import (
 )
 from lacunet.data.kinds import BY_RULE, Kinds, KindsLike, understand_kinds
 from lacunet.data.number_columns import NotNumbersError, NumberEncoder
+from lacunet.data.ranked import ranked
 from lacunet.data.remark import told_once
 from lacunet.data.rows import Rows
 from lacunet.data.source import COPIES, Source, open_source
@@ -149,6 +150,7 @@ def read_table(
     check_no_items(drawn, names, weights)
     said = _said(understand_kinds(kinds), understand_bins(bin), opened, names, states)
     holes = markers(_listed(missing))
+    opened = ranked(opened, said, holes)
     judge = Judge(opened, said, holes, weighted=weights is not None, ignore_case=ignore_case)
     limit = None if memory is None else bytes_of(memory)
     reading = Reading(judge, names, states, weights, drawn, limit)
@@ -256,7 +258,8 @@ def read_rows(
     """
     opened = open_source(source)
     names = _chosen(opened, None, None, (), states, also)
-    judge = Judge(opened, kinds, markers(_listed(missing)), asked=True)
+    holes = markers(_listed(missing))
+    judge = Judge(ranked(opened, kinds, holes), kinds, holes, asked=True)
     return until_read(Reading(judge, names, states), _rows)
 
 

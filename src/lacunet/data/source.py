@@ -61,6 +61,10 @@ class Source(Protocol):
         """Declared categories of categorical columns, in their declared order."""
 
     @property
+    def scales(self) -> Mapping[str, Mapping[str, float]]:
+        """Numbers that names of categories stand for, where the source has both."""
+
+    @property
     def titles(self) -> Mapping[str, str]:
         """What columns are about, in words, where the source says it."""
 
@@ -91,6 +95,7 @@ class FrameSource:
     titles: Mapping[str, str] = field(default_factory=dict)
     remarks: Mapping[str, tuple[str | Remark, ...]] = field(default_factory=dict)
     types: Mapping[str, pl.DataType] = field(default_factory=dict)
+    scales: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def where(self, row: int) -> str:
         """Say where a row is; the first row is 1."""

@@ -55,6 +55,7 @@ class TextFile:
     categories: Mapping[str, tuple[State, ...]] = field(default_factory=dict, init=False)
     markers: frozenset[str] = field(default=MARKERS, init=False)
     titles: Mapping[str, str] = field(default_factory=dict, init=False)
+    scales: Mapping[str, Mapping[str, float]] = field(default_factory=dict, init=False)
     commas: frozenset[str] = field(default=frozenset(), init=False)  # columns with decimal commas
     types: Mapping[str, pl.DataType] = field(default_factory=dict, init=False)
     _blank: int | None = field(default=None, init=False)  # row of a blank line, maybe a last one

@@ -50,7 +50,8 @@ def plot_group_profiles(
     """Draw p(answer | class) in every group, with intervals: are the classes the same?
 
     Class sizes come first. Answers that the model makes the same in all groups are drawn once, in
-    black. Of an item with two states the second is drawn; columns of numbers are left out.
+    black. Of an item with two states the second is drawn; of ordered answers their mean, from the
+    lowest (0) to the highest (1). Other columns of numbers are left out.
 
     Parameters
     ----------

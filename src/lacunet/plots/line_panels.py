@@ -11,7 +11,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.charts.style import ERROR_LINE, Look
-from lacunet.describe.intervals import shown_states
+from lacunet.describe.drawn_answers import drawn_answers, drawn_name
 from lacunet.model.network import Variable
 from lacunet.plots.door import GREY, POINTS, SMALL, SMALLER, THIN, axes, curve, load
 
@@ -42,16 +42,22 @@ class Naming:
     single: bool  # whether every item has one answer that is drawn
     common: str  # that answer, where it is the same of all; else nothing
     below: bool  # whether items are headings of their own
+    means: int  # items of which the mean is drawn
+    items: int
 
     @classmethod
     def of(cls, items: Sequence[Variable]) -> Naming:
         """Look at the items that are drawn."""
-        single = all(len(shown_states(v)) == 1 for v in items)
-        drawn = {v.labels[1:] for v in items}
-        (states,) = drawn if len(drawn) == 1 else [()]
-        names = [f"{v.heading} = {v.labels[k]}" for v in items for k in shown_states(v)]
+        each = [drawn_answers(v) for v in items]
+        single = all(len(answers) == 1 for answers in each)
+        whole = {
+            v.labels[1:] if v.family.tabular else tuple(drawn_answers(v).values()) for v in items
+        }
+        (states,) = whole if len(whole) == 1 else [()]
+        names = [drawn_name(v, k) for v in items for k in drawn_answers(v)]
         below = not single and any(len(wrap(name, NAME)) > LINES for name in names)
-        return cls(single, states[0] if len(states) == 1 else "", below)
+        means = sum(v.family.on_a_scale for v in items)
+        return cls(single, states[0] if len(states) == 1 else "", below, means, len(items))
 
     def heading(self, v: Variable) -> list[Point]:
         """Give the line above the answers to an item, if there is one."""
@@ -60,12 +66,16 @@ class Naming:
     def name(self, v: Variable, state: int) -> str:
         """Name an answer."""
         if self.below:
-            return v.labels[state]
-        return v.heading if self.single and self.common else f"{v.heading} = {v.labels[state]}"
+            return drawn_answers(v)[state]
+        return v.heading if self.single and self.common else drawn_name(v, state)
 
     def axis(self, root: Variable) -> str:
-        """Give the title of the axis of probabilities."""
-        return f"p({self.common or 'answer'} | {root.name})"
+        """Give the title of the axis of probabilities, and of means between the ends of a scale."""
+        ends = "lowest 0, highest 1"
+        if self.means == self.items:
+            return f"{self.common or 'mean'}\n({ends})"
+        title = f"p({self.common or 'answer'} | {root.name})"
+        return f"{title}\n(means: {ends})" if self.means else title
 
 
 def columns_of(panels: int, across: int) -> int:

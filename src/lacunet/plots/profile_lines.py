@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lacunet.describe.drawn_answers import drawn_answers
 from lacunet.describe.given_intervals import intervals_to_draw
-from lacunet.describe.intervals import Intervals, shown_states
+from lacunet.describe.intervals import Intervals
 from lacunet.describe.item_table import check_items
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
@@ -49,9 +50,10 @@ def plot_profile_lines(
 ) -> Axes:
     """Draw p(answer | class) as a line for each class, items in their order, with intervals.
 
-    Of an item with two states the second is drawn. Few items with short names stand side by side,
-    others below each other. Columns of numbers have no probabilities, and are left out. More than
-    six classes have a panel each, before the others in grey, and the first panel is given back.
+    Of an item with two states the second is drawn; of ordered answers their mean, from the lowest
+    (0) to the highest (1). Other columns of numbers are left out. Few items with short names stand
+    side by side, others below each other. More than six classes have a panel each, before the
+    others in grey, and the first panel is given back.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def _in_panels(points: Sequence[Point], names: Sequence[str], title: str) -> Axe
 def _drawn(network: Network, classes: LatentClasses) -> list[int]:
     """Give the items that have answers, in their order."""
     items = [i for i in network.shown if i in classes.leaves]
-    items = [i for i in items if network.variables[i].family.tabular]
+    items = [i for i in items if drawn_answers(network.variables[i])]
     if not items:
         raise OptionError("every item is a number: plot_densities draws these.")
     return items
@@ -139,7 +141,7 @@ def _points(
             if precise is not None:
                 ends = precise.table(v.name).low, precise.table(v.name).high
             yield from naming.heading(v)
-            for k in shown_states(v):
+            for k in drawn_answers(v):
                 values = np.stack([table[:, k], *(x[:, k] for x in ends)])
                 yield Point(naming.name(v, k), values, joined=before)
                 before = True

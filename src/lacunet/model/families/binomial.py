@@ -25,6 +25,7 @@ class Binomial(Categorical):
     name: ClassVar[str] = "binomial"
     tabular: ClassVar[bool] = False
     whole: ClassVar[bool] = True
+    on_a_scale: ClassVar[bool] = True
     most: int = 1  # m, the highest score
 
     @property

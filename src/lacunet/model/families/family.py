@@ -107,6 +107,7 @@ class Family(ABC):
     tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
     simplex: ClassVar[bool] = False  # whether θ of a configuration are probabilities that sum to 1
     whole: ClassVar[bool] = False  # whether values are whole numbers
+    on_a_scale: ClassVar[bool] = False  # whether θ ends with how far up values are, 0 to 1
     apart: ClassVar[bool] = True  # whether configurations of the parents share no parameters
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.charts.style import MARKS, Look
+from lacunet.describe.drawn_answers import drawn_answers
 from lacunet.describe.given_intervals import intervals_to_draw
 from lacunet.describe.intervals import Intervals
 from lacunet.report.page.chart import key
@@ -65,8 +66,11 @@ def group_view(found: GroupComparison, intervals: Intervals | None = None) -> Gr
     answers = list(group_answers(found, found.level, precise))
     grouped = found.grouped(found.level)
     root = grouped.network.variables[grouped.root]
-    numbers = [v.name for v in grouped.network.variables if not v.family.tabular]
+    items = [grouped.network.variables[i] for i in grouped.items]
+    numbers = [v.name for v in items if not drawn_answers(v)]
     left = f"Not here, for they are numbers: {', '.join(numbers)}." if numbers else ""
+    if any(v.family.on_a_scale for v in items):
+        left = f"Means of ordered answers: 0 is the lowest answer, 1 the highest. {left}".rstrip()
     return GroupView(
         found.group,
         str(found.level),
@@ -86,7 +90,8 @@ def _items(answers: Sequence[GroupAnswer], groups: Sequence[str]) -> Iterator[Gr
         v = told[0].variable
         name = "class size" if told[0].state is None else v.heading
         rows = tuple(
-            ("" if a.state is None else v.labels[a.state], tuple(_cells(a, groups))) for a in told
+            ("" if a.state is None else drawn_answers(v)[a.state], tuple(_cells(a, groups)))
+            for a in told
         )
         yield GroupItem(name, told[0].state is not None and not told[0].shared, rows)
 

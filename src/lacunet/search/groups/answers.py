@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.describe.intervals import Intervals, shown_states
+from lacunet.describe.drawn_answers import drawn_answers
+from lacunet.describe.intervals import Intervals
 from lacunet.model.joint import table_of
 from lacunet.model.network import Variable
 from lacunet.search.groups.comparison import GroupComparison
@@ -18,7 +19,7 @@ class GroupAnswer:
     """One answer to an item, or the size of classes, in G groups and K classes."""
 
     variable: Variable  # the item, or the classes themselves
-    state: int | None  # None of class sizes
+    state: int | None  # place in its table, as `drawn_answers` gives it; None of class sizes
     values: FloatArray  # (3, G, K) estimate, low, high; the ends are NaN where there is no interval
     shared: bool  # whether it is the same in all groups, by the model
 
@@ -26,7 +27,7 @@ class GroupAnswer:
 def group_answers(
     found: GroupComparison, level: Level, precise: Intervals | None
 ) -> Iterator[GroupAnswer]:
-    """Give class sizes, then items in their order; of two states the second, of numbers nothing."""
+    """Give class sizes, then items in their order; of two states the second."""
     grouped, model = found.grouped(level), found.candidate(level).model
     network = model.network
     ends = _ends(model.theta, precise)
@@ -34,7 +35,8 @@ def group_answers(
     yield GroupAnswer(network.variables[grouped.root], None, sizes, False)
     for i in grouped.items:
         v = network.variables[i]
-        if not v.family.tabular:
+        drawn = drawn_answers(v)
+        if not drawn:
             continue
         # Axes of a table are parents, then states: (groups, classes, states), the groups perhaps 1.
         family = list(network.layout.families[i])
@@ -47,7 +49,7 @@ def group_answers(
         else:
             axes = [family.index(grouped.group) + 1, family.index(grouped.root) + 1]
             tables = np.moveaxis(tables, axes, [1, 2])
-        for k in shown_states(v):
+        for k in drawn:
             yield GroupAnswer(v, k, tables[..., k], shared)
 
 
