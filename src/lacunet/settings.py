@@ -229,7 +229,7 @@ class Settings:
     probes: int = _option(
         GraphSearch.probes,
         "With holes: changes of one edge that are fitted, one by one, where drawn completions lead "
-        "to no better graph.",
+        "to no better graph; 0: none, and the graph is not shaken either.",
     )
     score: str = _option(
         GraphScore.BOUND,

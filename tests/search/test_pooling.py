@@ -113,6 +113,7 @@ def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
     weights = {m.name: m.weight for m in sure.ensemble.members}
     assert unsure.together == sure.together
     assert len(unsure.ensemble.members) == 7 * len(weights)
+    assert len(unsure.grids()[1].rows) == 2 * len(weights)  # those of a model in one line
     for name, weight in weights.items():
         own = [m for m in unsure.ensemble.members if m.name.split("; rows")[0] == name]
         assert own[0].weight == pytest.approx((1 - DOUBTED) * weight)

@@ -29,6 +29,7 @@ from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_
 from lacunet.graphs.moves import every_move, moved
 from lacunet.graphs.scoring import available_scores, complete_scores
 from lacunet.graphs.searching import GraphScore
+from lacunet.graphs.shaking import shaken
 from lacunet.graphs.task import GraphTask
 from lacunet.inference.problem import build_problem
 from lacunet.learn.variational import Variational, at_hyperparameters, vary
@@ -41,8 +42,14 @@ RISE = 0.5  # nats that another graph must be above: less is not worth another r
 LEFT = 0.8  # of what was to be done before a round, as it is shown: nobody knows how many follow
 CLOSE = 5.0  # nats below the best bound: bounds are not sure to tell such graphs apart
 FINALISTS = 2  # graphs that are kept, at most: to weigh one takes as long as a round
+SHAKES = 150  # times variables: places that a graph is shaken in where nothing else leads further
 MOSTROUNDS = 20  # where completed rows decide: their draws differ, and may lead to and fro
 PIECE = "rounds"  # of the journal
+
+
+def independences_of(parents: BoolArray) -> bytes:
+    """Tell graphs apart that say different things: which edges they have, which are compelled."""
+    return find_compelled(parents.T).tobytes() + (parents | parents.T).tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +71,8 @@ class Fitted:
 
     @cached_property
     def independences(self) -> bytes:
-        """The same for graphs that say the same: which edges they have, and which are compelled."""
-        return find_compelled(self.parents.T).tobytes() + (self.parents | self.parents.T).tobytes()
+        """The same for graphs that say the same."""
+        return independences_of(self.parents)
 
     def to_the_end(self) -> Fitted:
         """Fit it until the bound stands still."""
@@ -211,7 +218,7 @@ def _search_completed(
 def _proposals(
     task: GraphTask, found: Climbs, seen: FamilyScores, executor: Executor
 ) -> Iterator[BoolArray]:
-    """Give the best graph of completed rows, then single moves, most promising first.
+    """Give the best graph of completed rows, single moves, most promising first, then shakes.
 
     Expected counts ask too much of moves away from a graph, available cases have less to say: a
     move is promising by the sum of what it gains in both.
@@ -225,3 +232,22 @@ def _proposals(
     possible = every_move(parents, task.limits, gains)
     for move in possible[: task.how.probes]:
         yield moved(parents, move)
+    if task.how.probes:
+        yield from _shaken_apart(task, found, seen)
+
+
+def _shaken_apart(task: GraphTask, found: Climbs, seen: FamilyScores) -> Iterator[BoolArray]:
+    """Give graphs that available cases lead to from the graph at hand, shaken in one place.
+
+    Where several edges are wrong at once no single one helps, and rows that were completed with
+    them ask for them.
+    """
+    rng = np.random.default_rng([task.how.seed, len(found.bounds), 1])
+    parents, met = found.best.parents, {found.best.independences}
+    near = score_graph(parents, seen)
+    for v in rng.permutation(len(parents))[: SHAKES // len(parents)].tolist():
+        start = shaken(parents, v, task.limits, rng)
+        graph = climb(start, seen, task.limits, rng, near).parents
+        if (own := independences_of(graph)) not in met:
+            met.add(own)
+            yield graph

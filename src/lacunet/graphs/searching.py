@@ -39,7 +39,7 @@ class GraphSearch:
 
     sweeps: int = 1  # shakes around every variable that must be in vain before a search ends
     restarts: int = 2  # searches after the first, all from the same graph
-    probes: int = 1  # with holes: single moves that are tried where completed rows lead nowhere
+    probes: int = 1  # with holes: single moves, tried where completed rows lead nowhere; 0: nothing
     exact: bool = False  # the best of all graphs instead, for few variables
     seed: int = 0
     score: GraphScore = GraphScore.BOUND  # with holes: what decides between graphs

@@ -117,11 +117,15 @@ class EdgeCertainty(Printable):
         rest = len(pairs) - len(shown)
         notes = (
             MEANINGS[self.by].format(draws=self.draws, chains=self.chains),
-            *([f"{rest:,} pairs below {SHOWN:g} are not shown."] if rest else []),
+            *([_left_out(rest)] if rest else []),
             *(f"- {flag}" for flag in self.flags),
         )
         header = ("pair", "p(edge)", "p(→)", "p(←)")
         return [Grid("How sure each edge is", header, rows, frozenset({0}), notes)]
+
+
+def _left_out(pairs: int) -> str:
+    return f"{pairs:,} pair{' is' if pairs == 1 else 's are'} below {SHOWN:g}, and not shown."
 
 
 def without_error(names: Sequence[str], arrows: FloatArray) -> EdgeCertainty:

@@ -72,8 +72,11 @@ class Pool(Printable):
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        ranked = sorted(self.ensemble.members, key=lambda member: -member.weight)
-        members = tuple((member.name, f"{member.weight:.2f}") for member in ranked)
+        shares: dict[str, float] = {}  # graphs of rows weighed anew stand in one line
+        for member in self.ensemble.members:
+            shares[member.name] = shares.get(member.name, 0.0) + member.weight
+        ranked = sorted(shares.items(), key=lambda one: -one[1])
+        members = tuple((name, f"{weight:.2f}") for name, weight in ranked)
         return self.by_kind, Grid("", ("model", "weight"), members)
 
 
@@ -200,9 +203,8 @@ def _members(
         others = learned[r].doubt[which] if learned[r].doubt else ()
         share = DOUBTED * weight if others else 0.0
         yield kind, Member(held.names[m], weight - share, learned[r].models[which])
-        for k, other in enumerate(others, start=1):
-            name = f"{held.names[m]}; rows weighed anew, {k}"
-            yield kind, Member(name, share / len(others), other)
+        for other in others:
+            yield kind, Member(f"{held.names[m]}; rows weighed anew", share / len(others), other)
 
 
 def _learned(seed: int, task: tuple[Recipe, Table]) -> _Learned:
