@@ -45,7 +45,7 @@ class Timed:
     def turn(self) -> None:
         """Take an E step."""
         theta = random_theta(self.problem.layout, np.random.default_rng(0), self.problem.alpha)
-        before = time.process_time() + self.workers_time()
+        before = self.workers_time() + time.process_time()  # to ask workers is work here
         began = time.perf_counter()
         self.log_lik = expect(self.problem, theta, self.engine.executor).log_lik
         self.seconds.append(time.perf_counter() - began)

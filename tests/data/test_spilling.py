@@ -60,7 +60,7 @@ def test_a_disk_that_fills_in_a_fit_is_said(little, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("lacunet.on_disk.os.write", no_room)
-    with pytest.raises(OutputError, match=r"is full: with --memory.*TMPDIR"):
+    with pytest.raises(OutputError, match=r"is full: with memory=.*TMPDIR"):
         lacunet.fit(table, 2, starts=2)
     assert len(written) == 1
 

@@ -12,6 +12,7 @@ import numpy as np
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.expectation import expect
+from lacunet.inference.plans.plan import Plan
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate, Objective
@@ -171,12 +172,16 @@ def _fit(problem: Problem, label: Label, options: Options, *, scored: bool) -> F
     return FitForecast(
         label,
         network.dimension,
-        sum(len(plan.counts) for plan in plans),
+        sum(number for plan in plans for number in plan.by_part(_components)),
         step,
         steps_of(problem, options) if plans else 1,
         starts + sum(map(size_of, plans)),
         SCORED * step + HESSIANS * hessian_seconds(problem) if scored and plans else 0.0,
     )
+
+
+def _components(plan: Plan) -> int:
+    return len(plan.counts)
 
 
 def steps_of(problem: Problem, options: Options) -> int:
@@ -246,4 +251,4 @@ def in_time(seconds: float) -> str:
     for unit, size, least in (("h", 3600.0, 5400.0), ("min", 60.0, 120.0), ("s", 1.0, 1.0)):
         if seconds >= least:
             return f"{seconds / size:.3g} {unit}"
-    return f"{1000 * seconds:.2g} ms"
+    return f"{1000 * seconds:.3g} ms"

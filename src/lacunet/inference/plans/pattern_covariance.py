@@ -82,7 +82,9 @@ def _add_by_pairs(
     above = np.triu_indices(blocks, 1)
     sums[above] = sums.transpose(1, 0, 3, 2)[above]
     whole = np.zeros((inverse.size + 1,) * 2)
-    scaled = inverse[:, None, :, None] * sums * inverse[None, :, None, :]
+    with np.errstate(invalid="ignore"):
+        scaled = inverse[:, None, :, None] * sums * inverse[None, :, None, :]
+    scaled[sums == 0.0] = 0.0  # what no case has weighs nothing, also where θ is 0
     whole[:-1, :-1] = scaled.transpose(0, 2, 1, 3).reshape(inverse.size, inverse.size)
     M += touched.eliminate(touched.eliminate(whole).T)
     return M, np.ascontiguousarray(sums.sum(axis=3).transpose(2, 0, 1))
