@@ -234,6 +234,8 @@ def test_doubts_widen_and_know_the_prior():
     by_hand = np.random.default_rng(5).normal([-10.0, -12.0], 2.0, (200_000, 2))
     odds = 1.0 / (1.0 + np.exp(by_hand[:, 1] - by_hand[:, 0]))
     assert wide[1] == pytest.approx(0.8 * odds.mean() + 0.1, abs=0.01)
+    assert wide[3] < 1e-9  # nobody doubts that it is far behind
+    assert widened(values, {**doubts, 3: 1.0}, None)[3] < 1e-9
     never = widened(values, doubts, {1: 1.0, 2: 0.0, 3: 1.0})
     assert never[2] == 0.0
     assert sum(never.values()) == pytest.approx(1.0)

@@ -56,14 +56,16 @@ def log_bridges(
         counted / counted.sum(axis=1, keepdims=True) for counted in (counted_up, counted_down)
     ]
     middle = (low + high) / 2 if near is None else np.full(len(low), near)
-    for _ in range(STEPS):
-        left, right = expit(up - middle[:, None]), expit(middle[:, None] - down)
-        forwards, backwards = (shares[0] * left).sum(axis=1), (shares[1] * right).sum(axis=1)
+    for step in range(STEPS):
+        # At first all choices are at one place, where everybody needs to be weighed once only.
+        at = middle[:1] if step == 0 else middle[:, None]
+        left, right = expit(up - at), expit(at - down)
+        forwards, backwards = _added(shares[0], left), _added(shares[1], right)
         # Falls as the mass rises: left of the root chains forwards still say that it is larger.
         with np.errstate(divide="ignore", invalid="ignore"):
             off = np.log(forwards) - np.log(backwards)
-            fall = (shares[0] * left * (1.0 - left)).sum(axis=1) / forwards
-            fall += (shares[1] * right * (1.0 - right)).sum(axis=1) / backwards
+            fall = _added(shares[0], left * (1.0 - left)) / forwards
+            fall += _added(shares[1], right * (1.0 - right)) / backwards
             newton = middle + off / fall
         low, high = np.where(off > 0, middle, low), np.where(off > 0, high, middle)
         inside = (newton > low) & (newton < high)
@@ -72,3 +74,8 @@ def log_bridges(
             break
     reached = (counted_up & (up > -np.inf)).any(axis=1)
     return np.where(reached, middle, -math.inf)
+
+
+def _added(shares: FloatArray, x: FloatArray) -> FloatArray:
+    """Add up by shares, (R, chains), what each choice has of its own, or what all have."""
+    return np.asarray(shares @ x if x.ndim == 1 else np.einsum("rn,rn->r", shares, x))

@@ -3,7 +3,7 @@
 Chains that do not mix, and lower bounds, still tell more than nothing, often more than the score.
 So both are taken, each by what it may be wrong by; where they contradict each other, the error
 grows until they do not (Birge's ratio). Probabilities are averages over these errors, and a part
-of them is shared out to all that was measured: for what nobody foresaw.
+of them is shared out evenly to all that can matter: for what nobody foresaw.
 """
 
 import math
@@ -18,6 +18,7 @@ SCORED = 3.0  # nats by which the score to trust is wrong on data from the prior
 UNSETTLED = 1.0  # the same of what chains told that do not agree, at least;
 TIMES = 3.0  # or so many of the standard errors that they would state
 UNFORESEEN = 0.2  # of the probability: answers that did not settle are so often quite wrong
+WORTH = 1e-3  # probability from which on a candidate has a share in that
 DRAWS = 2048  # of errors, and as many with the opposite signs
 
 
@@ -82,10 +83,10 @@ def widened(
         logs = np.log(chances) + errors * np.concatenate([z, -z])
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     mean = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
-    before, among = (
-        posterior(dict.fromkeys(values, 0.0), prior),
-        doubts if len(doubts) > 1 else values,
-    )
-    share = np.array([before[k] if k in among else 0.0 for k in values])
+    before = np.array(list(posterior(dict.fromkeys(values, 0.0), prior).values()))
+    # To whoever can matter at all: two at least, or one would get everything.
+    matters = (mean >= WORTH) & np.array([k in doubts for k in values])
+    matters[np.argsort(-mean, kind="stable")[:2]] = True
+    share = before * matters
     mean = (1.0 - UNFORESEEN) * mean + UNFORESEEN * share / share.sum()
     return dict(zip(values, mean.tolist(), strict=True))
