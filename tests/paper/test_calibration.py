@@ -9,6 +9,7 @@ from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.paper.calibration import reliability as r
 from lacunet.paper.calibration.best_known import best_known
+from lacunet.paper.calibration.calibration_grids import findings
 from lacunet.paper.calibration.cell import How
 from lacunet.paper.calibration.cells import CALIBRATION, CalibrationDesign
 from lacunet.paper.calibration.coverage_tables import coverage_table, judged
@@ -117,6 +118,24 @@ def test_a_posterior_by_hand():
     assert (first["from"], first["right"], first["number"]) == (0.6, 0.0, 1)
     assert second["error"] == pytest.approx(0.3)  # sqrt(0.9 · 0.1)
     assert sum(b["number"] for b in told["every"]) == 4
+
+
+def test_probabilities_are_those_that_were_stated():
+    """Widened ones do not follow from the evidences beside them."""
+    told = record(2, [0.9, 0.1])
+    told["select"]["probabilities"] = [0.7, 0.3]
+    assert np.exp(r.log_posterior(told, "select")) == pytest.approx([0.7, 0.3])
+
+
+def test_evidences_that_are_bounds_are_no_posterior():
+    sure, bounded = record(1, [0.9, 0.1]), record(2, [0.6, 0.4])
+    sure["evidence"] = {"values": [-10.0, -11.0], "verdicts": ["exact", "reliable"]}
+    bounded["evidence"] = {"values": [-10.0, -11.0], "verdicts": ["exact", "lower bound only"]}
+    row = r.reliability_table([sure, bounded], CELL)
+    assert row["ways"]["evidence"]["datasets"] == 1
+    assert row["where_measured"]["log_true"] == pytest.approx(math.log(0.9))
+    (line,) = findings([row], [])
+    assert "in the 1 data sets whose evidences are all measured -0.11, by these -0.31" in line
 
 
 def test_one_mode_gets_all_labellings():

@@ -30,7 +30,8 @@ def overview_grid(rows: Sequence[Record]) -> Grid:
         for row in rows
     )
     notes = (
-        "Mean log p(true k), by each posterior; higher is better. Evidence on fewer data sets.",
+        "Mean log p(true k), by each posterior; higher is better.",
+        "Evidence: of those data sets alone in which none is bounded only from below.",
         "Largest and right: the default's mean largest probability, and how often it is right.",
     )
     return Grid("How sure, cell by cell", header, body, notes=notes)
@@ -142,6 +143,8 @@ def _about_default(row: Record) -> str:
         f"{told['log_true']:.2f}"
     )
     if EVIDENCE in ways:
-        text += f", measured evidence {ways[EVIDENCE]['log_true']:.2f}"
+        there = row["where_measured"]
+        text += f" (in the {there['datasets']} data sets whose evidences are all measured "
+        text += f"{there['log_true']:.2f}, by these {ways[EVIDENCE]['log_true']:.2f})"
     calm = within(told["every"])
     return f"{text}; {calm} of {len(told['every'])} bins are as stated, within two binomial errors."

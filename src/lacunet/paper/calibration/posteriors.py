@@ -82,9 +82,10 @@ class PosteriorCell:
 
 
 def _by_states(sure: Certainty, states: Sequence[int]) -> dict[str, list[Any]]:
-    """Log evidence, and standard errors of the probabilities, as far as they are known."""
+    """Log evidence, probabilities and their standard errors, as far as they are known."""
     return {
         "values": [finite(sure.values[k]) for k in states],
+        "probabilities": [finite(sure.probabilities[k]) for k in states],
         "stderr": [sure.stderr[k] for k in states],
     }
 

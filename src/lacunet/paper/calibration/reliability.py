@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
+from lacunet.evidence.estimate import Verdict
 from lacunet.paper.calibration.posteriors import PosteriorCell
 from lacunet.paper.tables import Record
 from lacunet.scores import SCORES
@@ -24,11 +25,15 @@ def log_posterior(record: Record, way: str) -> FloatArray | None:
     """Log p(k | D) for k = 1, 2, … by one way to find it; None, if it has no value somewhere.
 
     A score at one mode is given the k! labellings that k classes have, for the data know them all.
+    Measured evidences are a posterior where none of them is a lower bound only.
     """
-    if way == SELECT:  # a candidate without a value is out of the question
-        values = [-math.inf if v is None else v for v in record["select"]["values"]]
+    values: Sequence[float | None]
+    if way == SELECT:
+        values = _stated(record["select"])
     elif way == EVIDENCE:
-        values = record.get("evidence", {}).get("values", [None])
+        measured = record.get("evidence", {"values": [None], "verdicts": ()})
+        bounded = Verdict.LOWER_BOUND in measured["verdicts"]
+        values = [None] if bounded else measured["values"]
     else:
         values = record["scores"].get(way, [None])
     if None in values:
@@ -39,6 +44,13 @@ def log_posterior(record: Record, way: str) -> FloatArray | None:
     top = logs.max()
     normal: FloatArray = logs - top - np.log(np.exp(logs - top).sum())
     return np.maximum(normal, LEAST)
+
+
+def _stated(answer: Mapping[str, Any]) -> list[float]:
+    """Log probabilities that were stated, or evidences that they follow from; −∞: without any."""
+    if "probabilities" in answer:
+        return [math.log(p) if p else -math.inf for p in answer["probabilities"]]
+    return [-math.inf if v is None else v for v in answer["values"]]
 
 
 def reliability_table(records: Sequence[Record], cell: PosteriorCell) -> Record:
@@ -55,7 +67,13 @@ def reliability_table(records: Sequence[Record], cell: PosteriorCell) -> Record:
         "datasets": len(mine),
         "cpu": _cpu(mine),
         "ways": ways,
+        # The default where measured evidences are a posterior: only there can the two be compared.
+        "where_measured": _summary([r for r in mine if _measured(r)], SELECT),
     }
+
+
+def _measured(record: Record) -> bool:
+    return log_posterior(record, EVIDENCE) is not None
 
 
 def _cpu(mine: Sequence[Record]) -> dict[str, float]:
