@@ -9,7 +9,8 @@ import pytest
 from lacunet.data import source as sources
 from lacunet.data.columns import Judge
 from lacunet.data.kinds import understand_kinds
-from lacunet.data.read import Reading, read_table, recoded
+from lacunet.data.read import read_table
+from lacunet.data.reading import Reading, recoded
 from lacunet.data.source import open_source
 from lacunet.errors import DataError
 from lacunet.state import Numbers

@@ -12,7 +12,7 @@ from lacunet.data import column_checks as checks
 from lacunet.data.columns import Judge
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, weighed
 from lacunet.data.kinds import BY_RULE, Kinds
-from lacunet.data.read import Reading, described, recoded, until_read
+from lacunet.data.reading import Reading, described, recoded, until_read
 from lacunet.data.remark import Remark, told_once
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.source import open_source
