@@ -536,6 +536,14 @@ def test_options_of_functions_are_options_of_estimators(holes):
     )
 
 
+def test_bootstrap_tests_of_a_selector(holes):
+    selector = LatentClassSelector((1, 2), blrt=19, quick=True, **QUICK).fit(holes)
+    found = lacunet.select(holes, (1, 2), blrt=19, quick=True, starts=4)
+    (test,) = selector.selection_.ratio_tests.values()
+    same = found.ratio_tests[2]
+    assert (test.p, test.statistic) == (same.p, same.statistic)
+
+
 def missing_rows(frame):
     """The same rows with a word in every hole."""
     return frame.map(lambda x: "(missing)" if np.isnan(x) else str(int(x)))

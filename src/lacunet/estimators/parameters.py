@@ -29,6 +29,7 @@ FROM_SETTINGS = {
     "device": "{'cpu', 'cuda'}",
     "calibrate": "bool",
     "whole_range": "bool",
+    "blrt": "int",
     "coefficient_sd": "float",
     "missing_covariates": "{'refuse', 'drop'}",
 }

@@ -52,7 +52,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
     **schedule
     scores : str or sequence of str
         Approximations of the evidence to compute: names, or 'all'.
-    **dimension; device; whole_range; evidence; calibrate; target; budget
+    **dimension; device; whole_range; blrt; evidence; calibrate; target; budget
     **kinds; bin; number_prior; covariance; categories; unseen; missing_as_state; plug_in
     **random_state; n_jobs; verbose
 
@@ -69,7 +69,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
     scores_ : dict of str to dict of int to float
         Each score of each number of classes, in nats; higher is better.
     selection_ : lacunet.Selection
-        All candidates; prints as a report.
+        All candidates; prints as a report. `selection_.ratio_tests` has the bootstrap tests.
     class_sizes_ : ndarray of shape (n_classes_,)
         Share of each class; the largest comes first.
     profiles_ : dict of str to ndarray of shape (n_classes_, states)
@@ -104,6 +104,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
     average: bool = False
     calibrate: bool = DEFAULTS.calibrate
     whole_range: bool = DEFAULTS.whole_range
+    blrt: int = DEFAULTS.blrt
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
     covariance: str = DIAGONAL

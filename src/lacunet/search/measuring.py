@@ -96,8 +96,9 @@ def quick(selection: Selection) -> Selection:
     return approximated(selection, Flag(Kind.NOT_CALIBRATED), how=How.QUICK)
 
 
-def rounds_worth(problem: Problem, numbers: Sequence[int], most: float = MOST_WALKED) -> int:
-    """Rounds of a walk that are worth a price; below the fewest, there is no walk."""
+def rounds_worth(problem: Problem, numbers: Sequence[int], most: float | None = None) -> int:
+    """Rounds of a walk that are worth a price (default: the usual one); below the fewest, none."""
+    most = MOST_WALKED if most is None else most
     before, first = (work_of_walks(problem, numbers, WalkGoal(rounds=r)) for r in (0, 1))
     return int((most - before) // (first - before))
 
