@@ -541,7 +541,7 @@ def test_bootstrap_tests_of_a_selector(holes):
     found = lacunet.select(holes, (1, 2), blrt=19, quick=True, starts=4)
     (test,) = selector.selection_.ratio_tests.values()
     same = found.ratio_tests[2]
-    assert (test.p, test.statistic) == (same.p, same.statistic)
+    assert (test.p_value, test.statistic) == (same.p_value, same.statistic)
 
 
 def missing_rows(frame):
