@@ -42,7 +42,9 @@ RISE = 0.5  # nats that another graph must be above: less is not worth another r
 LEFT = 0.8  # of what was to be done before a round, as it is shown: nobody knows how many follow
 CLOSE = 5.0  # nats below the best bound: bounds are not sure to tell such graphs apart
 FINALISTS = 2  # graphs that are kept, at most: to weigh one takes as long as a round
-SHAKES = 150  # times variables: places that a graph is shaken in where nothing else leads further
+# Places that a graph is shaken in where nothing else leads further, times the square of the
+# variables: so a fit of each costs no more in all where there are many.
+SHAKES = 1600
 MOSTROUNDS = 20  # where completed rows decide: their draws differ, and may lead to and fro
 PIECE = "rounds"  # of the journal
 
@@ -245,7 +247,7 @@ def _shaken_apart(task: GraphTask, found: Climbs, seen: FamilyScores) -> Iterato
     rng = np.random.default_rng([task.how.seed, len(found.bounds), 1])
     parents, met = found.best.parents, {found.best.independences}
     near = score_graph(parents, seen)
-    for v in rng.permutation(len(parents))[: SHAKES // len(parents)].tolist():
+    for v in rng.permutation(len(parents))[: SHAKES // len(parents) ** 2].tolist():
         start = shaken(parents, v, task.limits, rng)
         graph = climb(start, seen, task.limits, rng, near).parents
         if (own := independences_of(graph)) not in met:
