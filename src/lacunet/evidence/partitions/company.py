@@ -26,8 +26,8 @@ from lacunet.inference.kernels.walking import Notes
 from lacunet.kept import Kept, Packing
 
 CHAINS = 16  # that the processor walks with,
-CHAINS_THERE = 512  # and a device:
-SHORTER = 4  # as many sweeps for each stretch, which are eight times as many in all
+CHAINS_THERE = 512  # and a device,
+SHORTER = 4  # each a quarter of the sweeps of a stretch: eight times as many in all
 AT_ONCE = 50  # sweeps that a device walks in one call
 
 
@@ -35,7 +35,7 @@ class Company(ABC):
     """Chains under way."""
 
     number: int  # of chains
-    shorter: int = 1  # part of the sweeps of a stretch that is enough for so many
+    shorter: int = 1  # how many times shorter than usual their stretches may be
 
     @abstractmethod
     def walk(self, stretch: Stretch) -> Notes:

@@ -99,7 +99,11 @@ class PackedPath:
     @property
     def sums(self) -> FloatArray:
         """Sums of α by configuration, (Q,)."""
-        found = np.bincount(self.owner.reshape(-1), self.alpha.reshape(-1))
+        return self.by_configuration(self.alpha)
+
+    def by_configuration(self, x: FloatArray) -> FloatArray:
+        """Add up numbers of blocks, (B, K), by configuration, (Q,)."""
+        found = np.bincount(self.owner.reshape(-1), x.reshape(-1))
         return np.asarray(found, dtype=np.float64)
 
     @property

@@ -34,8 +34,7 @@ class PackedRuns:
     @property
     def sums(self) -> FloatArray:
         """Their sums by configuration, (Q,)."""
-        found = np.bincount(self.path.owner.reshape(-1), self.exponents.reshape(-1))
-        return np.asarray(found, dtype=np.float64)
+        return self.path.by_configuration(self.exponents)
 
     @cached_property
     def rows(self) -> int:

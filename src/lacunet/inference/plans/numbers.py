@@ -17,6 +17,7 @@ from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
+from lacunet.inference.devices.dense_rows import LEAST
 from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels import numbers as kernels
 from lacunet.inference.kernels.numbers import NumberRows, Weights
@@ -32,8 +33,6 @@ from lacunet.inference.plans.number_covariance import (
 )
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
-
-LEAST = -1e290  # of a weight of numbers: 0 · −∞ would be no number, and 0 times this is 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +100,10 @@ class NumberPlan(Plan):
 
     def _weights(self, flat: FloatArray, padding: float) -> Weights:
         """What patterns and powers have of a flat vector."""
-        powers, K = self.powers, self.patterns.cells
         table = self.patterns.table(flat, padding)
         if not self.x.shape[1]:
             return Weights(table, np.zeros((3, 0, self.patterns.width)))
-        blocks = np.maximum(flat[powers.positions[:, None] + np.arange(K)], LEAST)
-        own = np.zeros((3, self.x.shape[1], self.patterns.width))
-        np.add.at(own[:, :, :K], (powers.power, powers.column), powers.factor[:, None] * blocks)
+        own = self._powers_of(flat)
         if not len(self.marks):  # every row has every number: a part of the pattern of all
             table[: self._first] += own[0].sum(axis=0)
         return Weights(table, own)
