@@ -35,7 +35,7 @@ NEAR = 1e-4  # nats: as near to a maximum as it can be told
 
 def random_starts(objective: Objective, starts: int, seed: int) -> Search:
     """What all schedules but the paper's begin with, and nothing else."""
-    climbs = climb_from_starts(objective, starts, seed, merged=0, rank=HIGHEST)
+    climbs, _ = climb_from_starts(objective, starts, seed, merged=0, rank=HIGHEST)
     _, winner = best_of(objective, climbs, HIGHEST)
     return finish(objective, climbs, winner, HIGHEST)
 

@@ -7,13 +7,19 @@ import itertools
 import math
 
 import numpy as np
+import polars as pl
 from scipy import stats
 from scipy.special import betaln, gammaln, logsumexp
 
-from lacunet.inference.problem import problem_of_codes
+from lacunet import read_table
+from lacunet.inference.leaves import leaves_of
+from lacunet.inference.problem import build_problem, problem_of_codes
+from lacunet.model.covariance import Covariance
 from lacunet.model.families import GAUSSIAN, POISSON, Binomial, Common
 from lacunet.model.families.gaussian import hyperparameters
+from lacunet.model.latent_class import over_leaves
 from lacunet.model.network import Network, Variable
+from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
 from lacunet.model.unit import Unit
 from toy_families import Exponential, Geometric
@@ -158,3 +164,15 @@ def density(name, x, theta):
     if name == "geometric":
         return theta[0] * theta[1] ** x
     return stats.expon.pdf(x, scale=1.0 / theta[0])
+
+
+def mixed_rows(seed, states, **forms):
+    """Eleven rows of two measurements and a category, with holes; the problem of so many states."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(0.0, 1.0, (11, 2)).round(1)
+    x[rng.random(x.shape) < 0.15] = np.nan
+    frame = pl.DataFrame({"x": x[:, 0], "y": x[:, 1], "c": rng.choice(["a", "b"], 11)})
+    table = read_table(frame.fill_nan(None), kinds={"x": "gaussian", "y": "gaussian"})
+    prior = NumberPrior(scale=0.3, covariance=Covariance(**forms))
+    network = over_leaves(leaves_of(table, prior), states)
+    return build_problem(table, network, dirichlet(network, 1.0))

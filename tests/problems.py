@@ -201,3 +201,13 @@ def network_cases(draw, *, max_rows=8, zeros=False, whole=False, complete=False,
     weights = [1.0, 2.0, 3.0] if whole else [1.0, 2.0, 0.5, 0.0]
     counts = np.array(draw(st.lists(st.sampled_from(weights), min_size=rows, max_size=rows)))
     return Case(network, theta, alpha, codes, counts)
+
+
+def groups_of_rows(groups, columns, each, seed, missing=0.0):
+    """Rows of well separated groups: as many classes, of nearly sure answers of three kinds."""
+    rng = np.random.default_rng(seed)
+    centres = rng.integers(0, 3, (groups, columns))
+    codes = np.repeat(centres, each, axis=0)
+    codes = np.where(rng.random(codes.shape) < 0.1, rng.integers(0, 3, codes.shape), codes)
+    codes = np.where(rng.random(codes.shape) < missing, -1, codes)
+    return codes.astype(np.int8), np.repeat(np.arange(groups), each)

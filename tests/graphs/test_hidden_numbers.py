@@ -17,7 +17,7 @@ from lacunet.graphs.hidden.number_groups import MOST, numbers_of
 from lacunet.graphs.hidden.sketch import empty_sketch
 from lacunet.graphs.hidden.trees import tree_graph
 from lacunet.inference.leaves import leaves_apart
-from lacunet.learn.agglomerate import Rows, count_families
+from lacunet.learn.row_counts import Rows, count_families
 from lacunet.model import conjugacy
 from lacunet.model.number_prior import NumberPrior
 

@@ -194,7 +194,8 @@ def test_flags_of_a_fit():
     fit = learn(problem_for(noise, 12).problem, Options())
     kinds = [flag.kind for flag in fit.flags]
     assert Kind.NO_EXPECTED_CASES in kinds
-    assert fit.finalists == 9  # 8 random starts, and one from merged rows
+    # 8 random starts, and one from merged rows; up to three are found by crossing, one by exchange
+    assert 9 <= fit.finalists <= 13
     assert (Kind.UNSTABLE in kinds) == (fit.reached == 1)
     single = learn(problem_for(noise, 12).problem, start=fit.model)
     assert Kind.SINGLE_START in [flag.kind for flag in single.flags]

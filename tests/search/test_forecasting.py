@@ -38,7 +38,7 @@ def test_the_race_is_counted_step_by_step(starts, monkeypatch):
     objective = Objective.build(CASE.problem, Options().estimate)
     finalists = min(FINALISTS, max(starts // 4, min(2, starts)))
     points = random_starts(objective, starts, 0)
-    for survivors in halving(objective, points, finalists=finalists):
+    for survivors, _ in halving(objective, points, finalists=finalists):
         points = survivors
     assert em_steps(Options(starts=starts)) == len(made) + CLIMB * (finalists + 1)
     further = em_steps(Options(starts=starts, schedule=Schedule.THOROUGH))

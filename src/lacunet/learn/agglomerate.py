@@ -14,39 +14,34 @@ first, and are known to the others from then on.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.merging import (
     Counted,
+    SparseRows,
     add_gains_of_sums,
+    add_up,
+    gains_of_counts,
     merge_greedily,
 )
 from lacunet.inference.problem import Problem
 from lacunet.inference.thinning import at_equal_distances
 from lacunet.learn.number_clusters import NumbersAround
+from lacunet.learn.row_counts import Rows, cells_of, count_families, sparse_rows
 from lacunet.model import conjugacy
 from lacunet.model.families.rising import log_rising
-from lacunet.model.joint import members, statistics_of
 from lacunet.model.layout import Layout
-from lacunet.model.network import Network
 
 ROWS = 400  # rows to be merged: the work grows with their square. A few states need fewer,
 ROWS_FOR_A_STATE = (12, 40)  # at most the second number for each; many may have the first
 CASES = 10_000  # cases that these rows may stand for: so long are the tables of log Γ
 KEPT = 0.7  # share of the rows that starts after the first are made from, to be different
 CHILD = 1 << 31  # child seeds of these starts begin here: the random ones have those below
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Cases, with the hidden variables among their columns."""
-
-    codes: IntArray  # (m, variables), −1 = not known
-    weights: IntArray | FloatArray  # (m,) how many cases each row stands for
 
 
 def agglomerated(problem: Problem, seed: int, index: int) -> FloatArray:
@@ -80,34 +75,72 @@ def _unknown_around(layout: Layout, hidden: Sequence[int], h: int) -> int:
 
 def merged(problem: Problem, rows: Rows, h: int) -> IntArray:
     """Merge the rows by what is known around h, and give a state of h to each, (m,)."""
-    places, numbers = Places.around(problem, rows, h), NumbersAround.of(problem, rows.codes, h)
-    together = numbers.beside(places.seen)
-    _, one, index = np.unique(together, axis=0, return_index=True, return_inverse=True)
-    seen, numbers = places.seen[one], replace(numbers, x=numbers.x[one])
-    cases = np.bincount(index.reshape(-1), weights=rows.weights).astype(np.int32)
-    label, states = np.arange(len(seen)), problem.layout.cards[h]
-    if len(seen) > states:
-        shared = seen.sum(axis=0) > 1  # where a row is alone, merging changes nothing
-        seen = seen[:, shared]
-        which, tables = places.tables(shared, int(cases.sum()))
-        gains, measured = first_gains(seen, cases, which, tables), numbers.clusters(cases)
-        add_gains_of_sums(measured, gains)
-        first = which * tables.shape[1]
-        counted = Counted(seen * cases[:, None], first, tables.reshape(-1))
-        merge_greedily(counted, measured, gains, states, label)
-    _, state = np.unique(label, return_inverse=True)
-    return np.asarray(state[index.reshape(-1)], dtype=np.int64)
+    return Around.of(problem, rows, h).merged()
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """What m rows show around a hidden variable: they can be merged again and again."""
+
+    states: int  # of the variable
+    cases: IndexArray  # (m,) that each row stands for
+    places: "Places"
+    numbers: NumbersAround
+    counted: SparseRows  # (m, P) cases at each place
+    which: IndexArray  # (P,) which table each place has
+    tables: FloatArray  # (tables, cases + 1) what counts there add to log BD
+
+    @classmethod
+    def of(cls, problem: Problem, rows: Rows, h: int) -> Self:
+        """Look at rows of a problem."""
+        places, cases = Places.around(problem, rows, h), rows.weights.astype(np.int32)
+        which, tables = places.tables(int(cases.sum()))
+        numbers = NumbersAround.of(problem, rows.codes, h)
+        counted = sparse_rows(csr_array(places.seen * cases[:, None]))
+        return cls(problem.layout.cards[h], cases, places, numbers, counted, which, tables)
+
+    def merged(self, together: IntArray | None = None) -> IntArray:
+        """Merge until there are as many clusters as states, and give each row's, (m,).
+
+        Clusters begin as `together` numbers them, (m,); without it, equal rows are one.
+        """
+        keys = self.numbers.beside(self.places.seen) if together is None else together
+        _, index = np.unique(keys, axis=0, return_inverse=True)
+        index = index.reshape(-1)
+        label = np.arange(int(index.max(initial=-1)) + 1)
+        if len(label) > self.states:
+            counts = np.zeros((len(label), len(self.which)), dtype=np.int32)
+            add_up(self.counted, index, counts)
+            shared = (counts > 0).sum(axis=0) > 1  # where one is alone, merging changes nothing
+            which = self.which[shared]
+            first, table = which * np.int32(self.tables.shape[1]), self.tables.reshape(-1)
+            counted = Counted(np.ascontiguousarray(counts[:, shared]), first, table)
+            if together is None:
+                cases = np.bincount(index, self.cases).astype(np.int32)
+                gains = first_gains(counted.counts, cases, which, self.tables)
+            else:
+                gains = np.zeros((len(label), len(label)))
+                gains_of_counts(counted, gains)
+            measured = self.numbers.clusters(self.cases, index)
+            add_gains_of_sums(measured, gains)
+            merge_greedily(counted, measured, gains, self.states, label)
+        _, state = np.unique(label, return_inverse=True)
+        return np.asarray(state[index], dtype=np.int64)
 
 
 def first_gains(
-    seen: BoolArray, cases: IndexArray, which: IndexArray, tables: FloatArray
+    counts: IndexArray, cases: IndexArray, which: IndexArray, tables: FloatArray
 ) -> FloatArray:
-    """What merging two rows adds to log BD: something at each place that both have, (m, m)."""
-    gains = np.zeros((len(seen), len(seen)))
+    """What merging two equal-row clusters adds to log BD, (m, m): `gains_of_counts`, by products.
+
+    Such a cluster has all of its cases at a place, or none: what is gained at each place that both
+    have depends on their cases alone.
+    """
+    gains = np.zeros((len(cases), len(cases)))
     both = cases[:, None] + cases
     np.fill_diagonal(both, 0)  # a row does not merge with itself: that would run past the tables
     for t, table in enumerate(tables):
-        here = seen[:, which == t].astype(np.float32)  # whole numbers: their sums are exact
+        here = (counts[:, which == t] > 0).astype(np.float32)  # whole numbers: sums are exact
         own = table[cases]
         gains += (here @ here.T) * (table[both] - own[:, None] - own)
     return gains
@@ -134,10 +167,9 @@ class Places:
         exponents = np.array([alpha for _, alpha in factors])
         return cls(seen, exponents, np.array(list(factors.values())))
 
-    def tables(self, chosen: BoolArray, cases: int) -> tuple[IndexArray, FloatArray]:
-        """Which table a chosen place has, and tables of what 0 to `cases` there add to log BD."""
-        kinds = np.stack([self.alpha, self.factor])[:, chosen]
-        kinds, which = np.unique(kinds, axis=1, return_inverse=True)
+    def tables(self, cases: int) -> tuple[IndexArray, FloatArray]:
+        """Which table each place has, and tables of what 0 to `cases` there add to log BD."""
+        kinds, which = np.unique(np.stack([self.alpha, self.factor]), axis=1, return_inverse=True)
         alpha, factor = kinds[:, :, None]
         tables = factor * log_rising(alpha, np.arange(cases + 1.0))
         return which.reshape(-1).astype(np.int32), tables
@@ -155,37 +187,7 @@ def _families_around(
         alpha = layout.table(problem.alpha, i).mean(axis=family.index(h))
         if not alpha.all():  # of a table that is known clusters learn nothing
             continue
-        cells = _cells(layout, rows, [v for v in family if v != h])
+        cells = cells_of(layout, rows, [v for v in family if v != h])
         yield cells, alpha.reshape(-1), 1.0
         if (child := family[-1]) != h:
             yield cells // layout.cards[child], alpha.sum(axis=-1).reshape(-1), -1.0
-
-
-def _cells(layout: Layout, rows: Rows, variables: Sequence[int]) -> IntArray:
-    """Number each row's joint state of some variables, the last running fastest; −1: unknown."""
-    cells = np.zeros(len(rows.weights), dtype=np.int64)
-    known = np.ones(len(cells), dtype=np.bool_)
-    for v in variables:
-        cells = cells * layout.cards[v] + rows.codes[:, v]
-        known &= rows.codes[:, v] >= 0
-    return np.where(known, cells, -1)
-
-
-def count_families(network: Network, rows: Rows) -> FloatArray:
-    """Statistics of the families whose members are all known, (size,)."""
-    layout, tables = network.layout, []
-    for i, family in enumerate(layout.families):
-        own = family if layout.kinds[i].tabular else family[:-1]
-        cells, size = _cells(layout, rows, own), math.prod(layout.cards[v] for v in own)
-        around = members(network, i)
-        known = (cells >= 0) & (rows.codes[:, around] >= 0).all(axis=1)
-        cells, weights = cells[known], rows.weights[known]
-        if layout.kinds[i].tabular:
-            N = np.bincount(cells, weights=weights, minlength=size).astype(np.float64)
-        else:
-            N = np.zeros((size, layout.widths[i]))
-            if around:
-                T = statistics_of(network, i, {j: rows.codes[known, j] for j in around})
-                np.add.at(N, cells, weights[:, None] * T)
-        tables.append(N)
-    return layout.flat(tables)

@@ -1,10 +1,11 @@
 """Candidates learn from their neighbours: fits that differ in one hidden variable's states.
 
 What one of them found, its neighbours can use: with a state left out, two put together, one split
-or an empty one added it is a start for them, near to where they should be. So fits hand on what
-they found, up the range of numbers of states and down again. With one state more nothing can fit
-worse: an empty one can be added. A fit that is worse than its neighbour with fewer states takes
-over that one, therefore, if it finds nothing better.
+or an empty one added it is a start for them, near to where they should be; and crossed with what
+they found themselves (`crossing.py`) it may be a better one. So fits hand on what they found, up
+the range of numbers of states and down again. With one state more nothing can fit worse: an empty
+one can be added. A fit that is worse than its neighbour with fewer states takes over that one,
+therefore, if it finds nothing better.
 """
 
 import time
@@ -17,6 +18,7 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.kept import FORGETFUL, Kept, Packing
 from lacunet.learn.ascent import em_while_fast
+from lacunet.learn.crossing import Crosser
 from lacunet.learn.exchange import SHORT, WORTH, exchange
 from lacunet.learn.fit import Fit, fit_of
 from lacunet.learn.objective import Objective, Point
@@ -122,7 +124,8 @@ def _better(fits: Sequence[Fit], up: Sequence[Step], executor: Executor, step: S
     """Climb from what a neighbour gives; take where it leads, if that is better."""
     fit, rank = fits[step.target], rank_of(fits[step.target])
     objective = Objective.build(fit.problem, fit.options.estimate, executor)
-    given = list(starts_from(fits[step.source], objective, step.h, rank))
+    source = fits[step.source]
+    given = [*starts_from(source, objective, step.h, rank), *_crossed(source, fit, objective, rank)]
     ends = executor.map(partial(_climbed_a_little, objective), given)
     values = executor.map(partial(rank, objective), ends)
     value, best = max(zip(values, ends, strict=True), key=lambda end: end[0])
@@ -178,6 +181,15 @@ def _fewer(source: Fit, old: Places, new: Places) -> Iterator[FloatArray]:
             N[places.states[way.b]] = 0.0
             kept.remove(way.b)
         yield old.regroup(N, new, [[s] for s in kept])
+
+
+def _crossed(source: Fit, fit: Fit, objective: Objective, rank: Rank) -> Iterator[FloatArray]:
+    """Divide cases as both fits do, and merge them."""
+    crosser = Crosser.build(objective, rank)
+    if crosser.variables:
+        there = Objective.build(source.problem, source.options.estimate)
+        theirs = Crosser.build(there, rank).line(source.point)
+        yield crosser.statistics((crosser.line(fit.point), theirs))
 
 
 def with_empty(source: Fit, old: Places, new: Places) -> FloatArray:

@@ -1,7 +1,7 @@
 """What clusters of rows have of measurements that depend on one hidden variable alone."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from scipy.special import gammaln
@@ -11,6 +11,8 @@ from lacunet.inference.kernels.merging import Measured
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.joint import table_of
+
+Numbers = TypeVar("Numbers", FloatArray, IndexArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +45,21 @@ class NumbersAround:
             return seen
         return np.column_stack([seen, np.nan_to_num(self.x), np.isnan(self.x)])
 
-    def clusters(self, cases: IndexArray) -> Measured:
-        """Make every row a cluster, which stands for so many cases, (m,)."""
+    def clusters(self, cases: IndexArray, cluster: IntArray) -> Measured:
+        """What clusters have of them; each row stands for so many cases of one of them, (m,)."""
         told = ~np.isnan(self.x)
-        x, n = np.where(told, self.x, 0.0), np.where(told, cases[:, None], 0.0)
+        x, n = np.where(told, self.x, 0.0), np.where(told, cases[:, None], 0)
         first, kappa, second, degrees = self.prior.T
         shape = (degrees - 1.0) / 2.0
         often = np.arange(int(cases.sum()) + 1.0)
         table = gammaln(shape[:, None] + often / 2.0) - 0.5 * np.log(kappa[:, None] + often)
         prior = np.stack([first, kappa, second, shape], axis=1)
-        sums: FloatArray = n * x
-        return Measured(n.astype(np.int32), sums, sums * x, prior, table)
+        sums, squares = added_up(n * x, cluster), added_up(n * x * x, cluster)
+        return Measured(added_up(n, cluster).astype(np.int32), sums, squares, prior, table)
+
+
+def added_up(x: Numbers, cluster: IntArray) -> Numbers:
+    """Add up what rows have, (m, …), in each cluster; none is empty."""
+    order = np.argsort(cluster, kind="stable")
+    first = np.searchsorted(cluster[order], np.arange(cluster[order[-1]] + 1))
+    return np.add.reduceat(x[order], first, axis=0)

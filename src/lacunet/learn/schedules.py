@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 
 from lacunet.learn import ascent
 from lacunet.learn.agglomerate import agglomerated
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
+from lacunet.learn.crossing import Crosser, cross_all
 from lacunet.learn.curvature import Curvature, least_curvature
 from lacunet.learn.exchange import exchange
 from lacunet.learn.objective import Estimate, Objective, Point
@@ -41,7 +43,7 @@ class Schedule(StrEnum):
     - default takes the heaviest: the one around which most of the posterior lies, as far as
       Cheeseman–Stutz tells, with every hidden state in use if that can be. It reaches them from
       random starts, from rows of the data that were merged into as many clusters as there are
-      hidden states, and by exchanging states.
+      hidden states, by crossing what these led to, and by exchanging states.
     - thorough takes the heaviest as well, but starts from several such clusterings and walks on
       from the best maximum to better ones near by. Takes some five times as long.
     - highest goes the same ways as thorough, and takes the highest: the MAP. It may be a narrow
@@ -61,11 +63,18 @@ class Search:
     """What a schedule found."""
 
     climb: Climb
-    finalists: int  # starts that were run to the end, and the walk that went on to the best, if any
+    finalists: int  # starts that were run to the end, and what was found from them by other ways
     reached: int  # how many of them reached the best optimum
     curvature: Curvature | None  # at the end; None where the schedule does not look
     doubt: float = 0.0  # value of the best optimum less that of the next, if reached only once
     others: tuple[Point, ...] = ()  # other maxima, the best first; no two are the same
+
+
+class Started(NamedTuple):
+    """What starts led to."""
+
+    climbs: list[Climb]  # from the best random ones, and from merged rows
+    beaten: list[Point]  # where the random ones are that lost the last round of their race
 
 
 Searcher = Callable[[Objective, int, int], Search]  # of an objective, a number of starts, a seed
@@ -80,7 +89,7 @@ def rank_for(estimate: Estimate, schedule: Schedule) -> Rank:
 def search_paper(objective: Objective, starts: int, seed: int) -> Search:
     """Follow CH96 §3: halve until one is left, then 200 iterations, whatever they bring."""
     points = random_starts(objective, starts, seed)
-    for survivors in halving(objective, points, finalists=1):
+    for survivors, _ in halving(objective, points, finalists=1):
         points = survivors
         objective.executor.say(TASK, 0.5 * (1 - len(points) / starts))
     (point,) = points
@@ -93,19 +102,20 @@ def search_paper(objective: Objective, starts: int, seed: int) -> Search:
 
 
 def search_default(objective: Objective, starts: int, seed: int) -> Search:
-    """Climb from a handful of random starts and from merged rows, then exchange states."""
+    """Climb from random starts and from merged rows, cross what was found, exchange states."""
     rank = rank_for(objective.estimate, Schedule.DEFAULT)
-    climbs = climb_from_starts(objective, starts, seed, merged=1, rank=rank)
-    _, winner = best_of(objective, climbs, rank)
-    winner = exchanged(objective, climbs, winner, rank, seed)
+    started = climb_from_starts(objective, starts, seed, merged=1, rank=rank)
+    climbs = crossed(objective, started, rank, seed)
+    winner = exchanged(objective, climbs, best_of(objective, climbs, rank)[1], rank, seed)
     return finish(objective, climbs, winner, rank)
 
 
 def search_further(objective: Objective, starts: int, seed: int, *, schedule: Schedule) -> Search:
-    """Climb from more starts, then walk on from the best maximum as long as better ones turn up."""
+    """Do the same from more starts, and walk on from the best as long as better ones turn up."""
     rank = rank_for(objective.estimate, schedule)
     merged = max(1, starts // MERGED)
-    climbs = climb_from_starts(objective, starts, seed, merged=merged, rank=rank)
+    started = climb_from_starts(objective, starts, seed, merged=merged, rank=rank)
+    climbs = crossed(objective, started, rank, seed)
     winner = exchanged(objective, climbs, best_of(objective, climbs, rank)[1], rank, seed)
     value, in_vain = rank(objective, winner.point), 0
     for turn in range(ROUNDS):
@@ -135,22 +145,49 @@ def exchanged(
     return ascend(objective, em_while_fast(objective, found.point))
 
 
+def crossed(objective: Objective, started: Started, rank: Rank, seed: int) -> list[Climb]:
+    """Cross what starts led to, unless most of them agree: all climbs, and those from there.
+
+    First in two halves that know nothing of each other. If both end at the same maximum, that is
+    a sign that there is no better one, and it was reached twice; else all are crossed.
+    """
+    climbs, beaten = started
+    _, winner = best_of(objective, climbs, rank)
+    if agree(_reached(climbs, winner), len(climbs)):
+        return climbs
+    crosser = Crosser.build(objective, rank)
+    if not crosser.variables:
+        return climbs
+    points = [*(climb.point for climb in climbs), *beaten]
+    lines = objective.executor.map(crosser.line, points)
+    halves = [cross_all(crosser, lines[i::2], seed, i) for i in range(2)]
+    ends = climb_all(objective, [half[0].point for half in halves], rank, winner)
+    # Where a half ends at what one of its own starts had reached, nothing was found.
+    found = [end for i, end in enumerate(ends) if not _reached(climbs[i::2], end)]
+    if not _reached(ends[:1], ends[1]):
+        best, *_ = cross_all(crosser, [*halves[0], *halves[1]], seed, len(halves))
+        end, *_ = climb_all(objective, [best.point], rank, winner)
+        found += [] if _reached([*climbs, *ends], end) else [end]
+    objective.executor.say(TASK, 0.6)
+    return [*climbs, *found]
+
+
 def climb_from_starts(
     objective: Objective, starts: int, seed: int, *, merged: int, rank: Rank
-) -> list[Climb]:
+) -> Started:
     """Race random starts, and climb to the maximum with a handful and with those of merged rows."""
     executor = objective.executor
-    points = random_starts(objective, starts, seed)
+    points, beaten = random_starts(objective, starts, seed), list[Point]()
     finalists = min(FINALISTS, max(starts // RACED, min(2, starts)))
-    for survivors in halving(objective, points, finalists=finalists):
-        points = survivors
+    for turn in halving(objective, points, finalists=finalists):
+        points, beaten = turn
         executor.say(TASK, 0.3 * (1 - len(points) / starts))
     if objective.problem.network.hidden:
         points += executor.map(partial(merged_start, objective, seed), range(merged))
     executor.say(TASK, 0.4)
     climbs = climb_all(objective, points, rank)
     executor.say(TASK, 0.5)
-    return climbs
+    return Started(climbs, beaten)
 
 
 def merged_start(objective: Objective, seed: int, index: int) -> Point:

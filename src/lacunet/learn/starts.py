@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,19 +27,25 @@ def _drawn(objective: Objective, seed: int, index: int) -> FloatArray:
     return random_theta(layout, rng, alpha)
 
 
-def halving(
-    objective: Objective, points: Sequence[Point], *, finalists: int
-) -> Iterator[list[Point]]:
+class Round(NamedTuple):
+    """How a round of a race ended, the better points first."""
+
+    survivors: list[Point]  # who go on
+    beaten: list[Point]
+
+
+def halving(objective: Objective, points: Sequence[Point], *, finalists: int) -> Iterator[Round]:
     """Run 1, 2, 4, … EM iterations, keeping the better half (by g, then by start) each time.
 
-    Yields the survivors after each round; the last list has `finalists` points.
+    Of the last round `finalists` points survive.
     """
     survivors, iterations = list(points), 1
     while len(survivors) > finalists:
         ranked = sorted(race(objective, survivors, iterations), key=lambda p: -p.g)
-        survivors = ranked[: max(finalists, len(survivors) // 2)]
+        kept = max(finalists, len(survivors) // 2)
+        survivors = ranked[:kept]
         iterations *= 2
-        yield survivors
+        yield Round(survivors, ranked[kept:])
 
 
 def race(objective: Objective, points: Sequence[Point], iterations: int) -> list[Point]:

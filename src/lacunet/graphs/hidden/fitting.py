@@ -18,7 +18,7 @@ from lacunet.graphs.completing import Completer
 from lacunet.graphs.hidden.labellings import all_labellings
 from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.learn.agglomerate import Rows, count_families
+from lacunet.learn.row_counts import Rows, count_families
 from lacunet.learn.variational import Variational, at_hyperparameters, step, vary
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet

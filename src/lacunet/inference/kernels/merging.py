@@ -16,6 +16,14 @@ from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.jit import kernel
 
 
+class SparseRows(NamedTuple):
+    """What m rows have at P places, as far as it is not 0."""
+
+    first: IndexArray  # (m + 1,) where each row begins, and the end
+    place: IndexArray
+    value: FloatArray | IndexArray
+
+
 class Counted(NamedTuple):
     """What m clusters have at P places."""
 
@@ -76,6 +84,27 @@ def add_gains_of_sums(measured: Measured, gains: FloatArray) -> None:
             gain = worth_of_sums(measured, i, j) - own[i] - own[j]
             gains[i, j] += gain
             gains[j, i] += gain
+
+
+@kernel
+def add_up(rows: SparseRows, cluster: IntArray, sums: FloatArray | IndexArray) -> None:
+    """Add what rows have to that of their clusters, (clusters, P)."""
+    first, place, value = rows
+    for i in range(cluster.shape[0]):
+        for n in range(first[i], first[i + 1]):
+            sums[cluster[i], place[n]] += value[n]
+
+
+@kernel
+def gains_of_counts(counted: Counted, gains: FloatArray) -> None:
+    """Write what merging two clusters gains by their counts, (m, m)."""
+    counts, first, table = counted
+    m = counts.shape[0]
+    own = np.array([worth(first, counts[i], table) for i in range(m)])
+    for i in range(m):
+        positions = first + counts[i]
+        for j in range(i):
+            gains[i, j] = gains[j, i] = worth(positions, counts[j], table) - own[i] - own[j]
 
 
 @kernel
