@@ -79,17 +79,22 @@ class Crosser:
         return cls(objective, rank, problem, told, taken, Rows(codes, weights))
 
     def line(self, point: Point) -> Line:
-        """See how a point divides the cases."""
-        hidden = self.problem.network.hidden
-        shares = dict(zip(hidden, self.problem.about_hidden(point.theta), strict=True))
-        states = [shares[h].argmax(axis=1)[self.taken] for h in self.variables]
-        return Line(point, self.rank(self.objective, point), np.array(states))
+        """See what a point is worth, and how it divides the cases."""
+        states = self.states(self.problem, point)
+        return Line(point, self.rank(self.objective, point), states)
+
+    def states(self, problem: Problem, point: Point) -> IntArray:
+        """Most probable states of the rows, (variables, m), as a problem with these rows has it."""
+        posteriors = problem.glimpse.about_hidden(point.theta)
+        shares = dict(zip(problem.network.hidden, posteriors, strict=True))
+        return np.array([shares[h].argmax(axis=1)[self.taken] for h in self.variables])
 
     def cross(self, pair: Pair) -> Line | None:
         """Give what two points make together; None where they are the same."""
         if all(self._alike(*states) for states in zip(*(p.states for p in pair), strict=True)):
             return None
-        start = conjugacy.mean(self._softening + self.statistics(pair), self.problem.layout)
+        N = self.statistics(*(line.states for line in pair))
+        start = conjugacy.mean(self._softening + N, self.problem.layout)
         return self.line(em(self.objective, self.objective.at(start), iterations=SHORT))
 
     @cached_property
@@ -110,12 +115,11 @@ class Crosser:
         kept = min(together.max(axis=axis).sum() for axis in (0, 1))
         return bool(kept >= (1.0 - SAME) * weights.sum())
 
-    def statistics(self, pair: Pair) -> FloatArray:
-        """Divide cases as two points do and merge them: statistics of what that gives, (size,).
+    def statistics(self, one: IntArray, other: IntArray) -> FloatArray:
+        """Divide cases by states of two points and merge them: statistics of that, (size,).
 
         The second may be of the same network with other numbers of hidden states.
         """
-        one, other = (line.states for line in pair)
         of_all = self.problem.cases / float(self.rows.weights.sum())
         if len(self.variables) == 1:
             return of_all * self._alone.statistics(self._clusters(one[0], other[0]))

@@ -187,9 +187,8 @@ def _crossed(source: Fit, fit: Fit, objective: Objective, rank: Rank) -> Iterato
     """Divide cases as both fits do, and merge them."""
     crosser = Crosser.build(objective, rank)
     if crosser.variables:
-        there = Objective.build(source.problem, source.options.estimate)
-        theirs = Crosser.build(there, rank).line(source.point)
-        yield crosser.statistics((crosser.line(fit.point), theirs))
+        both = (crosser.states(one.problem, one.point) for one in (fit, source))
+        yield crosser.statistics(*both)
 
 
 def with_empty(source: Fit, old: Places, new: Places) -> FloatArray:
