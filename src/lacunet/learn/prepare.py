@@ -16,7 +16,10 @@ from lacunet.inference.kernels.trees import expect_trees
 from lacunet.inference.plans.compact import MANY, compact_cells
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.jit import is_compiled
+from lacunet.learn.crossing import Crosser
 from lacunet.learn.fit import Options, learn
+from lacunet.learn.objective import Objective
+from lacunet.learn.ranks import HEAVIEST
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.families import GAUSSIAN
 from lacunet.model.latent_class import is_latent_class, latent_class, over_leaves
@@ -64,6 +67,10 @@ def _words(*, trees: bool, numbers: bool) -> str:
 def _run_all_kernels(*, trees: bool) -> None:
     problem = example(trees=trees)
     theta = learn(problem, Options(starts=2)).model.theta
+    objective = Objective.build(problem, Options.estimate)
+    crosser = Crosser.build(objective, HEAVIEST)
+    one = crosser.line(objective.at(theta)).states
+    crosser.statistics(one, np.arange(one.size).reshape(one.shape))  # more clusters than states
     negative_hessian(problem, theta, free_coordinates(problem.layout, theta))
 
 
