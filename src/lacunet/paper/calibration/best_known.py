@@ -2,9 +2,9 @@
 
 Exactly, where a sum does it. Else by the highest of three estimates, each of which is too high by t
 nats with probability exp(−t) at most, so that the highest is the one that missed least: a long run
-of particles; annealing from the very place where the data came from, which nobody else knows; and
-the lower of the bounds from both sides. The upper one says how much all three may have missed: it
-is too low by t nats with probability exp(−t) at most.
+of particles; annealing from the very place where the data came from, which nobody else knows, and
+from those that particles found; and the lower of the bounds from both sides. The upper one says how
+much all three may have missed: it is too low by t nats with probability exp(−t) at most.
 """
 
 import math
@@ -72,10 +72,12 @@ def _knows_more(one: Estimate, other: Estimate) -> bool:
 
 
 def _estimates(problem: Problem, theta: FloatArray, goal: Goal, seed: int) -> Iterator[Estimate]:
-    means = Means(SERIAL, Clock(goal))
-    runs = ParticleRounds(problem, seed, means).until_done()
+    particles = ParticleRounds(problem, seed, Means(SERIAL, Clock(goal)))
+    runs = particles.until_done()
     yield "particles", runs.value, runs.stderr
-    made = [Found(at_parameters(problem, theta, (seed, n)), n) for n in range(SAMPLES)]
-    rounds = AnnealingRounds(problem, made, seed, Means(SERIAL, Clock(goal)))
+    # Numbers of used classes besides those at the origin of the data are known to particles alone.
+    made = [Found(at_parameters(problem, theta, (seed, n)), -1 - n) for n in range(SAMPLES)]
+    places = [*made, *particles.found(SAMPLES)]
+    rounds = AnnealingRounds(problem, places, seed, Means(SERIAL, Clock(goal)))
     rounds.until_done()
     yield "annealing", rounds.sampled.value, rounds.sampled.stderr
