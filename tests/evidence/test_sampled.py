@@ -27,11 +27,16 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.model.conjugacy import draw_theta
 from lacunet.model.conjugacy import log_marginal as log_bd
-from lacunet.model.prior import dirichlet
+from lacunet.model.latent_class import latent_class
+from lacunet.model.network import Model
+from lacunet.model.prior import dirichlet, uniform_alpha
+from lacunet.model.sampling import sample_codes
 from problems import build, engine, make, make_case, problem_for
 
 UNHURRIED = Means(SERIAL, Clock(Goal(target=100.0, budget=6000.0)))  # the first round, and no more
+SLOW = pytest.mark.slow
 NETWORKS = [
     build("H>a H>b H>c", {"H": 2, "a": 2, "b": 2, "c": 2}, "H"),
     build("H>a H>b", {"H": 3, "a": 2, "b": 3}, "H"),
@@ -349,3 +354,22 @@ def test_used_classes_by_both_methods():
         assert sum(shares.values()) == pytest.approx(1.0)
     for m in (2, 3):
         assert by[Method.SMC].get(m, 0.0) == pytest.approx(by[Method.AIS].get(m, 0.0), abs=0.15)
+
+
+@pytest.mark.parametrize(
+    "method", [Method.SMC, *(pytest.param(m, marks=SLOW) for m in (Method.AIS, Method.WALK))]
+)
+def test_what_nobody_has_seen_is_part_of_the_error(method):
+    """With small exponents classes are nearly sure, and samples agree on what they all have."""
+    network = latent_class([(f"x{i}", (0, 1)) for i in range(8)], 2)
+    alpha, off = uniform_alpha(network.layout, 0.05), []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        theta = np.maximum(draw_theta(alpha, network.layout, rng), np.finfo(float).tiny)
+        codes = sample_codes(Model(network, theta, alpha), 30, rng, 0.0)
+        problem = problem_of_codes(codes.astype(np.int8), np.ones(30), network, alpha)
+        found = measure(problem, method, Goal(target=0.05, budget=60.0), seed=seed)
+        assert found.verdict is Verdict.RELIABLE
+        off.append(abs(found.value - exact_evidence(problem).value) / found.stderr)
+    assert max(off) < 5
+    assert np.mean(np.array(off) <= 2) >= 0.9

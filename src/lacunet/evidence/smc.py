@@ -1,7 +1,9 @@
 """Rounds of particle runs, until their spread is small enough."""
 
+import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -46,8 +48,13 @@ class ParticleRounds:
 
     @property
     def estimate(self) -> LogMean:
-        """The average of the runs, over all labellings."""
-        return log_mean(self._logs)
+        """The average of the runs, over all labellings.
+
+        Where no particle went there may still be as much as one would have told.
+        """
+        told = log_mean(self._logs)
+        unseen = 1.0 / max(self.particles * len(self.runs), 1)
+        return replace(told, stderr=math.hypot(told.stderr, unseen))
 
     @property
     def wide(self) -> bool:
