@@ -54,7 +54,7 @@ class Fit(Printable):
     options: Options
     status: Outcome
     iterations: int  # E steps of the winning start after the race
-    finalists: int  # starts that were run to the end
+    finalists: int  # starts that were run to the end, and what crossings found from them
     reached: int  # how many of them reached the best optimum; none: it was found from a neighbour
     doubt: float  # nats: how far the best maximum is above the next, if only one start reached it
     others: tuple[Point, ...]  # a few other maxima, the best first; their states as they came
