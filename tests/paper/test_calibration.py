@@ -26,7 +26,7 @@ TINY = CalibrationDesign(
     posteriors=(CELL,),
     verdicts=(VerdictCell("chain", SHAPES["chain"], (5, 8), datasets=2, weight=1.0),),
 )
-HOW = Settings(starts=4, threads=1, target=0.3, budget=2.0)
+HOW = Settings(starts=4, threads=1, target=0.3, budget=20.0)  # which a busy machine has, too
 
 
 @pytest.fixture(scope="module")
