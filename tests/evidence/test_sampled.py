@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -373,3 +374,42 @@ def test_what_nobody_has_seen_is_part_of_the_error(method):
         off.append(abs(found.value - exact_evidence(problem).value) / found.stderr)
     assert max(off) < 5
     assert np.mean(np.array(off) <= 2) >= 0.9
+
+
+def factorial_of_27(seed=0, rows=170, alpha=0.2):
+    """Three hidden causes of three states, each a parent of five leaves: tables of 27 rows."""
+    leaves = {x: 2 + i % 2 for i, x in enumerate("abcde")}
+    edges = " ".join(f"{h}>{x}" for x in leaves for h in "FGH")
+    network = build(edges, {**dict.fromkeys("FGH", 3), **leaves}, "FGH")
+    rng = np.random.default_rng(seed)
+    prior = uniform_alpha(network.layout, alpha)
+    theta = np.maximum(draw_theta(prior, network.layout, rng), np.finfo(float).tiny)
+    codes = sample_codes(Model(network, theta, prior), rows, rng, 0.0)
+    return problem_of_codes(codes.astype(np.int8), np.ones(rows), network, prior)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_particles_are_tried_where_a_small_run_says_that_they_are_quick(seed):
+    """Annealing from fits finds one of many ways to share out rows among the causes."""
+    problem = factorial_of_27(seed)
+    found = measure(problem, Method.AUTO, Goal(target=0.15, budget=5.0), seed=seed)
+    long = measure(problem, Method.SMC, Goal(target=0.1, budget=60.0), seed=100 + seed)
+    assert found.method is Method.SMC
+    assert found.verdict is long.verdict is Verdict.RELIABLE
+    assert abs(found.value - long.value) < 4 * math.hypot(found.stderr, long.stderr)
+
+
+def test_fits_that_agree_may_have_missed_as_much_as_one_more_could_tell():
+    case = make_case([2] * 5, 2, 80, seed=1)
+    prior = np.ones(case.layout.size)
+    problem = problem_of_codes(case.codes, case.counts, case.network, prior)
+    found = ParticleRounds(problem, 0, UNHURRIED).found(1)
+    both = [
+        AnnealingRounds(problem, places, 0, UNHURRIED)
+        for places in (found[:3], [replace(f, search=-1 - f.search) for f in found[:3]])
+    ]
+    by_particles, by_fits = (rounds.unseen for rounds in both)
+    assert by_particles < 0.25
+    assert by_fits == pytest.approx(0.25, abs=0.05)
+    assert both[1].estimate.stderr > both[0].estimate.stderr

@@ -135,14 +135,20 @@ class Term:
 
     @property
     def unseen(self) -> float:
-        """Share of the mass that may lie where no search went, by Good and Turing."""
+        """Share of the mass that may lie where no search went, by Good and Turing.
+
+        Particles go everywhere in proportion to the mass. Fits look for one mode, and a few that
+        agree say little of others: these may have as much as one more fit could tell.
+        """
         if self.searches < 2:
             return 1.0
         whole = self.estimate.value
         found = zip(self.parts, self.cut.found_by, strict=True)
         once = [part.value for (_, part), by in found if len(by) < 2]
         missed = len(self._open) / self.searches
-        return min(1.0, missed + float(np.exp(np.array(once) - whole).sum()))
+        by_fits = all(each.search < 0 for each in self.places) and bool(self.symmetries.blocks)
+        least = 1.0 / (self.searches + 1) if by_fits else 0.0
+        return min(1.0, max(least, missed + float(np.exp(np.array(once) - whole).sum())))
 
     def explore(self, means: Means) -> None:
         """Put a reference at the best place that none explains, and see what it explains."""

@@ -16,7 +16,7 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.fitted import fitted
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.modes import Found, at_parameters
-from lacunet.evidence.particle_run import SWEEPS
+from lacunet.evidence.particle_run import SWEEPS, run_particles
 from lacunet.evidence.partitions.cases import walkable
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings, told_together
 from lacunet.evidence.sampleable import check_sampling
@@ -40,6 +40,9 @@ ADDED_PER_SECOND = 1e6  # about, so that they take
 EXACT_PART = 1 / 4  # of the budget at most
 MOST_CASES = 200_000  # that particles take in one by one
 MOST_RENEWALS = 50  # of particles in one run, as far as seen
+PROBE = 8  # particles of one run, which tells how often the first ones would be renewed,
+FEW_RENEW_LESS = 1.5  # though a few are renewed so much less often than many
+PROBED = 17  # their stream of random numbers
 FIRST_PART = 1 / 3  # of the budget that the first particle runs may take, before annealing;
 LARGE_PART = 1.0  # the same, where they may do by themselves, as they often do
 DEARER = 5  # first rounds of a walk whose work particles may take to the target
@@ -264,15 +267,31 @@ class _Measuring:
         tied = bool(self.problem.layout.leaders)
         if self.problem.cases > MOST_CASES or (tied and not can_take_in(self.problem)):
             return None
-        # By numbers that are the same every time, not by a clock: so must be what is chosen.
-        sweep, cases = seconds_to_draw(self.problem)
-        parameters, taken_in = self.problem.network.dimension, self.problem.cases
-        renewals = min(parameters / 4, MOST_RENEWALS) + math.log2(taken_in + 1)
-        likely = RUNS * PARTICLES * (SWEEPS * renewals * sweep + cases)
-        if likely > part * self.means.clock.goal.budget:
+        if not self._particles_end_in(part * self.means.clock.goal.budget, probe=hopeful):
             return None
         rounds = ParticleRounds(self.problem, self.seed, self.means, hopeful=hopeful)
         return rounds if rounds.runs else None
+
+    def _particles_end_in(self, seconds: float, *, probe: bool) -> bool:
+        """Whether the first runs take no longer, about; a small run may tell how often they renew.
+
+        By numbers that are the same every time, not by a clock: so must be what is chosen.
+        """
+        parameters, taken_in = self.problem.network.dimension, self.problem.cases
+        most = min(parameters / 4, MOST_RENEWALS) + math.log2(taken_in + 1)
+        guess = self._seconds_of_particles(most)
+        if guess <= seconds or not probe or guess * PROBE / (RUNS * PARTICLES) > seconds:
+            return guess <= seconds
+        try:
+            small = run_particles(self.problem, PROBE, (self.seed, PROBED), self.means.clock)
+        except OutOfTimeError:
+            return False
+        return self._seconds_of_particles(FEW_RENEW_LESS * small.renewals) <= seconds
+
+    def _seconds_of_particles(self, renewals: float) -> float:
+        """How long the first runs take, about, if they are renewed so often."""
+        sweep, cases = seconds_to_draw(self.problem)
+        return RUNS * PARTICLES * (SWEEPS * renewals * sweep + cases)
 
     def _annealing(self, particles: ParticleRounds | None) -> AnnealingRounds:
         self._say("annealing")

@@ -27,7 +27,7 @@ class Found:
     """A place with mass that a search found."""
 
     N: FloatArray  # (size,) hidden counts of a sample
-    search: int  # which of the independent searches (a particle run, a fit)
+    search: int  # which of the independent searches: a particle run, or, below 0, a fit
     bound: float = -np.inf  # variational, uphill from there
 
 

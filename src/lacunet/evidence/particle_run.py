@@ -35,6 +35,7 @@ class Run:
     log_evidence: float
     exponents: FloatArray  # (particles, size) α + counts at the end: posterior samples
     work: float  # hidden components drawn; unlike seconds, the same every time
+    renewals: int  # how often particles were resampled, and refreshed
 
 
 def run_particles(
@@ -58,7 +59,7 @@ def run_particles(
                 renewals += 1
     log_z += _log_mean(swarm.log_weights)
     swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
-    return Run(log_z, swarm.exponents, _work(problem, particles, renewals))
+    return Run(log_z, swarm.exponents, _work(problem, particles, renewals), renewals)
 
 
 def run_there(
@@ -90,8 +91,9 @@ def run_there(
         under_way = under_way[taken[under_way] < len(orders[0])]
     exponents = np.tile(problem.prior, (len(seeds), particles, 1))
     exponents[:, :, packed.places] += there.counts
-    works = [_work(problem, particles, int(times)) for times in renewals]
-    return [Run(float(z), A, w) for z, A, w in zip(log_z, exponents, works, strict=True)]
+    times = [int(n) for n in renewals]
+    works = [_work(problem, particles, n) for n in times]
+    return [Run(float(z), *told) for z, *told in zip(log_z, exponents, works, times, strict=True)]
 
 
 def _all_cases(problem: Problem, rng: np.random.Generator) -> IntArray:
