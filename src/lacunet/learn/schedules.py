@@ -168,7 +168,6 @@ def crossed(objective: Objective, started: Started, rank: Rank, seed: int) -> li
         best, *_ = cross_all(crosser, [*halves[0], *halves[1]], seed, len(halves))
         end, *_ = climb_all(objective, [best.point], rank, winner)
         found += [] if _reached([*climbs, *ends], end) else [end]
-    objective.executor.say(TASK, 0.6)
     return [*climbs, *found]
 
 
