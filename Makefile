@@ -13,6 +13,10 @@ demo: $(VENV)/.installed
 LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/graphs tests/search
 HALF := $(LOWER) tests/evidence tests/paper tests/robust  # of the time that everything takes, about
 
+# Both halves at once: BLAS threads of either would only be in each other's way.
+test quick: export OMP_NUM_THREADS := 1
+test quick: export OPENBLAS_NUM_THREADS := 1
+
 test: $(VENV)/.dev
 	$(MAKE) --no-print-directory -j2 test-lower test-upper
 
@@ -27,7 +31,7 @@ long: $(VENV)/.dev
 	$(BIN)/python -m pytest -m long tests
 
 # While you work, within a minute: no slow tests, few random examples.
-QUICK := -q -m "not slow" --hypothesis-profile=quick
+QUICK := -q -m "not slow and not long" --hypothesis-profile=quick
 
 quick: $(VENV)/.dev
 	$(MAKE) --no-print-directory -j2 quick-lower quick-upper

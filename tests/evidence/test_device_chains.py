@@ -241,6 +241,7 @@ def test_a_run_of_particles_is_the_same_whoever_else_runs():
 
 
 @there
+@pytest.mark.slow
 def test_particles_are_asked_of_the_device():
     table = lacunet.load_dataset("values")
     how = {"method": "smc", "target": 0.2, "threads": 1}
