@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import kstest
 
 from lacunet.data import Column, Table
+from lacunet.data.kinds import ColumnKind
 from lacunet.inference.asking.ensemble import ensemble_posterior, shares
 from lacunet.inference.asking.query import posterior
 from lacunet.model.ensemble import Ensemble, Member
@@ -123,6 +124,20 @@ def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
         same = [m for m in own if m.model.network.parents == first.network.parents]
         for one in same:  # tables are those of the rows as they are
             np.testing.assert_allclose(one.model.theta, first.theta, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "lognormal", "poisson", "ordinal"])
+def test_graphs_of_rows_weighed_anew_measure_numbers_as_the_others_do(kind):
+    codes = copies()
+    numbers = rng().integers(1, 30, len(codes)) + 3 * np.maximum(codes[:, 0], 0)
+    states, places = np.unique(numbers, return_inverse=True)
+    number = Column("number", tuple(states.tolist()), ColumnKind(kind))
+    own = [Column(f"x{j}", (0, 1, 2)) for j in range(3)]
+    table = Table.from_codes(np.column_stack([codes[:, :3], places]), [*own, number])
+    recipe = GraphRecipe(10, doubts=3)
+    pool = learn_pool(table, {Kind.NETWORK: [recipe]}, hide_cells(table, rng()))
+    members = pool.ensemble.members
+    assert len({(v.unit, v.prior) for m in members for v in m.model.network.variables[3:]}) == 1
 
 
 def test_kinds():

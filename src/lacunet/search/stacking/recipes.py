@@ -96,14 +96,15 @@ class GraphRecipe(Recipe):
         """Search again with rows that are weighed anew by chance; tables are those of all rows.
 
         Weights are around those that rows have (the Bayesian bootstrap, Rubin 1981): none is lost,
-        and no column with it.
+        and no column with it. The search gives edges alone: units and priors of numbers follow the
+        weights, and are those of the table itself.
         """
-        seen, each = self._seen(table), []
+        seen, each, variables = self._seen(table), [], leaves_of(table, NumberPrior())
         for which in range(self.doubts):
             weights = np.random.default_rng([seed, which]).standard_gamma(seen.counts)
             again = replace(seen, counts=weights * (seen.weight / weights.sum()))
-            graph = quick_graph(again, self.size, Knowledge(), seed, sweeps=0)
-            each.append(with_tables(table, graph))
+            edges = quick_graph(again, self.size, Knowledge(), seed, sweeps=0).parents
+            each.append(with_tables(table, Network.build(variables, edges)))
         return tuple(zip(*each, strict=True))
 
     def _seen(self, table: Table) -> Table:
