@@ -198,11 +198,26 @@ def test_scores_are_bounds_or_near_the_sum_over_all_labellings(said):
     values = {s.name: s(at).value for s in choose_scores("laplace,csl,vb,cs,mled,bic,draper")}
     assert all(np.isfinite(list(values.values())))
     assert values["cs"] <= values["vb"] + 1e-9 <= exact + 2e-9
+    joint = problem.network.variables[1].family.places.read(problem.layout.table(theta, 1))
+    log_p = np.log(theta[:2]) + np.stack([_log_densities(x, joint, k) for k in (0, 1)], axis=1)
+    p = np.exp(log_p - logsumexp(log_p, axis=1, keepdims=True))
+    entropy = -np.sum(p * np.log(p), where=p > 0)
+    assert values["mled"] == pytest.approx(values["cs"] - entropy, abs=1e-8)
     assert values["csl"] + np.log(2) == pytest.approx(exact, abs=1.5)
     dimension = 1 + 2 * 2 + (3 if said == "full-common" else 2 * 3)
     assert problem.network.dimension == dimension
     log_lik = expect(problem, theta).log_lik
     assert values["bic"] == pytest.approx(log_lik - dimension / 2 * np.log(8), rel=1e-12)
+
+
+def _log_densities(x, joint, k):
+    """Of what each row shows, in one class."""
+    found = []
+    for row in x:
+        told = ~np.isnan(row)
+        mean, covariance = joint.first[k][told], joint.second[k][np.ix_(told, told)]
+        found.append(normal(mean, covariance).logpdf(row[told]))
+    return np.array(found)
 
 
 def _rows_of(problem, X):

@@ -12,7 +12,9 @@ from lacunet.evidence.measurement import Method
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
 from lacunet.inference.expectation import expect
+from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.sampling.predicting import log_predictive
+from lacunet.inference.sizes import with_sizes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.variational import at_theta, vary
@@ -92,10 +94,31 @@ def test_scores_are_bounds_or_near_the_exact_evidence(name):
     at = ScoreInput(problem, theta)
     values = {s.name: s(at).value for s in choose_scores("laplace,csl,vb,cs,mled,bic,draper")}
     assert all(math.isfinite(x) for x in values.values())
+    assert values["mled"] <= values["cs"] + 1e-9
     assert values["cs"] <= values["vb"] + 1e-9 <= truth + 2e-9
     start = at_theta(problem, theta)
     assert vary(start).bound >= start.bound
     assert values["csl"] + math.log(2) == pytest.approx(truth, abs=1.0)
+
+
+@each_family
+def test_of_what_is_missing_only_categories_are_filled_in(name):
+    """Then MLED is CS less an entropy, and both are exact where no category is hidden."""
+    problem = mixture(name, 30, holes=0.2, seed=4)
+    theta = learn(problem, Options(starts=4)).model.theta
+    at = ScoreInput(problem, theta)
+    values = {s.name: s(at).value for s in choose_scores("cs,mled")}
+    counts, natural = at.complete_counts, conjugacy.natural(theta, problem.layout)
+    entropy = at.log_lik - problem.log_base - counts @ natural
+    assert values["mled"] == pytest.approx(values["cs"] - entropy, abs=1e-9)
+    assert 0 < entropy < 30 * 2 * math.log(2)
+    codes = np.where(np.arange(1, 4) == 2, 0, problem.codes)  # all rows show the category
+    shown = problem_of_codes(codes, problem.counts, problem.network, problem.alpha)
+    one = with_sizes(shown, {0: 1})
+    assert one.exact
+    at = ScoreInput(one, learn(one).model.theta)
+    for score in choose_scores("cs,mled,vb"):
+        assert score(at).value == pytest.approx(one.log_seen, abs=1e-8)
 
 
 @each_family

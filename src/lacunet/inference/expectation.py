@@ -73,19 +73,33 @@ def hidden_counts(problem: Problem, natural: FloatArray) -> Expectation:
 
 
 def complete_counts(problem: Problem, theta: FloatArray) -> FloatArray:
-    """E[N | D, θ] with everything filled in: the statistics of the paper's imaginary data D′.
+    """E[N | D, θ] of the imaginary data D′: the paper's, in which every category is filled in.
 
-    A missing child without children adds E[T | θ] times the expected count of its parents: in
-    closed form, with no loop over its states.
+    A missing category without children adds its θ times the expected count of its parents. A
+    missing number without a shown number beside it is left out, as in the E step. It integrates to
+    one, and filled in its density would count: a number can have a density above 1, so that the
+    completed data would bound nothing, and their density would depend on the unit of a value that
+    nobody saw.
     """
     layout, components = problem.layout, problem.filled
     cells = components.cells
     weights = cells.weights(conjugacy.natural(theta, layout))
     N = components.seen.copy()
     components.add_expected(np.concatenate([weights, np.zeros(layout.configurations)]), N)
-    barren = N[len(weights) :][layout.ij]  # cases of each configuration
+    # Cases of each configuration of which a category is missing.
+    barren = np.where(layout.in_tables, N[len(weights) :][layout.ij], 0.0)
     known = cells.statistics(N[: len(weights)])
     return known + conjugacy.expected_statistics(theta, barren, layout)
+
+
+def missing_numbers(problem: Problem, theta: FloatArray) -> float:
+    """What the base measure and the entropy of missing numbers come to together, in nats.
+
+    They are those of which a row shows others with a joint distribution: of θ, D and the hidden
+    categories given, they are normal with covariance C, and add ½ (d + log |C|) each.
+    """
+    weights = problem.components.cells.weights(conjugacy.natural(theta, problem.layout))
+    return problem.components.missing_numbers(weights)
 
 
 class Tangent:

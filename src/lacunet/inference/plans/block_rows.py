@@ -13,7 +13,7 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.kernels import products as kernels
-from lacunet.model.families.partial_block import completed, marginal, products
+from lacunet.model.families.partial_block import completed, conditional, marginal, products
 from lacunet.model.families.partial_kernels import Holes
 
 TINY = 1e-20  # of a complex step
@@ -117,6 +117,18 @@ class BlockRows:
                 each = Holes(*(np.repeat(h, len(rows), axis=0) for h in holes))
                 found = completed(own, each, S, self.block.d)  # (rows, K, width)
                 out[rows, at] += np.swapaxes(found, 1, 2).reshape(len(rows), -1)
+
+    def missing_numbers(self, flat: FloatArray, cells: FloatArray) -> float:
+        """Add up ½ (d + log |C|) of what is missing, for rows that have so much of each cell."""
+        own, total = self.natural(flat), 0.0
+        for group, rows, shown, holes in self.chunks():
+            d = holes.missing.shape[1]
+            if d:
+                each = cells[group.rows[rows], : self.block.cells]
+                cases = np.add.reduceat(each, shown.starts[:-1])
+                C = conditional(own, holes, self.block.d).C
+                total += float(np.sum(cases * 0.5 * (d + np.linalg.slogdet(C)[1])))
+        return total
 
     def _put(self, total: FloatArray, out: FloatArray) -> None:
         out[self.positions] += total.T.reshape(-1)

@@ -210,6 +210,13 @@ class NumberPlan(Plan):
         own = {f.name: getattr(self, f.name) for f in fields(self)}
         return DeviceNumberPlan(**(own | {"device": device}))
 
+    def missing_numbers(self, log_weights: FloatArray) -> float:
+        if not any(block.members for block in self.blocks):
+            return 0.0
+        posterior, _ = self._posteriors(log_weights)
+        cases = posterior * self.counts[:, None]
+        return math.fsum(block.missing_numbers(log_weights, cases) for block in self.blocks)
+
     def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:
         few = self.features * self.patterns.cells <= MOST_FEATURES
         if self.blocks or not few:

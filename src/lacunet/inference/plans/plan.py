@@ -6,10 +6,11 @@ chain or particle (the batch axis comes first). Nobody else asks what kind
 of plan it is; a plan on another device, or one that is spread over machines, is one more file.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
@@ -142,6 +143,13 @@ class Plan(ABC):
     def tangent(self, log_weights: FloatArray, executor: Executor = SERIAL) -> LinearMap:
         """Give the map from a direction of the log weights, (cells,), to the change of E[N]."""
 
+    def missing_numbers(self, log_weights: FloatArray) -> float:  # noqa: ARG002
+        """Add up ½ (d + log |C|) over rows, C the covariance of the d numbers that one lacks.
+
+        Only numbers of which a row shows others of their block; a plan without blocks has none.
+        """
+        return 0.0
+
     def covariance(self, log_weights: FloatArray) -> FeatureCovariance | None:  # noqa: ARG002
         """Covariance of its expected statistics at once; None: only along one direction a time."""
         return None
@@ -232,3 +240,12 @@ class Components:
         for plan in self.plans:
             log_lik += plan.expect_one(log_weights, out, executor)
         return log_lik
+
+    def missing_numbers(self, log_weights: FloatArray) -> float:
+        """Add up what plans say of missing numbers of which rows show others."""
+        each = partial(_missing_numbers, log_weights)
+        return math.fsum(found for plan in self.plans for found in plan.by_part(each))
+
+
+def _missing_numbers(log_weights: FloatArray, plan: Plan) -> float:
+    return plan.missing_numbers(log_weights)
