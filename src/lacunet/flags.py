@@ -87,6 +87,7 @@ class Kind(Enum):
     MORE_STATES_FIT_WORSE = "the search for {more} states ended below {fewer}: raise --starts"
     # Of a score
     IMPOSSIBLE_ROW = "impossible: at least one row has probability 0 under the model"
+    FAILED = "not computed: {reason}"
     IMPOSSIBLE_DATA = "the data are impossible under these parameters"
     NOT_POSITIVE_DEFINITE = "A is not positive definite: {point} is not a maximum"
     NEARLY_SINGULAR = "A is nearly singular: its determinant is not to be trusted"
@@ -170,6 +171,7 @@ class Kind(Enum):
         "not sampled, for that would touch {work:.1g} numbers, and no more than {most:.1g} are "
         "without being asked (--evidence asks)"
     )
+    NOT_MEASURED = "the evidence of {candidates} could not be measured: its score stands in"
     UNSTABLE_SEARCHES = (
         "the searches for {candidates} are unstable: there may be better optima, and the "
         "probabilities may be quite different"

@@ -99,7 +99,8 @@ class Kept:
             # None: there was no time for it. Next time there may be.
             if self.ledger is not None and result is not None:
                 told = packing.pack(items[place], result)
-                self.ledger.add({**vars(pieces[place]), "told": encoded(told)})
+                if told is not None:  # what failed is tried again
+                    self.ledger.add({**vars(pieces[place]), "told": encoded(told)})
         return [found[place] for place in range(len(items))]
 
     def _known(self, pieces: Sequence[Piece]) -> dict[int, Any]:

@@ -175,6 +175,10 @@ SENTENCES = [
         "impossible: at least one row has probability 0 under the model",
     ),
     (
+        Flag(Kind.FAILED, detail={"reason": "Singular matrix"}),
+        "not computed: Singular matrix",
+    ),
+    (
         Flag(Kind.IMPOSSIBLE_DATA),
         "the data are impossible under these parameters",
     ),
@@ -337,6 +341,10 @@ SENTENCES = [
             "not sampled, for that would touch 9e+11 numbers, and no more than 2e+10 are without "
             "being asked (evidence=True asks)"
         ),
+    ),
+    (
+        Flag(Kind.NOT_MEASURED, detail={"candidates": "2 classes"}),
+        "the evidence of 2 classes could not be measured: its score stands in",
     ),
     (
         Flag(Kind.UNSTABLE_SEARCHES, detail={"candidates": "4, 5 states"}),

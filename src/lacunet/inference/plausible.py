@@ -3,10 +3,26 @@
 import math
 from collections.abc import Mapping
 
-from lacunet.errors import ImpossibleNumberError
+from numpy.linalg import LinAlgError
+
+from lacunet.errors import DataError, ImpossibleNumberError, ModelError
+from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 
+# How arithmetic fails for one model or one score, while the others may be as good as ever. Options
+# that cannot be had, and defects (any other exception), are not among them: they end the run.
+FAILURES = (ImpossibleNumberError, DataError, ModelError, ArithmeticError, LinAlgError)
 ROUNDING = 1e-9  # of the largest addend, and of 1: what sums may lose
+
+
+def failure(error: Exception) -> Flag:
+    """Say why something was not computed."""
+    return Flag(Kind.FAILED, detail={"reason": reason_of(error)})
+
+
+def reason_of(error: Exception) -> str:
+    """An error as the end of a sentence."""
+    return (str(error) or type(error).__name__).rstrip(".")
 
 
 def is_above_zero(problem: Problem, terms: Mapping[str, float], noise: float = 0.0) -> bool:
@@ -18,9 +34,9 @@ def is_above_zero(problem: Problem, terms: Mapping[str, float], noise: float = 0
 def check_log_probability(
     problem: Problem, name: str, terms: Mapping[str, float], noise: float = 0.0
 ) -> None:
-    """Keep back the log of a probability, or a lower bound of one, that is above 0 or no number."""
+    """Keep back the log of a probability, or of a bound, that is above 0 or not a finite number."""
     value = math.fsum(terms.values())
-    if math.isnan(value) or is_above_zero(problem, terms, noise):
+    if not math.isfinite(value) or is_above_zero(problem, terms, noise):
         addends = ", ".join(f"{what} = {x:.17g}" for what, x in terms.items())
         raise ImpossibleNumberError(
             f"{name} came out as {value:.6g}, which no log probability of these data can be "

@@ -183,6 +183,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "seed": selection.options.seed,
         "alpha": selection.alpha,
         "candidates": [candidate_document(c) for c in selection.candidates],
+        **({} if not selection.failed else {"failed": [asdict(f) for f in selection.failed]}),
         "headline": selection.headline,
         "states": selection.label,
         "certainty": certainty_document(selection.certainty),

@@ -11,6 +11,7 @@ from functools import partial
 
 from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
+from lacunet.inference.plausible import FAILURES, failure, reason_of
 from lacunet.kept import FORGETFUL, Kept, Packing
 from lacunet.learn.fit import Fit, Options
 from lacunet.learn.neighbours import learn_from_neighbours
@@ -41,13 +42,26 @@ class Scored:
     evidence: Mapping[str, Evidence]  # by name of the score
 
 
+@dataclass(frozen=True, eq=False)
+class Unfitted:
+    """A model that could not be fitted, and why."""
+
+    title: str
+    error: Exception
+
+    @property
+    def reason(self) -> str:
+        """The error in words."""
+        return reason_of(self.error)
+
+
 Tasks = dict[Hashable, Asked]  # by what makes fits the same
 
 
 def score_fits(
     asked: Sequence[Asked], executor: Executor = SERIAL, kept: Kept = FORGETFUL
-) -> list[Scored]:
-    """Fit every model and take its scores."""
+) -> list[Scored | Unfitted]:
+    """Fit every model and take its scores; a model that cannot be fitted ends no other."""
     tasks: Tasks = {}
     for a in asked:
         _add(tasks, a)
@@ -55,9 +69,10 @@ def score_fits(
         _add_others(tasks, a)
     scored = _do_all(tasks, executor, kept)
     own = [scored[a.fitting.key] for a in asked]
-    parts = [_parts(a, o.evidence, scored) for a, o in zip(asked, own, strict=True)]
-    whole = executor.map(_together, list(zip(asked, parts, strict=True)))
-    return [replace(o, evidence=evidence) for o, evidence in zip(own, whole, strict=True)]
+    fitted = [(a, o) for a, o in zip(asked, own, strict=True) if isinstance(o, Scored)]
+    parts = [(a, _parts(a, o.evidence, scored)) for a, o in fitted]
+    whole = iter(executor.map(_together, parts))
+    return [replace(o, evidence=next(whole)) if isinstance(o, Scored) else o for o in own]
 
 
 def score_at(at: ScoreInput, scores: Sequence[Score]) -> dict[str, Evidence]:
@@ -83,7 +98,7 @@ def _add_others(tasks: Tasks, asked: Asked) -> None:
             _add(tasks, Asked(fitting, (score,), asked.title))
 
 
-def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> dict[Hashable, Scored]:
+def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> dict[Hashable, Scored | Unfitted]:
     # The largest first: what takes longest must not be what is left over at the end.
     steps = (task.fitting.problem.components.nanoseconds for task in tasks.values())
     executor = executor.if_worth(max(steps, default=0.0))
@@ -92,11 +107,20 @@ def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> dict[Hashable, Scor
     times = [(1.0 + task.fitting.dimension) ** 1.5 for task in todo]
     shown = executor.part(0.0, FITTED).beside([task.title for task in todo], times)
     fits = kept.map(_fit, list(zip(todo, shown, strict=True)), executor, packing=FITS)
-    learnt = _learn_together(todo, fits, executor, kept)
-    score = partial(_score, executor.silent())
-    scored = kept.map(score, list(zip(todo, learnt, strict=True)), executor, packing=SCORES)
+    fitted = [n for n, fit in enumerate(fits) if isinstance(fit, Fit)]
+    learnt = _learn_together(
+        [todo[n] for n in fitted],
+        [fit for fit in fits if isinstance(fit, Fit)],
+        executor,
+        kept,
+    )
+    items = [(todo[n], fit) for n, fit in zip(fitted, learnt, strict=True)]
+    scored = kept.map(partial(_score, executor.silent()), items, executor, packing=SCORES)
     executor.say("", 1.0)
-    return dict(zip(keys, scored, strict=True))
+    found: dict[Hashable, Scored | Unfitted] = {
+        key: fit for key, fit in zip(keys, fits, strict=True) if isinstance(fit, Unfitted)
+    }
+    return found | dict(zip([keys[n] for n in fitted], scored, strict=True))
 
 
 def _learn_together(
@@ -108,43 +132,61 @@ def _learn_together(
         alike.setdefault(task.fitting.options, []).append(place)
     found = list(fits)
     for places in alike.values():
-        group = learn_from_neighbours([fits[place] for place in places], executor.silent(), kept)
+        own = [fits[place] for place in places]
+        try:
+            group = learn_from_neighbours(own, executor.silent(), kept)
+        except FAILURES:  # what neighbours gave could not be climbed from: each keeps its own
+            group = own
         for place, fit in zip(places, group, strict=True):
             found[place] = fit
     return found
 
 
-def _fit(task: tuple[Asked, Executor]) -> Fit:
+def _fit(task: tuple[Asked, Executor]) -> Fit | Unfitted:
     asked, executor = task
-    fit = asked.fitting.fit(executor)
+    try:
+        fit = asked.fitting.fit(executor)
+    except FAILURES as error:
+        return Unfitted(asked.title, error)
     executor.say("", 1.0)
     return fit
+
+
+def _pack_fit(_: object, fit: Fit | Unfitted) -> PackedFit | None:
+    return PackedFit.of(fit) if isinstance(fit, Fit) else None
 
 
 def _unpack_fit(task: tuple[Asked, Executor], told: PackedFit) -> Fit:
     return told.unpack(task[0].fitting.sized)
 
 
-FITS = Packing(lambda _, fit: PackedFit.of(fit), _unpack_fit)
+FITS: Packing[tuple[Asked, Executor], Fit | Unfitted] = Packing(_pack_fit, _unpack_fit)
 
 
-def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored:
+def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored | Unfitted:
     """Take the scores, or their parts, at a fit."""
     asked, fit = task
-    at = asked.fitting.input_at(fit, executor)
-    found = {score.name: score.here(at) for score in asked.scores}
-    if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
-        fit = with_posterior(fit, at.softmax_climb.point)
+    try:
+        at = asked.fitting.input_at(fit, executor)
+        found = {score.name: score.here(at) for score in asked.scores}
+        if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
+            fit = with_posterior(fit, at.softmax_climb.point)
+    except FAILURES as error:
+        return Unfitted(asked.title, error)
     return Scored(fit, at.dimension, found)
 
 
-def _pack_scored(_: object, scored: Scored) -> tuple[FloatArray | None, int, dict[str, Evidence]]:
+def _pack_scored(
+    _: object, scored: Scored | Unfitted
+) -> tuple[FloatArray | None, int, dict[str, Evidence]] | None:
+    if isinstance(scored, Unfitted):
+        return None
     return scored.fit.model.posterior, scored.dimension, dict(scored.evidence)
 
 
 def _unpack_scored(
     task: tuple[Asked, Fit], told: tuple[FloatArray | None, int, dict[str, Evidence]]
-) -> Scored:
+) -> Scored | Unfitted:
     posterior, dimension, evidence = told
     fit = task[1]
     fit = replace(fit, model=replace(fit.model, posterior=posterior))
@@ -155,13 +197,20 @@ SCORES = Packing(_pack_scored, _unpack_scored)
 
 
 def _parts(
-    asked: Asked, here: Mapping[str, Evidence], elsewhere: Mapping[Hashable, Scored]
+    asked: Asked, here: Mapping[str, Evidence], elsewhere: Mapping[Hashable, Scored | Unfitted]
 ) -> dict[str, list[Evidence]]:
     """Gather the parts of each score: elsewhere, and at last here."""
     return {
-        s.name: [*(elsewhere[f.key].evidence[s.name] for f in s.fits(asked.fitting)), here[s.name]]
+        s.name: [*(_part(elsewhere[f.key], s) for f in s.fits(asked.fitting)), here[s.name]]
         for s in asked.scores
     }
+
+
+def _part(there: Scored | Unfitted, score: Score) -> Evidence:
+    """What a score is at another fit; where there is none, the reason."""
+    if isinstance(there, Scored):
+        return there.evidence[score.name]
+    return Evidence(score.name, {}, (failure(there.error),))
 
 
 def _together(task: tuple[Asked, Mapping[str, Sequence[Evidence]]]) -> dict[str, Evidence]:

@@ -1,5 +1,6 @@
 """What a score is, and for which problems it is defined."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lacunet.flags import Flag, Kind
-from lacunet.inference.plausible import check_log_probability, is_above_zero
+from lacunet.inference.plausible import FAILURES, check_log_probability, failure, is_above_zero
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import is_latent_class
 from lacunet.scoring.fitting import Fitting
@@ -97,19 +98,36 @@ class Score:
         own = parts[-1]
         if self.fewer is None or not own.terms:  # where nothing is known here, nothing is
             return own
+        failed = [f for part in parts for f in part.flags if f.kind is Kind.FAILED]
+        if failed:
+            return replace(own, terms={}, flags=(*own.flags, failed[0]))
         began = time.perf_counter()
-        whole = _looked_at(problem, self.fewer.together(problem, parts))
+        try:
+            whole = _looked_at(problem, self.fewer.together(problem, parts))
+        except FAILURES as error:
+            whole = Evidence(self.name, {}, (failure(error),))
         return replace(whole, name=self.name, seconds=own.seconds + time.perf_counter() - began)
 
     def _timed(self, at: ScoreInput) -> Evidence:
         began = time.perf_counter()
         possible = self.only_exact or np.isfinite(at.log_lik)
         nothing = Evidence(self.name, {}, (Flag(Kind.IMPOSSIBLE_DATA),))
-        evidence = _looked_at(at.problem, self.evaluate(at)) if possible else nothing
-        if self.bound and at.dimension == at.parameters and evidence.terms:
-            noise = FAR_OUT * (evidence.stderr or 0.0)
-            check_log_probability(at.problem, self.name, evidence.terms, noise)
+        try:
+            evidence = self._checked(at) if possible else nothing
+        except FAILURES as error:
+            evidence = Evidence(self.name, {}, (failure(error),))
         return replace(evidence, seconds=time.perf_counter() - began)
+
+    def _checked(self, at: ScoreInput) -> Evidence:
+        """Give its value; what no log probability can be is a failure, as is no number at all."""
+        evidence = _looked_at(at.problem, self.evaluate(at))
+        if evidence.terms:
+            value, noise = evidence.value, FAR_OUT * (evidence.stderr or 0.0)
+            if self.bound and at.dimension == at.parameters:
+                check_log_probability(at.problem, self.name, evidence.terms, noise)
+            elif self.fewer is None and not math.isfinite(value):
+                raise ArithmeticError(f"it came out as {value}, which is not a finite number")
+        return evidence
 
     def applies(self, problem: Problem) -> bool:
         """Whether the score is defined for a problem."""

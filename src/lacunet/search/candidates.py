@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import RatioTest
+from lacunet.errors import LacunetError, ModelError
 from lacunet.evidence.measurement import Measurement
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
+from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.kept import FORGETFUL, Kept
@@ -23,7 +25,7 @@ from lacunet.model.latent_class import counted, unit
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
-from lacunet.scoring.evaluation import Asked, score_fits
+from lacunet.scoring.evaluation import Asked, Unfitted, score_fits
 from lacunet.scoring.fitting import Fitting
 from lacunet.search.average import Label, Labellings, check_prior, choose
 from lacunet.search.certainty import Certainty, Factor, How
@@ -32,6 +34,7 @@ from lacunet.search.sensitivity import Sensitivity
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
+T = TypeVar("T")
 Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
 
 
@@ -111,6 +114,18 @@ class Candidate(Framed):
         return {"em": self.fit.seconds} | {n: e.seconds for n, e in self.scores.items()}
 
 
+@dataclass(frozen=True)
+class Failed:
+    """A candidate that could not be fitted, and why; it takes no part in the answer."""
+
+    label: Label
+    title: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.reason}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Selection(Printable):
     """Every candidate, what each score chooses, and how sure that is."""
@@ -124,6 +139,7 @@ class Selection(Printable):
     sensitivity: tuple[Sensitivity, ...] = ()  # to the prior's scale, of numbers
     reach: Reach | None = None  # where a long range was left, if it was
     ratio_tests: Mapping[int, RatioTest] = field(default_factory=dict)  # k against k − 1, if asked
+    failed: tuple[Failed, ...] = ()  # what was asked for besides, and could not be fitted
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
@@ -260,15 +276,62 @@ def candidates_of(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> list[Candidate]:
-    """Fit and score networks, each with its problem; the data of all are the same."""
+    """Fit and score networks, each with its problem; the data of all are the same.
+
+    The first that cannot be fitted ends it.
+    """
+    found = _tried(proposals, problems, scores, Fitter(options, rank, executor, kept))
+    return _fitted(found)
+
+
+class Fitter(NamedTuple):
+    """How candidates are fitted."""
+
+    options: Options
+    rank: bool = False
+    executor: Executor = SERIAL
+    kept: Kept = FORGETFUL
+
+
+def _tried(
+    proposals: Sequence[Proposal],
+    problems: Sequence[Problem],
+    scores: Sequence[Score],
+    by: Fitter,
+) -> list[Candidate | Unfitted]:
+    """Fit and score networks; those that cannot be fitted are among the results."""
     asked = [
-        Asked(Fitting(problem, options, rank), tuple(applicable(scores, problem)), proposal.title)
+        Asked(
+            Fitting(problem, by.options, by.rank),
+            tuple(applicable(scores, problem)),
+            proposal.title,
+        )
         for proposal, problem in zip(proposals, problems, strict=True)
     ]
+    each = zip(proposals, score_fits(asked, by.executor, by.kept), strict=True)
     return [
-        Candidate(proposal, s.fit, s.dimension, s.evidence, symmetries_of(s.fit.problem).log_count)
-        for proposal, s in zip(proposals, score_fits(asked, executor, kept), strict=True)
+        s
+        if isinstance(s, Unfitted)
+        else Candidate(
+            proposal, s.fit, s.dimension, s.evidence, symmetries_of(s.fit.problem).log_count
+        )
+        for proposal, s in each
     ]
+
+
+def _fitted(found: Sequence[T | Unfitted]) -> list[T]:
+    """Give what there is, or raise the error of the first that could not be fitted."""
+    fitted: list[T] = []
+    for each in found:
+        if isinstance(each, Unfitted):
+            if isinstance(each.error, LacunetError):
+                raise each.error
+            raise ModelError(
+                f"{each.title} could not be fitted: {each.reason}. Other options of the prior "
+                "(--alpha, --number-prior), or columns in another unit, may help."
+            ) from each.error
+        fitted.append(each)
+    return fitted
 
 
 def evaluate(
@@ -283,21 +346,30 @@ def evaluate(
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> Selection:
-    """Fit and score every proposal."""
+    """Fit and score every proposal; one that cannot be fitted ends the others only if all are."""
     options = options or Options()
     check_prior(prior, [p.label for p in proposals])
-    problems = executor.map(partial(_problem, table, alpha), [p.network for p in proposals])
-    candidates = candidates_of(
-        proposals,
-        problems,
-        scores=scores,
-        options=options,
-        rank=rank,
-        executor=executor,
-        kept=kept,
-    )
-    return Selection(table, tuple(candidates), options, alpha, prior)
+    built = executor.map(partial(_problem, table, alpha), list(proposals))
+    problems = {n: p for n, p in enumerate(built) if isinstance(p, Problem)}
+    by = Fitter(options, rank, executor, kept)
+    tried = _tried([proposals[n] for n in problems], list(problems.values()), scores, by)
+    found: dict[int, Candidate | Problem | Unfitted] = {
+        **dict(enumerate(built)),
+        **dict(zip(problems, tried, strict=True)),
+    }
+    candidates = [c for c in found.values() if isinstance(c, Candidate)]
+    failed = [
+        Failed(proposals[n].label, proposals[n].title, each.reason)
+        for n, each in found.items()
+        if isinstance(each, Unfitted)
+    ]
+    if not candidates:
+        _fitted(list(found.values()))
+    return Selection(table, tuple(candidates), options, alpha, prior, failed=tuple(failed))
 
 
-def _problem(table: Table, alpha: Alpha, network: Network) -> Problem:
-    return build_problem(table, network, dirichlet(network, alpha))
+def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitted:
+    try:
+        return build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
+    except FAILURES as error:
+        return Unfitted(proposal.title, error)

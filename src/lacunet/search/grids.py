@@ -57,8 +57,10 @@ def limits(selection: Selection) -> list[str]:
     """Say in sentences what limits the certainty of the answer."""
     survey = selection.table.survey
     weighed = [] if survey is None else [f"rows have {survey}"]
+    failed = [f"warning: not fitted, and left out: {each}" for each in selection.failed]
     left = [] if selection.reach is None else [str(selection.reach)]
-    sentences = [*_at_the_end(selection), *left, *map(str, selection.certainty.notes), *weighed]
+    noted = map(str, selection.certainty.notes)
+    sentences = [*failed, *_at_the_end(selection), *left, *noted, *weighed]
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
 
 
@@ -153,6 +155,7 @@ def candidate_grid(selection: Selection) -> Grid:
         )
         for c in selection.candidates
     )
+    rows += _dashes(selection, len(rows[0]))
     chances = [f"p({symbol})", *([f"p({symbol}), k!"] if both else [])]
     factors = [] if best is None else ["log BF"]
     header = (first, "d", "log p(D|θ)", *chances, *factors, "starts", "seconds")
@@ -165,6 +168,12 @@ def candidate_grid(selection: Selection) -> Grid:
         "starts: final starts that reached the best optimum.",
     )
     return Grid("Candidates", header, rows, words, notes)
+
+
+def _dashes(selection: Selection, width: int) -> tuple[tuple[str, ...], ...]:
+    """A row of dashes for each candidate that could not be fitted: the reason is said above."""
+    nothing = number(math.nan)
+    return tuple((str(each.label), *[nothing] * (width - 1)) for each in selection.failed)
 
 
 def factor_words(factor: Factor) -> Shown:

@@ -5,12 +5,14 @@ than the one before. So a few numbers are looked at first, further and further a
 evidence is far below the best and falls still, the range ends. Short ranges are tried whole.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from lacunet.data.table import Table
 from lacunet.executor import SERIAL, Executor
+from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import build_problem
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Options
@@ -75,8 +77,11 @@ def _log_evidence(
     """Take the score that the answer would go by, all labellings counted."""
     problem = build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
     score = applicable(RECOMMENDED, problem)[0]
-    (found,) = candidates_of(
-        [proposal], [problem], scores=[score], options=options, executor=executor, kept=kept
-    )
+    try:
+        (found,) = candidates_of(
+            [proposal], [problem], scores=[score], options=options, executor=executor, kept=kept
+        )
+    except FAILURES:  # why is said where it is asked for
+        return -math.inf
     value = found.scores[score.name].value
     return value if score.every_labelling else value + found.log_labellings

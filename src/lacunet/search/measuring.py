@@ -15,6 +15,7 @@ from lacunet.evidence.partitions.weighted import can_walk, work_of_walks
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.devices.device import Place
+from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import touched_by_cases
 from lacunet.kept import FORGETFUL, Kept
@@ -71,7 +72,11 @@ def _measured(
         doubted = rounds_worth(problems[-1], numbers, more * MOST_DOUBTED)
         most = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
         walk_goal = WalkGoal(OF_PROBABILITY * goal.target, *most)
-        return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
+        try:
+            return by_walk(selection, numbers, goal=walk_goal, executor=executor, kept=kept)
+        except FAILURES:
+            failed = about(Kind.NOT_MEASURED, numbers, selection.unit)
+            return approximated(selection, *failed)
     work = max(map(work_of_network, problems))
     if work > MOST_MEASURED:
         return approximated(selection, _too_large(work, MOST_MEASURED))

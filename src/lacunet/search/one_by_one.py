@@ -13,8 +13,10 @@ from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Kind
+from lacunet.inference.plausible import FAILURES, failure
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.prior import same_whatever_the_number
+from lacunet.scoring.score_input import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty, How, about
@@ -39,9 +41,14 @@ def measure_each(
         candidate = next(c for c in selection.candidates if c.label == label)
         part = executor.part(n / len(labels), (n + 1) / len(labels), candidate.title)
         seed = selection.options.seed
-        measured = measure(
-            candidate.problem, goal=goal, seed=seed, executor=part, shared=shared, kept=kept
-        )
+        try:
+            measured = measure(
+                candidate.problem, goal=goal, seed=seed, executor=part, shared=shared, kept=kept
+            )
+        except FAILURES as error:
+            nothing = Evidence(TRUTH.name, {}, (failure(error),))
+            done[label] = candidate.with_evidence(nothing)
+            continue
         done[label] = replace(candidate, measured=measured).with_evidence(as_evidence(measured))
     candidates = tuple(done.get(c.label, c) for c in selection.candidates)
     return replace(selection, candidates=candidates)
@@ -62,6 +69,8 @@ def _told(measured: Measurement) -> Told:
 def by_measurements(selection: Selection) -> Selection:
     """Let the candidates that were measured one by one decide; the others stay at their score."""
     measured = {c.label: c.measured for c in selection.candidates if c.measured is not None}
+    tried = {c.label for c in selection.candidates if TRUTH.name in c.scores}
+    failed = [c.label for c in selection.candidates if c.label in tried - measured.keys()]
     values = guesses(selection) | {k: m.value for k, m in measured.items()}
     bounds = [k for k, m in measured.items() if m.verdict is Verdict.LOWER_BOUND]
     exact = all(k in measured and measured[k].verdict is Verdict.EXACT for k in values)
@@ -77,7 +86,10 @@ def by_measurements(selection: Selection) -> Selection:
         How.EXACT if exact else How.UNSETTLED if bounds else How.MEASURED,
         None if bounds else np.diag(np.square(errors)),
         frozenset(measured) | known_exactly(selection),
-        tuple(about(Kind.BOUNDS_ONLY, bounds, selection.unit)),
+        (
+            *about(Kind.BOUNDS_ONLY, bounds, selection.unit),
+            *about(Kind.NOT_MEASURED, failed, selection.unit),
+        ),
         doubts,
     )
     return replace(selection, found=found)

@@ -7,6 +7,7 @@ its bound (variational Bayes, from its fit) tells: fits are not made anew.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacunet.executor import Executor
+from lacunet.inference.plausible import FAILURES
 from lacunet.learn.variational import at_theta, vary
 from lacunet.model import conjugacy
 from lacunet.search.average import Label, posterior
@@ -52,7 +54,8 @@ def sensitivities(selection: Selection, executor: Executor) -> tuple[Sensitivity
             c.label: values[c.label] + shift[n]
             for c, shift in zip(selection.candidates, shifts, strict=True)
         }
-        found.append(Sensitivity(factor, posterior(moved, selection.prior)))
+        if any(map(math.isfinite, moved.values())):
+            found.append(Sensitivity(factor, posterior(moved, selection.prior)))
     return tuple(found)
 
 
@@ -60,10 +63,13 @@ def _shifts(candidate: Candidate) -> list[float]:
     """Nats by which the bound of a candidate moves with each factor."""
     problem, theta = candidate.problem, candidate.fit.model.theta
     bounds = []
-    for factor in (1.0, *FACTORS):
-        alpha = conjugacy.widened(problem.alpha, factor, problem.layout)
-        start = at_theta(replace(problem, alpha=alpha), theta)
-        bounds.append(vary(start, tolerance=TOLERANCE).bound)
+    try:
+        for factor in (1.0, *FACTORS):
+            alpha = conjugacy.widened(problem.alpha, factor, problem.layout)
+            start = at_theta(replace(problem, alpha=alpha), theta)
+            bounds.append(vary(start, tolerance=TOLERANCE).bound)
+    except FAILURES:
+        return [math.nan] * len(FACTORS)
     return [bound - bounds[0] for bound in bounds[1:]]
 
 

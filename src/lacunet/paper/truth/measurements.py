@@ -16,7 +16,7 @@ from lacunet.model.network import Model
 from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter, finite, scored
 from lacunet.scores import SCORES, Score
-from lacunet.scoring.evaluation import Asked, Scored, score_fits
+from lacunet.scoring.evaluation import Asked, Scored, Unfitted, score_fits
 from lacunet.scoring.fitting import Fitting
 
 LARGEST_WBIC = 200  # parameters beyond which the chains of WBIC are not run: minutes for each
@@ -41,6 +41,8 @@ class Measurer:
         asked = [self._asked(task) for task in tasks]
         used = UsedClasses()
         for task, found in zip(tasks, score_fits(asked, self.executor), strict=True):
+            if isinstance(found, Unfitted):
+                raise found.error
             yield self._measured(task, found, used)
 
     def _asked(self, task: Task) -> Asked:

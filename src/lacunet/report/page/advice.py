@@ -107,6 +107,13 @@ MEANINGS = (
         serious=True,
     ),
     Meaning(
+        (Kind.FAILED, Kind.NOT_MEASURED),
+        "A number that could not be computed",
+        "The arithmetic failed, for the reason that is given, so there is no value. The other "
+        "results do not depend on it.",
+        serious=True,
+    ),
+    Meaning(
         (Kind.NOT_POSITIVE_DEFINITE,),
         "A score failed: the fit is not at a clean maximum",
         "The score needs the curvature of the posterior at its top. Here that is flat or a saddle, "
