@@ -1,8 +1,6 @@
 """Pictures of networks: every variable and edge once, nothing on top of anything else."""
 
 import math
-import shutil
-import stat
 from itertools import combinations
 from xml.etree import ElementTree as ET
 
@@ -12,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_cases import EVIL
 
-from lacunet.charts.network import draw, engine
+from lacunet.charts.network import draw
 from lacunet.charts.network.layout import ROOM
 from lacunet.charts.network.names import BESIDE, LINES, box_size, name_lines, text_width
 from lacunet.charts.style import edge_style
@@ -245,49 +243,72 @@ def test_what_is_too_large_is_not_drawn():
         assert "too many" in shown.words
 
 
-@pytest.fixture
-def no_package(monkeypatch):
-    monkeypatch.setattr(engine, "find", lambda _: None)
+def samples(curve):
+    """Points of a curve of Bézier pieces."""
+    for k in range(0, len(curve) - 1, 3):
+        piece = np.array(curve[k : k + 4])
+        for t in np.linspace(0, 1, 13):
+            weights = np.array([(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3])
+            yield weights @ piece
 
 
-def test_the_program_draws_the_same_where_there_is_no_package(no_package):
-    if shutil.which("dot") is None:
-        pytest.skip("Graphviz's program is not installed")
-    for name in ("two", "star of 64", "dense"):
-        check(NETWORKS[name], draw(NETWORKS[name]))
+def runs_through(drawing):
+    """Pairs of an arrow and a box that is in its way."""
+    inside = 1.0  # pixels
+    for arrow in drawing.arrows:
+        points = np.array(list(samples(arrow.curve)))
+        for box in drawing.boxes:
+            if box.variable not in (arrow.parent, arrow.child):
+                reach = box.width / 2 - inside, box.height / 2 - inside
+                if np.any(np.all(np.abs(points - (box.x, box.y)) < reach, axis=1)):
+                    yield arrow.parent, arrow.child, box.variable
 
 
-def fake_program(folder, monkeypatch, script):
-    program = folder / "dot"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", str(folder), prepend=":")
+def test_no_arrow_runs_through_a_box(network):
+    assert not list(runs_through(draw(network)))
 
 
-def test_the_program_gets_the_question_and_gives_the_answer(no_package, tmp_path, monkeypatch):
-    sizes, links = [(72.0, 36.0), (72.0, 36.0)], [engine.Link(0, 1)]
-    answer = (
-        '{"bb": "0,0,72,144", "objects": [{"name": "0", "pos": "36,126"}, '
-        '{"name": "1", "pos": "36,18"}], '
-        '"edges": [{"id": "0", "pos": "e,36,36 36,108 36,84 36,64 36,44"}]}'
+def chords_that_cross(drawing):
+    at = {box.variable: np.array([box.x, box.y]) for box in drawing.boxes}
+
+    def side(a, b, c):
+        (x, y), (u, v) = at[b] - at[a], at[c] - at[a]
+        return np.sign(x * v - y * u)
+
+    for one, two in combinations([(a.parent, a.child) for a in drawing.arrows], 2):
+        if not {*one} & {*two}:
+            apart = side(*one, two[0]) * side(*one, two[1]) < 0
+            if apart and side(*two, one[0]) * side(*two, one[1]) < 0:
+                yield one, two
+
+
+@pytest.mark.parametrize("name", ["chain", "tree", "star of 10", "causes", "grid"])
+def test_what_can_be_drawn_without_crossings_is(name):
+    grid = Network.build(
+        [Variable(f"v{i}", ("a", "b")) for i in range(12)],
+        [[p for p in (i - 4, i - 1 if i % 4 else -1) if p >= 0] for i in range(12)],
     )
-    script = f"cat > {tmp_path}/asked; echo '{answer}'"
-    fake_program(tmp_path, monkeypatch, script)
-    found = engine.place(sizes, links)
-    assert found.middles == ((36.0, 18.0), (36.0, 126.0))
-    assert found.curves == (((36.0, 36.0), (36.0, 60.0), (36.0, 80.0), (36.0, 100.0)),)
-    assert found.tips == ((36.0, 108.0),)
-    assert "0 -> 1" in (tmp_path / "asked").read_text()
+    assert not list(chords_that_cross(draw(grid if name == "grid" else NETWORKS[name])))
 
 
-def test_a_program_that_fails_is_named(no_package, tmp_path, monkeypatch):
-    fake_program(tmp_path, monkeypatch, "echo broken >&2; exit 3")
-    with pytest.raises(OptionError, match="dot failed: broken"):
-        draw(NETWORKS["two"])
+def test_long_edges_lead_around_boxes_and_straight():
+    edges = [(), (0,), (1,), (2,), (0, 3)]
+    network = Network.build([Variable(f"v{i}", ("a", "b")) for i in range(5)], edges)
+    drawing = draw(network)
+    assert not list(runs_through(drawing))
+    (long,) = (a for a in drawing.arrows if (a.parent, a.child) == (0, 4))
+    middle = np.array([p for p in samples(long.curve) if 60 < p[1] < drawing.height - 60])
+    assert np.ptp(middle[:, 0]) < 2
 
 
-def test_without_graphviz_the_report_says_so(no_package, monkeypatch):
-    monkeypatch.setattr(engine.shutil, "which", lambda _: None)
-    shown = picture(model_of(NETWORKS["two"]))
-    assert not shown.svg
-    assert "pip install 'lacunet[report]'" in shown.words
+def test_symmetric_networks_have_symmetric_pictures():
+    boxes = {b.variable: b for b in draw(star(6)).boxes}
+    middle = boxes[0].x
+    leaves = sorted(boxes[i].x - middle for i in range(1, 7))
+    assert leaves == pytest.approx([-x for x in reversed(leaves)], abs=1.0)
+
+
+def test_separate_parts_stand_in_rows_of_the_room():
+    drawing = draw(NETWORKS["some loose"])
+    assert drawing.width <= ROOM
+    assert drawing.height < ROOM

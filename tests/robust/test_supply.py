@@ -42,7 +42,6 @@ def test_no_source_loads_or_runs_what_it_should_not():
     trees = {p.name: ast.parse(p.read_text(encoding="utf-8")) for p in SOURCES}
     found = {(name, what) for name, tree in trees.items() for what in unwanted(tree)}
     assert found == {
-        ("engine.py", "subprocess"),  # Graphviz, a program of its wheel; no shell
         ("tasting.py", "subprocess"),  # Python, to read files that may end it
         ("luggage.py", "pickle"),  # tasks of a cluster that a person named: Dask's own way
         ("connecting.py", ("socket", "create_connection")),  # to that address alone

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from lacunet.charts.network.drawing import Arrow, Box, Curve, Drawing, Point
-from lacunet.charts.network.engine import ACROSS, DOWN, DOWN_CLOSE, Direction, Link, place
 from lacunet.charts.network.fans import Fan, branch, find_fans, gather, trunk
+from lacunet.charts.network.layered import ACROSS, DOWN, DOWN_CLOSE, Direction, Link, place
 from lacunet.charts.network.names import box_size, name_lines
 from lacunet.errors import OptionError
 from lacunet.model.network import Network
@@ -73,7 +73,7 @@ class _Sketch:
         self.trunks: list[Curve] = []
 
     def fill(self, fans: Mapping[int | None, Sequence[int]], room: float, how: Direction) -> None:
-        """Let Graphviz place single boxes, and each fan as one; what has no edges comes below."""
+        """Place single boxes, and each fan as one; what has no edges comes below."""
         loose = fans.get(None, ())
         own = {p: leaves for p, leaves in fans.items() if p is not None}
         blocks = {p: gather(p, leaves, self.sizes, room / len(own)) for p, leaves in own.items()}
@@ -86,7 +86,7 @@ class _Sketch:
         links += [Link(at[p], len(single) + k, from_above=True) for k, p in enumerate(blocks)]
         shapes = [self.sizes[i] for i in single]
         shapes += [(block.width, block.height) for block in blocks.values()]
-        found = place(shapes, links, how)
+        found = place(shapes, links, how, room)
         self.width, self.height = found.width, found.height
         self.middles |= {i: found.middles[k] for i, k in at.items()}
         for k, edge in enumerate(edges):

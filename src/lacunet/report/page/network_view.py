@@ -7,7 +7,6 @@ from html import escape
 
 from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
 from lacunet.charts.network.drawing import Curve
-from lacunet.charts.network.engine import available
 from lacunet.charts.network.names import LEADING
 from lacunet.charts.style import TEXT, edge_style
 from lacunet.model.display import table_lines
@@ -46,11 +45,6 @@ def picture(
     about = f"{count(variables, 'variable')}, {count(edges, 'edge')}"
     if variables > LARGEST or edges > MOST_EDGES:
         return _nothing(f"{about}: too many for a picture that can be read.")
-    if not available():
-        return _nothing(
-            f"{about}. There is no picture: Graphviz is not installed (pip install "
-            "'lacunet[report]')."
-        )
     drawing = draw(model.network, certainty, compelled)
     width = drawing.width + 2 * EDGE
     return Picture(

@@ -1,0 +1,273 @@
+"""Boxes in layers, and edges led around them: Sugiyama's way to draw a directed graph.
+
+Layers by a linear program (`_ranks`), their order by `ordering`, coordinates within them by
+`straighten`: the steps of Gansner, Koutsofios, North and Vo (1993), which Graphviz follows too.
+Sizes of boxes are respected, and nothing but NumPy and SciPy is needed.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import cast
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.charts.network.drawing import HEAD, Curve, Point, line
+from lacunet.charts.network.ordering import Layers, neighbours_of, order_layers, side_by_side
+from lacunet.charts.network.straighten import straighten
+
+FIRM = 3  # weight of a firm link, by that of another
+STRAIGHT = (1, 2, 8)  # weights of pieces of links with no, one and two ends at bends
+BEND = 2.0  # pixels that a link takes in a layer that it goes through
+BESIDE_BEND = 0.7  # gap beside a bend, by that between boxes
+SPARE = 1.5  # gaps before coordinates are sought, by what they must be
+SPREAD, FLAT = 0.4, 60.0  # where links begin and end: shares of a box; pixels aside for half of it
+SLOPE = 1 / 7  # height between layers, by the width of the widest link between them
+
+Size = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """How layers run, and how much room there is between them."""
+
+    across: bool  # from left to right, not from top to bottom
+    within: float  # pixels between boxes of a layer
+    between: float  # pixels between layers, at least
+    most: float = math.inf  # and at most: links that go far to the side need more
+
+
+DOWN, DOWN_CLOSE = Direction(False, 18, 34), Direction(False, 10, 34)
+ACROSS = Direction(True, 12, 26, 44)
+
+
+@dataclass(frozen=True)
+class Link:
+    """An edge to lead from one box to another."""
+
+    tail: int
+    head: int
+    firm: bool = False  # short and straight before others
+    from_above: bool = False  # it ends in the middle of the upper edge, without a head
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where everything goes, in pixels, y down."""
+
+    width: float
+    height: float
+    middles: tuple[Point, ...]  # of the boxes
+    curves: tuple[Curve, ...]  # of the links
+    tips: tuple[Point, ...]  # where the heads of links end
+
+    def turned(self) -> "Places":
+        """Exchange x and y."""
+        curves = tuple(tuple((y, x) for x, y in curve) for curve in self.curves)
+        middles, tips = (tuple((y, x) for x, y in points) for points in (self.middles, self.tips))
+        return Places(self.height, self.width, middles, curves, tips)
+
+
+def place(
+    sizes: Sequence[Size],
+    links: Sequence[Link],
+    direction: Direction = DOWN,
+    room: float = math.inf,
+) -> Places:
+    """Place boxes of given (width, height), and lead links between them; they make no cycle.
+
+    Parts without a link between them stand side by side; from top to bottom, in rows of the room.
+    """
+    if direction.across:
+        sizes, room = [(height, width) for width, height in sizes], math.inf
+    middles: list[Point] = [(0.0, 0.0)] * len(sizes)
+    routes: list[tuple[Curve, Point]] = [((), (0.0, 0.0))] * len(links)
+    left = top = width = height = 0.0
+    for boxes, own in _components(len(sizes), links):
+        part = _Part(
+            [sizes[i] for i in boxes], _renumbered(boxes, [links[k] for k in own]), direction
+        )
+        if left and left + part.width > room:
+            left, top = 0.0, height + direction.between
+        for i, middle in zip(boxes, part.middles(), strict=True):
+            middles[i] = _moved(middle, left, top)
+        for k, (curve, tip) in zip(own, part.routes(), strict=True):
+            routes[k] = tuple(_moved(p, left, top) for p in curve), _moved(tip, left, top)
+        width, height = max(width, left + part.width), max(height, top + part.height)
+        left += part.width + direction.within
+    curves, tips = tuple(curve for curve, _ in routes), tuple(tip for _, tip in routes)
+    found = Places(width, height, tuple(middles), curves, tips)
+    return found.turned() if direction.across else found
+
+
+def _moved(point: Point, right: float, down: float) -> Point:
+    return point[0] + right, point[1] + down
+
+
+def _components(count: int, links: Sequence[Link]) -> list[tuple[list[int], list[int]]]:
+    """Give the boxes and links of each connected part, in the order of their first boxes."""
+    part = list(range(count))
+
+    def first(i: int) -> int:
+        while part[i] != i:
+            part[i] = part[part[i]]
+            i = part[i]
+        return i
+
+    for link in links:
+        a, b = sorted((first(link.tail), first(link.head)))
+        part[b] = a
+    found: dict[int, tuple[list[int], list[int]]] = {}
+    for i in range(count):
+        found.setdefault(first(i), ([], []))[0].append(i)
+    for k, link in enumerate(links):
+        found[first(link.tail)][1].append(k)
+    return list(found.values())
+
+
+def _renumbered(boxes: Sequence[int], links: Sequence[Link]) -> list[Link]:
+    at = {i: k for k, i in enumerate(boxes)}
+    return [Link(at[link.tail], at[link.head], link.firm, link.from_above) for link in links]
+
+
+class _Part:
+    """A connected graph in layers from top to bottom; links become chains of bends."""
+
+    def __init__(self, sizes: Sequence[Size], links: Sequence[Link], direction: Direction) -> None:
+        self.boxes, self.sizes, self.links = len(sizes), list(sizes), links
+        ranks = _ranks(len(sizes), links)
+        self.layers: Layers = [[] for _ in range(max(ranks) + 1)]
+        for i, rank in enumerate(ranks):
+            self.layers[rank].append(i)
+        self.chains = [self._chain(link, ranks) for link in links]
+        edges = [edge for chain in self.chains for edge in pairwise(chain)]
+        self.layers = order_layers(self.layers, *neighbours_of(len(self.sizes), edges))
+        self.x = self._coordinates(direction.within)
+        reach = np.array([width / 2 for width, _ in self.sizes])
+        self.x -= np.min(self.x - reach)
+        self.width = float(np.max(self.x + reach))
+        self.rank = {i: rank for rank, layer in enumerate(self.layers) for i in layer}
+        self._stack(direction)
+
+    def _chain(self, link: Link, ranks: Sequence[int]) -> list[int]:
+        """Put a bend into each layer between a link's ends."""
+        bends = []
+        for rank in range(ranks[link.tail] + 1, ranks[link.head]):
+            bends.append(len(self.sizes))
+            self.sizes.append((BEND, 0.0))
+            self.layers[rank].append(bends[-1])
+        return [link.tail, *bends, link.head]
+
+    def _coordinates(self, within: float) -> FloatArray:
+        pieces = [
+            (i, j, STRAIGHT[(i >= self.boxes) + (j >= self.boxes)] * (FIRM if link.firm else 1))
+            for link, chain in zip(self.links, self.chains, strict=True)
+            for i, j in pairwise(chain)
+        ]
+        pairs = side_by_side(self.layers)
+        apart = [
+            (self.sizes[i][0] + self.sizes[j][0]) / 2
+            + within * (BESIDE_BEND if max(i, j) >= self.boxes else 1.0)
+            for i, j in pairs
+        ]
+        start = np.zeros(len(self.sizes))
+        for (i, j), gap in zip(pairs, apart, strict=True):
+            start[j] = start[i] + SPARE * gap
+        for layer in self.layers:
+            start[layer] -= start[layer].mean()
+        edges = np.array([(i, j) for i, j, _ in pieces], dtype=int).reshape(-1, 2)
+        weights = np.array([weight for _, _, weight in pieces], dtype=float)
+        return straighten(
+            edges, weights, np.reshape(pairs, (-1, 2)).astype(int), np.array(apart), start
+        )
+
+    def _stack(self, direction: Direction) -> None:
+        """Stack the layers: the wider the links between two of them, the further apart."""
+        widest = [0.0] * len(self.layers)
+        for chain in self.chains:
+            for i, j in pairwise(chain):
+                rank = self.rank[i]
+                widest[rank] = max(widest[rank], abs(self.x[j] - self.x[i]))
+        self.bands: list[tuple[float, float]] = []  # top and bottom of each layer
+        top = 0.0
+        for layer, aside in zip(self.layers, widest, strict=True):
+            bottom = top + max(self.sizes[i][1] for i in layer)
+            self.bands.append((top, bottom))
+            top = bottom + min(max(direction.between, SLOPE * aside), direction.most)
+        self.height = self.bands[-1][1]
+
+    def middle(self, i: int) -> Point:
+        """Give the middle of a box or bend."""
+        return float(self.x[i]), sum(self.bands[self.rank[i]]) / 2
+
+    def middles(self) -> list[Point]:
+        """Give the middles of the boxes."""
+        return [self.middle(i) for i in range(self.boxes)]
+
+    def routes(self) -> list[tuple[Curve, Point]]:
+        """Give the curve of each link, and its tip."""
+        return [
+            self._route(link, chain) for link, chain in zip(self.links, self.chains, strict=True)
+        ]
+
+    def _port(self, i: int, other: int, side: int) -> Point:
+        """Give the point of a box's lower (1) or upper (-1) edge where a link to another ends."""
+        (x, y), (width, height) = self.middle(i), self.sizes[i]
+        aside = float(self.x[other]) - x
+        return x + SPREAD * width * aside / (abs(aside) + FLAT), y + side * height / 2
+
+    def _route(self, link: Link, chain: Sequence[int]) -> tuple[Curve, Point]:
+        """Lead a link: straight down through layers, and by curves between them."""
+        start = self._port(chain[0], chain[1], 1)
+        tip = self._port(chain[-1], chain[-2], -1)
+        if link.from_above:
+            tip = self.middle(chain[-1])[0], tip[1]
+        leave = start[0], self.bands[self.rank[chain[0]]][1]
+        curve = list(line(start, leave) if leave[1] - start[1] > 1 else (leave,))
+        for i in chain[1:-1]:
+            top, bottom = self.bands[self.rank[i]]
+            x = float(self.x[i])
+            curve += _bow(curve[-1], (x, top), (len(curve) > 4, True))
+            curve += line((x, top), (x, bottom))[1:]
+        arrive = tip[0], self.bands[self.rank[chain[-1]]][0]
+        upright = len(chain) > 2, tip[1] - arrive[1] > 1
+        if link.from_above:
+            return (*curve, *_bow(curve[-1], arrive, upright), *line(arrive, tip)[1:]), tip
+        end = _before(arrive if upright[1] else curve[-1], tip)
+        curve += _bow(curve[-1], end if end[1] < arrive[1] else arrive, upright)
+        if end[1] > arrive[1]:
+            curve += line(arrive, end)[1:]
+        return tuple(curve), tip
+
+
+def _before(start: Point, tip: Point) -> Point:
+    """Give the point where the line from `start` to `tip` meets the head."""
+    length = math.dist(start, tip) or 1.0
+    share = HEAD / length
+    return tip[0] - share * (tip[0] - start[0]), tip[1] - share * (tip[1] - start[1])
+
+
+def _bow(start: Point, end: Point, upright: tuple[bool, bool]) -> Curve:
+    """Continue a curve to `end`: upright where it goes on straight down, else along its chord."""
+    (x, y), (u, v) = start, end
+    first = (x, y + 0.6 * (v - y)) if upright[0] else (x + (u - x) / 3, y + (v - y) / 3)
+    second = (u, v - 0.6 * (v - y)) if upright[1] else (u - (u - x) / 3, v - (v - y) / 3)
+    return first, second, end
+
+
+def _ranks(count: int, links: Sequence[Link]) -> list[int]:
+    """Choose the layer of each box so that links are short: a linear program with whole corners."""
+    if not links:
+        return [0] * count
+    from scipy.optimize import linprog
+
+    tails, heads = (np.array(ends) for ends in zip(*((k.tail, k.head) for k in links), strict=True))
+    weights = np.array([FIRM if link.firm else 1 for link in links])
+    cost = np.bincount(heads, weights, count) - np.bincount(tails, weights, count)
+    above = np.zeros((len(links), count))
+    above[np.arange(len(links)), tails], above[np.arange(len(links)), heads] = 1.0, -1.0
+    found = linprog(cost, A_ub=above, b_ub=-np.ones(len(links)), method="highs-ds")
+    ranks = np.rint(cast("FloatArray", found.x)).astype(int)
+    return [int(rank) for rank in ranks - ranks.min()]
