@@ -91,6 +91,51 @@ def test_evidence_by_plain_sums():
         assert found.log_evidence(level) == pytest.approx(exact, abs=1e-9)
 
 
+def test_no_set_that_was_fitted_is_dropped():
+    """The posterior is over all of them, as prior times evidence by plain sums says."""
+    data = people(20, 6, other=np.array([[0.9, 0.2, 0.8], [0.2, 0.6, 0.1]]), yes=YES[:, :3])
+    data = {name: data[name] for name in ("A", "B", "sex")}
+    how = {"evidence": True, "alpha": 1.0, "starts": 2, "threads": 1}
+    found = lacunet.compare_groups(data, 2, "sex", **how)
+    exact = {names: log_evidence(data, names, 1.0) for names in found.set_probabilities}
+    weights = {(): 1.0, ("A",): 0.25, ("B",): 0.25, ("A", "B"): 1.0}
+    assert set(exact) == set(weights)
+    whole = np.array([weights[names] * np.exp(exact[names] - exact[()]) for names in exact])
+    told = np.array(list(found.set_probabilities.values()))
+    np.testing.assert_allclose(told, whole / whole.sum(), atol=0.02)
+    p = dict(zip(exact, told.tolist(), strict=True))
+    levels = found.certainty.probabilities
+    assert levels["partly equal"] == pytest.approx(p["A",] + p["B",], abs=1e-12)
+    assert found.item_probability("A") == pytest.approx(p["A",] + p["A", "B"], abs=1e-12)
+
+
+def test_a_gain_that_is_below_its_price_is_in_the_posterior():
+    """An item gains less than the search asks for: "equal" is not certain beside that."""
+    data = people(500, 42, other=with_change(2, 0.68))
+    found = lacunet.compare_groups(data, 2, "sex", **QUICK)
+    trial = max(found.items, key=lambda t: t.gain)
+    assert 0.5 < trial.gain < trial.price  # the case that this is about
+    assert not trial.kept
+    p = found.set_probabilities
+    assert sum(p.values()) == pytest.approx(1.0, abs=1e-12)
+    names = (trial.edge[1],)
+    assert found.of("partly equal").grouped.free == names
+    odds = np.exp(found.log_factor(names)) / (2 * len(ITEMS))
+    assert p[names] / p[()] == pytest.approx(odds, rel=1e-9)
+    assert found.certainty.probabilities["equal"] < 0.9
+    # One value in all tables: test and Bayes factor of the item, and of the levels.
+    test = next(t for t in found.tests if (t.narrow, t.wide) == (Level.EQUAL, Level.PARTLY))
+    assert test.ratio.statistic == trial.ratio.statistic
+    levels = found.log_evidence("partly equal") - found.log_evidence("equal")
+    assert found.log_factor(names) == pytest.approx(levels, abs=1e-9)
+
+
+def test_a_set_that_is_named_does_not_hide_better_ones(one_differs):
+    found = lacunet.compare_groups(one_differs, 2, "sex", free=["A"], **QUICK)
+    assert found.item_probability("B") > 0.9 > 0.1 > found.set_probabilities["A",]
+    assert "B is more probable than the set that is shown" in str(found)
+
+
 def test_classes_have_the_same_numbers_in_all_groups():
     found = lacunet.compare_groups(people(600, 2), 2, "sex", **QUICK)
     assert found.level is Level.EQUAL

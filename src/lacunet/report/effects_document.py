@@ -17,14 +17,14 @@ def effects_document(found: DirectEffects) -> dict[str, Any]:
     }
 
 
-def trial_document(trial: Trial) -> dict[str, Any]:
-    """Describe an edge that was tried."""
+def trial_document(trial: Trial, gain: float | None = None) -> dict[str, Any]:
+    """Describe an edge that was tried; its log Bayes factor may be known better."""
     return {
         "edge": list(trial.edge),
         "step": trial.step,
         "adds": trial.adds,
         "kept": trial.kept,
-        "log_bayes_factor": trial.gain,
+        "log_bayes_factor": trial.gain if gain is None else gain,
         "needs": trial.price,
         "change_of_bic": trial.change_of_bic,
         "test": None if trial.ratio is None else ratio_document(trial.ratio),

@@ -4,6 +4,7 @@ from typing import Any
 
 from lacunet.report.documents import certainty_document, fit_document, measurement_document
 from lacunet.report.effects_document import ratio_document, trial_document
+from lacunet.search.effects.adding import Trial
 from lacunet.search.groups.comparison import GroupComparison
 from lacunet.search.groups.levels import Level
 
@@ -18,12 +19,20 @@ def group_document(found: GroupComparison) -> dict[str, Any]:
         "answer": str(found.level),
         "free_items": list(found.free),
         "models": {str(f.level): _level(found, f.level) for f in found.levels.fits},
-        "certainty": certainty_document(found.selection.certainty),
+        "certainty": certainty_document(found.certainty),
+        "sets": [
+            {
+                "free_items": list(names),
+                "log_bayes_factor": found.log_factor(names),  # against none
+                "probability": probability,
+            }
+            for names, probability in found.set_probabilities.items()
+        ],
         "tests": [
             {"model": str(t.narrow), "against": str(t.wide), **ratio_document(t.ratio)}
             for t in found.tests
         ],
-        "items": [trial_document(trial) for trial in found.levels.trials],
+        "items": [_item(found, trial) for trial in found.levels.trials],
         "alignment": {
             "reference": alignment.groups[alignment.reference],
             "convincing": alignment.convincing,
@@ -31,6 +40,13 @@ def group_document(found: GroupComparison) -> dict[str, Any]:
         },
         "flags": list(map(str, found.flags)),
     }
+
+
+def _item(found: GroupComparison, trial: Trial) -> dict[str, Any]:
+    after, before = map(found.levels.names, (trial.after, trial.before))
+    name = trial.edge[1]
+    own = {"item": name, "probability_free": found.item_probability(name)}
+    return {**own, **trial_document(trial, found.log_factor(after, before))}
 
 
 def _level(found: GroupComparison, level: Level) -> dict[str, Any]:

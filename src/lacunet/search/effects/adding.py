@@ -78,6 +78,15 @@ def price(there: int, possible: int) -> float:
     return max(0.0, math.log(2 * (possible - there) / (there + 1)))
 
 
+def log_weight(there: int, possible: int) -> float:
+    """Log probability of one set of so many edges before the data, against that of no edge.
+
+    >>> round(log_weight(1, possible=28), 2), log_weight(0, possible=28)
+    (-4.03, 0.0)
+    """
+    return -there * math.log(2.0) - math.log(math.comb(possible, there))
+
+
 def kept_edges(trials: Sequence[Trial]) -> list[Edge]:
     """The edges that are there in the end, in the order in which they were added."""
     found: list[Edge] = []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +18,7 @@ from lacunet.model.conjugacy import log_marginal
 from lacunet.model.grouped import Grouped
 from lacunet.model.network import Model
 from lacunet.search.candidates import Candidate, Selection
+from lacunet.search.certainty import Certainty
 from lacunet.search.effects.adding import Trial
 from lacunet.search.groups.alignment import Alignment
 from lacunet.search.groups.levels import Level, LevelFit, Levels
@@ -64,15 +66,54 @@ class GroupComparison(Printable):
         problem, grouped = self.equal.fitted.fit.problem, self.equal.grouped
         return problem.layout.table(problem.seen, grouped.group)
 
+    @cached_property
+    def certainty(self) -> Certainty:
+        """The posterior over levels: partly equal is the sum over all sets that were fitted.
+
+        Equal, partly equal and free have the same weight before the data, apart from sets of free
+        items that were not fitted.
+        """
+        known, weights = self.selection.certainty, self.levels.set_weights
+        if not weights:
+            return known
+        partly = known.values[str(Level.PARTLY)] + math.log(math.fsum(weights.values()))
+        return replace(known, values={**known.values, str(Level.PARTLY): partly}, prior=None)
+
+    @cached_property
+    def set_probabilities(self) -> dict[tuple[str, ...], float]:
+        """Posterior probability of each set of free items that was fitted, among all of them."""
+        p, weights = self.certainty.probabilities, self.levels.set_weights
+        found = {f.grouped.free: p[str(f.level)] for f in self.levels.fits}
+        total = math.fsum(weights.values())
+        shares = {names: p[str(Level.PARTLY)] * w / total for names, w in weights.items()}
+        return {**found, **shares}
+
+    def log_factor(self, names: Sequence[str], other: Sequence[str] = ()) -> float:
+        """Log Bayes factor of two sets of free items; the same wherever the two are compared."""
+        return self._value(tuple(names)) - self._value(tuple(other))
+
+    def _value(self, names: tuple[str, ...]) -> float:
+        """Log evidence of a set; what measuring changed in the set that is shown holds for all."""
+        values = self.selection.certainty.values
+        shown = {f.grouped.free: values[str(f.level)] for f in self.levels.fits}
+        if names in shown:
+            return shown[names]
+        partly, other = self.of(Level.PARTLY), self.levels.fitted(names)
+        return values[str(Level.PARTLY)] + other.log_evidence - partly.fitted.log_evidence
+
+    def item_probability(self, name: str) -> float:
+        """Posterior probability that an item is free, alone or with others."""
+        return math.fsum(p for names, p in self.set_probabilities.items() if name in names)
+
     @property
     def level(self) -> Level:
-        """The answer: the most probable of the models."""
-        return Level(str(self.selection.label))
+        """The answer: the most probable level."""
+        return Level(str(self.certainty.choice))
 
     @property
     def best(self) -> Candidate:
         """The model that the answer names."""
-        return self.selection.best
+        return self.candidate(self.level)
 
     @property
     def fit(self) -> Fit:
@@ -162,8 +203,7 @@ class GroupComparison(Printable):
         return answer(self)
 
     def tidy(self) -> Columns:
-        """Give a row for each model."""
-        certainty = self.selection.certainty
+        """Give a row for each model that is shown; probabilities are over all that were fitted."""
         names = ("model", "log_likelihood", "dimension", "AIC", "BIC", "log_evidence")
         rows = (
             (
@@ -172,7 +212,7 @@ class GroupComparison(Printable):
                 self.dimension(f.level),
                 *(self.criteria(f.level)[name] for name in ("AIC", "BIC")),
                 self.log_evidence(f.level),
-                certainty.probabilities[str(f.level)],
+                self.set_probabilities[f.grouped.free],
             )
             for f in self.levels.fits
         )

@@ -1,5 +1,6 @@
 """How a comparison of groups looks: models, tests, items, class sizes and profiles."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -7,8 +8,7 @@ import numpy as np
 from lacunet.describe.likelihood_ratio import AT_EDGE
 from lacunet.model.display import profile_lines
 from lacunet.model.joint import table_of
-from lacunet.search.effects.adding import kept_edges
-from lacunet.search.grids import TITLES, factor_words, limits, starred
+from lacunet.search.grids import TITLES, WORTH_A_WORD, factor_words, limits, starred
 from lacunet.search.groups.comparison import GroupComparison
 from lacunet.search.groups.levels import Level
 from lacunet.tabular import Grid, Shown, chance, number, probability, share
@@ -24,10 +24,13 @@ ALL = "all"
 
 
 def answer(found: GroupComparison) -> str:
-    """Say which model is most probable, and how sure that is."""
-    certainty, level = found.selection.certainty, found.level
+    """Say which level is most probable, and how sure that is."""
+    certainty, level = found.certainty, found.level
     chances = chance(certainty.probabilities[str(level)], certainty.stderr[str(level)])
     free = f", free: {', '.join(found.free)}" if level is Level.PARTLY else ""
+    own = found.set_probabilities[found.of(level).grouped.free]
+    if level is Level.PARTLY and certainty.probabilities[str(level)] - own >= WORTH_A_WORD:
+        chances = Shown(f"{chances}; that exactly these are free: {share(own)}", own)
     return (
         f"{len(found.sizes(level).T)} classes by {found.group}: their profiles are {level}{free} "
         f"(probability {chances}, {certainty.how})."
@@ -36,7 +39,7 @@ def answer(found: GroupComparison) -> str:
 
 def comparison_grids(found: GroupComparison) -> list[Grid]:
     """Everything, in the order in which a person wants it."""
-    notes = [f"That is: {MEANINGS[found.level]}.", *limits(found.selection)]
+    notes = [f"That is: {MEANINGS[found.level]}.", *_better(found), *limits(found.selection)]
     grids = [Grid(answer(found), notes=tuple(notes)), _models(found)]
     if found.tests:
         grids.append(_tests(found))
@@ -46,11 +49,23 @@ def comparison_grids(found: GroupComparison) -> list[Grid]:
     return grids
 
 
+def _better(found: GroupComparison) -> Iterator[str]:
+    """Name the most probable set of free items, where another is shown because it was named."""
+    p, shown = found.set_probabilities, found.levels.partly
+    others = [one.names for one in found.levels.others]
+    best = max(others, key=lambda names: p[names], default=None)
+    if best is not None and shown is not None and p[best] > p[shown.grouped.free]:
+        yield (
+            f"warning: free {', '.join(best)} is more probable than the set that is shown "
+            f"({share(p[best])} against {share(p[shown.grouped.free])})."
+        )
+
+
 def _models(found: GroupComparison) -> Grid:
     certainty, best = found.selection.certainty, str(found.level)
     told = {f.level: found.criteria(f.level) for f in found.levels.fits}
     lowest = {name: min(told, key=lambda k: told[k][name]) for name in ("AIC", "BIC")}
-    rows = tuple(
+    rows = [
         (
             str(k),
             number(found.log_lik(k)),
@@ -58,10 +73,14 @@ def _models(found: GroupComparison) -> Grid:
             *(starred(told[k][name], lowest[name] == k) for name in lowest),
             number(found.log_evidence(k)),
             factor_words(certainty.bayes_factor(str(k), best)),
-            chance(certainty.probabilities[str(k)], certainty.stderr[str(k)]),
+            _chance_of_model(found, k),
         )
         for k in told
-    )
+    ]
+    if found.levels.others:
+        left = math.fsum(found.set_probabilities[one.names] for one in found.levels.others)
+        name = f"{len(found.levels.others)} other sets of free items"
+        rows.append((name, *["–"] * 6, share(left)))
     header = ("profiles", "log L", "d", "AIC", "BIC", "log evidence", "log BF", "p")
     greatest = all(f.fitted.likeliest is not None for f in found.levels.fits)
     where = "its maximum" if greatest else "the MAP, for it has no maximum"
@@ -70,19 +89,29 @@ def _models(found: GroupComparison) -> Grid:
         f"log L at {where}; AIC, BIC: lower is better, * the lowest.",
         f"log BF: log Bayes factor against {best}, in nats, by {TITLES[certainty.by]}.",
     ]
-    if Level.PARTLY not in told:
-        notes.append(_no_part(found))
-    elif (weights := found.selection.prior) is not None:
-        notes.append(
-            f"p: before the data, partly equal has {weights[Level.PARTLY]:.2g} of the weight of "
-            "the others, for its items were searched for."
-        )
-    return Grid(f"Are the classes the same by {found.group}?", header, rows, notes=tuple(notes))
+    if found.levels.partly is not None:
+        notes.append(_weights(found))
+    return Grid(
+        f"Are the classes the same by {found.group}?", header, tuple(rows), notes=tuple(notes)
+    )
 
 
-def _no_part(found: GroupComparison) -> str:
-    which = "every item" if kept_edges(found.levels.trials) else "no item"
-    return f"Not partly equal: the evidence asks for {which} to be free."
+def _chance_of_model(found: GroupComparison, level: Level) -> Shown:
+    """Probability of one model among all that were fitted."""
+    if level is Level.PARTLY:
+        return share(found.set_probabilities[found.of(level).grouped.free])
+    certainty = found.certainty
+    return chance(certainty.probabilities[str(level)], certainty.stderr[str(level)])
+
+
+def _weights(found: GroupComparison) -> str:
+    """What the models weigh before the data."""
+    items = len(found.equal.grouped.items)
+    named = " (the named set: 1)" if found.levels.named else ""
+    return (
+        "p: over all models that were fitted. Before the data, equal and free weigh 1 each, and a "
+        f"set of m of the {items} items 1/(2^m C({items}, m)){named}."
+    )
 
 
 def _tests(found: GroupComparison) -> Grid:
@@ -109,7 +138,7 @@ def _tests(found: GroupComparison) -> Grid:
 
 
 def _items(found: GroupComparison) -> Grid:
-    partly = next((f for f in found.levels.fits if f.level is Level.PARTLY), None)
+    partly = found.levels.partly
     rows = []
     for trial in found.items:
         name, ratio = trial.edge[1], trial.ratio
@@ -117,13 +146,20 @@ def _items(found: GroupComparison) -> Grid:
         if ratio is not None:
             test = (number(ratio.statistic), str(ratio.df), share(ratio.p_value))
         kept = () if partly is None else ("free" if name in partly.grouped.free else "equal",)
-        rows.append((name, *test, number(trial.gain), *kept))
+        rows.append(
+            (
+                name,
+                *test,
+                number(found.log_factor([name])),
+                *kept,
+                share(found.item_probability(name)),
+            )
+        )
     last = () if partly is None else (str(Level.PARTLY),)
-    header = ("item", "2 log ratio", "df", "p(χ²)", "log BF", *last)
-    by_chance = f"one of {len(rows)} may look good by chance"
+    header = ("item", "2 log ratio", "df", "p(χ²)", "log BF", *last, "p(free)")
     notes = (
-        "Each by itself, against all items equal. log BF: approximated (csl).",
-        f"Items are set free from log BF {found.items[0].price:.2f} on, for {by_chance}.",
+        "Each by itself, against all items equal. log BF: as in the first table.",
+        "p(free): posterior probability that the item is free, summed over all models.",
         f"Of {len(rows)} tests, {0.05 * len(rows):.2g} have p < 0.05 by chance alone.",
     )
     title = f"Which items differ by {found.group}? One at a time"
