@@ -9,7 +9,7 @@ import socket
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -34,7 +34,33 @@ def check_file(target: StrPath) -> None:
             raise OutputError(f"{path} is a folder. Give the name of a file inside it.")
         if path.exists() and not path.is_file():
             raise OutputError(f"{path} is not an ordinary file. Give the name of one.")
-        _check_place(path, path.absolute().parent)
+        if path.exists() and not os.access(path, os.W_OK):
+            raise OutputError(f"{path} is protected from writing. Give another name.")
+        _check_place(path, Path(os.path.realpath(path)).parent)
+
+
+def check_ending(target: StrPath, endings: Sequence[str], what: str) -> None:
+    """Say now, before the work, why a file could not be written, perhaps for its ending."""
+    check_file(target)
+    ending = Path(target).suffix.lower()
+    if ending not in endings:
+        raise OutputError(
+            f"{os.fspath(target)}: the ending '{ending}' is not allowed for {what}. Give a name "
+            f"that ends in {' or '.join(endings)}."
+        )
+
+
+def check_not_read(target: StrPath, source: str) -> None:
+    """Refuse to replace the file that a result is of; `source` need not be the name of a file."""
+    try:
+        same = Path(target).samefile(source)
+    except (OSError, ValueError):
+        return
+    if same:
+        raise OutputError(
+            f"{os.fspath(target)} is the table that was read, and would be replaced. Choose "
+            "another name."
+        )
 
 
 def check_folder(target: StrPath) -> None:
@@ -49,7 +75,7 @@ def check_folder(target: StrPath) -> None:
 def _check_place(path: Path, folder: Path) -> None:
     """Check the nearest folder that is there already: the others would be made in it."""
     path.exists()  # a name that is too long is found out here
-    folder = next(p for p in (folder, *folder.parents) if p.exists())
+    folder = next(p for p in (folder, *folder.parents) if os.path.lexists(p))
     if not folder.is_dir():
         raise _refused(path, f"{folder} is a file, not a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -92,7 +118,8 @@ def atomic_path(target: StrPath) -> Iterator[Path]:
 def atomic_folder(target: StrPath) -> Iterator[Path]:
     """Give a temporary folder beside `target`, which takes its place if the block succeeds.
 
-    Other files that are in `target` already stay there. Old and new are exchanged in one step.
+    Other files that are in `target` already stay there. Old and new are exchanged in one step; in
+    the current folder, and in those above it, files are replaced one by one.
     """
     check_folder(target)
     with _beside(target) as (temporary, path):
@@ -103,6 +130,9 @@ def atomic_folder(target: StrPath) -> Iterator[Path]:
         if not path.exists():
             sync(temporary)
             temporary.replace(path)
+        elif path in (here := Path(os.path.realpath(Path.cwd())), *here.parents):
+            for file in sorted(temporary.iterdir()):  # where we are stays the same folder
+                file.replace(path / file.name)
         else:
             whole = temporary.with_name("whole")
             shutil.copytree(path, whole, symlinks=True, copy_function=_link_or_copy)

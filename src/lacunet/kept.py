@@ -27,7 +27,12 @@ from lacunet.executor import Executor
 from lacunet.files import StrPath, check_file
 from lacunet.ledger import Ledger, Sort
 
-STOPPED = Sort("lacunet-kept/1", "a file of work that was stopped", "give --resume another name")
+STOPPED = Sort(
+    "lacunet-kept/1",
+    "a file of work that was stopped",
+    "give --resume another name",
+    own_name=False,
+)
 OURS = "lacunet."
 KINDS = "biufc?"  # of arrays: numbers and truth values
 

@@ -1,8 +1,9 @@
 """Results as they come: one JSON line each, so that work can stop at any moment and go on.
 
 The first line says what the file is. A last line that was cut off (the program was killed while
-writing it) is dropped; a file whose first line is damaged is set aside; anything else that is not
-as it should be is reported and left alone. One process at a time holds the file.
+writing it) is dropped; a file whose first line is damaged is set aside, unless a person chose its
+name; anything else that is not as it should be is reported and left alone. One process at a time
+holds the file.
 """
 
 import json
@@ -26,6 +27,7 @@ class Sort:
     format: str  # as its first line names it
     made_by: str  # "a results file of `lacunet paper`"
     elsewhere: str  # what a person may give another name with
+    own_name: bool = True  # False: a person names the file, so that it may be another one
 
 
 class Ledger(Generic[T]):
@@ -38,10 +40,14 @@ class Ledger(Generic[T]):
         self.records: dict[T, dict[str, Any]] = {}
         path.parent.mkdir(parents=True, exist_ok=True)
         self.close = hold(path, self)
-        if path.stat().st_size:
-            self._read()
-        if not path.stat().st_size:
-            self._append(self.header)
+        try:
+            if path.stat().st_size:
+                self._read()
+            if not path.stat().st_size:
+                self._append(self.header)
+        except BaseException:
+            self.close()
+            raise
 
     def __contains__(self, task: T) -> bool:
         return task in self.records
@@ -61,7 +67,7 @@ class Ledger(Generic[T]):
         text = self.path.read_bytes()
         whole, _, rest = text.rpartition(b"\n")
         if not whole or not self._is_object(whole.partition(b"\n")[0]):
-            self._set_aside(text)
+            self._begin_anew(text)
             return
         lines = whole.split(b"\n")
         parsed = [self._parse(number, line) for number, line in enumerate(lines, start=1)]
@@ -86,9 +92,15 @@ class Ledger(Generic[T]):
         except (ValueError, RecursionError):
             return False
 
-    def _set_aside(self, text: bytes) -> None:
-        """Begin anew; what the file held is kept beside it, unless it is a header cut off."""
-        if not (json.dumps(self.header, allow_nan=False) + "\n").encode().startswith(text):
+    def _begin_anew(self, text: bytes) -> None:
+        """Begin anew; what the file held is kept beside it, unless it is a header cut off.
+
+        A file that a person named, and that does not begin as one of these, is left as it is.
+        """
+        header = (json.dumps(self.header, allow_nan=False) + "\n").encode()
+        if not header.startswith(text):
+            if not self.sort.own_name:
+                raise self._refused(f"it is not {self.sort.made_by}")
             beside = self.path.with_name(f"{self.path.name}.damaged")
             beside.write_bytes(text)
             warnings.warn(

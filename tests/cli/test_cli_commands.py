@@ -222,7 +222,8 @@ def test_assign_keeps_columns_order_and_text(lacunet, model, tmp_path, plug_in):
 def test_assign_may_overwrite_its_own_input(invoke, carcinoma, model, tmp_path):
     copy = tmp_path / "copy.csv"
     copy.write_bytes(carcinoma.read_bytes())
-    assert invoke("assign", copy, "--model", model, "-o", copy).code == 0
+    assert invoke("assign", copy, "--model", model, "-o", copy).code == 2
+    assert invoke("assign", copy, "--model", model, "-o", copy, "--overwrite").code == 0
     lines = copy.read_text().splitlines()
     assert len(lines) == 21
     assert lines[0] == "A,B,C,D,E,F,G,count,class,p(class=1),p(class=2)"

@@ -7,7 +7,7 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import remind, say_not_shown
-from lacunet.data.write import append_columns, check_table_file, column_names
+from lacunet.data.write import append_columns, column_names
 from lacunet.report.documents import assignment_document
 
 
@@ -38,7 +38,6 @@ def assign(
     unusual. A fitted model is asked of the posterior of its parameters. A stack (`lacunet stack
     --save`) fills in holes too.
     """
-    check_table_file(output)
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
     remind(given.network, asked.settings)
     say_not_shown(data, given)

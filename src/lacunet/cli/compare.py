@@ -6,8 +6,9 @@ from typing import Annotated
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command
-from lacunet.cli.outcome import check_outputs, finish, show_forecast
+from lacunet.cli.outcome import finish, show_forecast
 from lacunet.cli.parsing import parse_hidden
+from lacunet.cli.paths import READS
 from lacunet.cli.table_words import tell
 
 
@@ -33,6 +34,7 @@ def compare(
     networks: Annotated[
         list[Path],
         o.argument("NETWORK...", "Structures: .bif, .xmlbif, .xdsl, .json, or graphs as texts."),
+        READS,
     ],
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
@@ -47,10 +49,10 @@ def compare(
             "Network to take for the truth: also print how far each structure's graph is from its "
             "(SHD and F1 of CPDAGs)."
         ),
+        READS,
     ] = None,
 ) -> None:
     """Rank whole structures by each score, with posterior probabilities; all are learned anew."""
-    check_outputs(save, report)
     sizes, numbers = parse_hidden(hidden), asked.settings.numbers
     table, structures = api.structures(data, networks, sizes, asked.reading, numbers)
     tell(table, asked)

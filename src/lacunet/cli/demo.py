@@ -9,6 +9,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say, show
+from lacunet.cli.paths import Writes
 from lacunet.cli.table_words import audit
 from lacunet.data.datasets import dataset_path
 from lacunet.data.read import read_table
@@ -21,11 +22,12 @@ from lacunet.report.folder import save_selection
 @o.options_after(api.select, save=("threads", "json"))
 def demo(
     asked: o.Asked,
-    save: Annotated[Path, typer.Option(help="Folder for what it writes.")] = Path("lacunet-demo"),
+    save: Annotated[
+        Path, typer.Option(help="Folder for what it writes."), Writes(check_folder)
+    ] = Path("lacunet-demo"),
 ) -> None:
     """Choose the number of hidden classes in a bundled survey with missing answers."""
     path = dataset_path("survey")
-    check_folder(save)
     say(shlex.join(["lacunet", "select", str(path), "--states", "1:6", "--save", str(save)]))
     table = read_table(path)
     audit(table)

@@ -9,9 +9,9 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, say
 from lacunet.cli.outcome import show_and_save, show_forecast
 from lacunet.cli.parsing import parse_hidden
+from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.errors import OptionError
-from lacunet.files import check_file
 from lacunet.report.documents import measurement_document, sandwich_document, table_document
 from lacunet.settings import DEFAULTS, Settings
 
@@ -34,6 +34,7 @@ def evidence(
             "(but see --sandwich).",
             *o.NETWORK,
         ),
+        READS,
     ] = None,
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
@@ -47,7 +48,11 @@ def evidence(
     ] = False,
     resume: o.Resume = None,
     dry_run: o.DryRun = False,
-    save: Annotated[Path | None, o.option("File to write what --json prints to.")] = None,
+    save: Annotated[
+        Path | None,
+        o.option("File to write what --json prints to: .json."),
+        Writes(o.check_json),
+    ] = None,
 ) -> None:
     """Compute log p(D|S) itself, with an error bar and a verdict.
 
@@ -58,8 +63,6 @@ def evidence(
     check_one_model(states, network)
     if sandwich:
         _check_sandwich(network, knowledge, resume)
-    if save is not None:
-        check_file(save)
     sizes = parse_hidden(hidden)
     given = api.as_model(network, sizes) if network is not None and sandwich else None
     known = network if given is None else given.network

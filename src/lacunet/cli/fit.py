@@ -16,7 +16,6 @@ from lacunet.cli.outcome import (
     Described,
     Wanted,
     asked_document,
-    check_network_outputs,
     check_number_outputs,
     check_plot,
     draw_profiles,
@@ -25,6 +24,7 @@ from lacunet.cli.outcome import (
     show_forecast,
 )
 from lacunet.cli.parsing import parse_hidden
+from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_number, check_replicates
@@ -33,6 +33,7 @@ from lacunet.describe.item_table import check_items
 from lacunet.describe.replicates import FEWEST
 from lacunet.errors import OptionError
 from lacunet.learn.fit import Fit
+from lacunet.model.formats import check_network_file
 from lacunet.model.network import Network
 from lacunet.plots.picture_file import check_picture
 from lacunet.report.descriptions import intervals_document, statistics_document
@@ -100,6 +101,7 @@ def fit(
     save: Annotated[
         Path | None,
         o.option("Model file to write: .json, or .bif, .xmlbif, .xdsl; .dot for a picture."),
+        Writes(check_network_file),
     ] = None,
     report: o.Report = None,
     tables: o.Tables = None,
@@ -110,6 +112,7 @@ def fit(
             "--group a panel for each class. The ending decides: .svg, .pdf or .png.",
             metavar="FILE",
         ),
+        Writes(check_picture),
     ] = None,
     intervals: Annotated[
         bool,
@@ -126,6 +129,7 @@ def fit(
     like: Annotated[
         Path | None,
         o.option("Model file: number the hidden states like those that they resemble there."),
+        READS,
     ] = None,
 ) -> None:
     """Fit a latent class model with a given number of classes, or a network.
@@ -173,9 +177,6 @@ def fit(
         no = {name: given[name] for name in refused}
         refuse_beside("--residuals", "adds effects to a latent class model", no)
     resembled = None if like is None else api.as_model(like)
-    check_network_outputs(save, report, tables)
-    if plot is not None:
-        check_picture(plot)
     table, found_structure = read_structure(data, network, parse_hidden(hidden), asked, states)
     classes, structure = settle(found_structure, states)
     check_number_outputs(table, save)

@@ -11,7 +11,6 @@ from lacunet.cli.outcome import (
     Described,
     Wanted,
     asked_document,
-    check_network_outputs,
     check_number_outputs,
     draw_profiles,
     report_network,
@@ -20,7 +19,6 @@ from lacunet.cli.outcome import (
 from lacunet.cli.table_words import audit, doubt
 from lacunet.describe.item_table import item_table
 from lacunet.errors import OptionError
-from lacunet.plots.picture_file import check_picture
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.page.answers import on_a_page, regression_answer
 from lacunet.report.regression_document import regression_document
@@ -36,9 +34,6 @@ def fit_covariates(
     if states is None:
         raise OptionError("--covariates predict classes. Give their number: --states.")
     save, report, tables, plot = wanted.save, wanted.report, wanted.tables, wanted.plot
-    check_network_outputs(save, report, tables)
-    if plot is not None:
-        check_picture(plot)
     terms, table = api.read_covariates(data, covariates, asked.reading)
     audit(table)
     doubt([states], table)

@@ -8,7 +8,6 @@ from lacunet.cli.console import say_written, show
 from lacunet.cli.options import Asked
 from lacunet.cli.outcome import (
     asked_document,
-    check_network_outputs,
     check_number_outputs,
     check_plot,
     draw_groups,
@@ -19,7 +18,6 @@ from lacunet.cli.parsing import split
 from lacunet.cli.table_words import audit, doubt
 from lacunet.describe.intervals import Intervals
 from lacunet.errors import OptionError
-from lacunet.plots.picture_file import check_picture
 from lacunet.report.descriptions import intervals_document
 from lacunet.report.group_document import group_document
 from lacunet.report.page.answers import groups_answer
@@ -42,9 +40,6 @@ def fit_groups(
     """Fit, save and show."""
     if states is None:
         raise OptionError("--group compares classes. Give their number: --states.")
-    check_network_outputs(save, report, tables)
-    if plot is not None:
-        check_picture(plot)
     table = api.read_groups(data, group, asked.reading)
     audit(table)
     doubt([states], table)

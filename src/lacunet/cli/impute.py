@@ -9,6 +9,7 @@ from lacunet import api
 from lacunet.api.pooled import Asked
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
+from lacunet.cli.paths import Writes
 from lacunet.data.write import check_table_file, column_names, write_frames
 from lacunet.report.documents import imputation_document
 
@@ -34,6 +35,7 @@ def impute(
     probabilities: Annotated[
         Path | None,
         o.option("Also write this table: a row for each state of each hole.", metavar="FILE"),
+        Writes(check_table_file),
     ] = None,
 ) -> None:
     """Fill in the missing cells of a table, by models that are learned from it.
@@ -44,8 +46,6 @@ def impute(
     that are left out with --exclude, and the order of the rows are kept. With --imputations, each
     table has its own draw of the parameters from their posterior: for multiple imputation.
     """
-    for file in filter(None, (output, probabilities)):
-        check_table_file(file)
     with asked.work() as how:
         found = api.impute(
             data, model=model, draw=draw, imputations=imputations, **asked.reading, **how

@@ -20,12 +20,14 @@ from lacunet.cli.learned_hidden import (
     learn_with_hidden,
     own_prior,
 )
-from lacunet.cli.outcome import check_network_outputs, check_number_outputs, show_network
+from lacunet.cli.outcome import check_number_outputs, show_network
 from lacunet.cli.parsing import split
+from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.knowledge_file import parse_edges, parse_tiers, read_knowledge
+from lacunet.model.formats import check_network_file
 from lacunet.report.documents import edges_document, learned_document
 from lacunet.report.page.answers import learned_answer
 from lacunet.search.hidden.looking import MOST
@@ -45,6 +47,7 @@ Tiers: TypeAlias = Annotated[
 Start: TypeAlias = Annotated[
     Path | None,
     o.option("Network file, or a graph as a text: where to start from (default: the empty one)."),
+    READS,
 ]
 Edges: TypeAlias = Annotated[
     bool,
@@ -100,6 +103,7 @@ def learn(
     save: Annotated[
         Path | None,
         o.option("Network file to write: .bif, .xmlbif, .xdsl, .json; .dot for a picture."),
+        Writes(check_network_file),
     ] = None,
     report: o.Report = None,
 ) -> None:
@@ -109,7 +113,6 @@ def learn(
     them proposes graphs, and a lower bound of the evidence of the data as they are decides; between
     graphs that are close, the score CSL, or measured evidence if it is asked for.
     """
-    check_network_outputs(save, report)
     if resamples and not edges:
         raise OptionError("--resamples says how sure edges are. Give --edges too.")
     known = _known(require, forbid, tiers, start, max_parents)

@@ -14,10 +14,15 @@ from lacunet.api.engine import in_cluster
 from lacunet.api.options import ReadAllOptions, ReadOptions, defaults_of
 from lacunet.cli.console import Format, progress
 from lacunet.cli.parsing import split
+from lacunet.cli.paths import READS, Writes, check_paths, last_output
 from lacunet.data.survey import WeightsAs
-from lacunet.data.write import column_names
+from lacunet.data.write import check_table_file, column_names
 from lacunet.errors import OptionError
+from lacunet.files import check_ending, check_file
 from lacunet.progress import Listener
+from lacunet.report.folder import WRITTEN, check_selection_folder
+from lacunet.report.page import check_page
+from lacunet.report.tables_file import check_tables
 from lacunet.settings import OPTIONS, Settings
 
 
@@ -43,6 +48,7 @@ Data: TypeAlias = Annotated[
         "Table with a header: .csv, .tsv, .parquet, .arrow, .feather; .sav, .dta or .xlsx; or a "
         "folder of tables, or a pattern in quotes, 'part-*.parquet'.",
     ),
+    READS,
 ]
 # The same by two names each: whoever says the other one is understood.
 CLASSES = ("--classes", "--states")
@@ -57,6 +63,7 @@ NetworkFile: TypeAlias = Annotated[
         "text or .txt file, 'class[3] -> A B C; A -> B'.",
         *NETWORK,
     ),
+    READS,
 ]
 EdgeOption: TypeAlias = Annotated[
     list[str] | None,
@@ -73,6 +80,7 @@ KnowledgeFile: TypeAlias = Annotated[
         "JSON file of what is known: tables that are fixed, tied or have zeros; edges.",
         metavar="FILE",
     ),
+    READS,
 ]
 HiddenOption: TypeAlias = Annotated[
     list[str] | None,
@@ -94,16 +102,27 @@ ModelFile: TypeAlias = Annotated[
     option(
         "Model file: .json, or a network with its tables (.bif, .xmlbif, .xdsl).", *NETWORK[::-1]
     ),
+    READS,
 ]
-TableFile: TypeAlias = Annotated[Path, option("Table to write.", "--output", "-o")]
+TableFile: TypeAlias = Annotated[
+    Path,
+    option("Table to write: .csv, .tsv, .parquet or .arrow.", "--output", "-o"),
+    Writes(check_table_file),
+]
 Resume: TypeAlias = Annotated[
     Path | None,
     option(
-        "File that keeps how far the work is; if it is there, the work goes on from it.",
+        "File that keeps how far the work is; if it is there, the work goes on from it. A file "
+        "that --resume did not write is refused.",
         metavar="FILE",
     ),
+    Writes(check_file, never_inputs=True),
 ]
-SaveFolder: TypeAlias = Annotated[Path | None, option("Folder for the result and the model files.")]
+SaveFolder: TypeAlias = Annotated[
+    Path | None,
+    option("Folder for the result and the model files."),
+    Writes(check_selection_folder, inside=WRITTEN, never_inputs=True),
+]
 DryRun: TypeAlias = Annotated[
     bool,
     switch(
@@ -118,6 +137,7 @@ Report: TypeAlias = Annotated[
         "Also write one self-contained HTML page: charts, the network, tables, warnings, holes.",
         metavar="FILE",
     ),
+    Writes(check_page),
 ]
 Tables: TypeAlias = Annotated[
     Path | None,
@@ -126,7 +146,19 @@ Tables: TypeAlias = Annotated[
         "errors. The ending decides: .csv, .md, .tex, .html or .docx (Word).",
         metavar="FILE",
     ),
+    Writes(check_tables),
 ]
+Overwrite: TypeAlias = Annotated[
+    bool,
+    switch(
+        "--overwrite",
+        "Let an output replace a file that this command reads. Without it, that is refused.",
+    ),
+]
+OVERWRITE = inspect.Parameter(
+    "overwrite", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Overwrite
+)
+
 Criteria: TypeAlias = Annotated[
     bool,
     switch(
@@ -155,6 +187,11 @@ TEXTS: dict[str, Callable[[Any], str]] = {
     "alpha": lambda alpha: alpha if isinstance(alpha, str) else f"{alpha:g}",
     "budget": lambda seconds: f"{seconds:g}s",
 }
+
+
+def check_json(path: Path) -> None:
+    """Refuse a file of JSON that could not be written."""
+    check_ending(path, (".json",), "JSON")
 
 
 class How(TypedDict):
@@ -297,19 +334,23 @@ def options_after(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of the function that does its work, behind some of its own.
 
-    It gets them as `asked`. Defaults are the function's; the order is that of `--help`.
+    It gets them as `asked`. Defaults are the function's; the order is that of `--help`. Where a
+    command has inputs and outputs, `--overwrite` comes after the last of these.
     """
     start = defaults_of(work)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [p for p in inspect.signature(command).parameters.values() if p.name != "asked"]
         shown: list[inspect.Parameter] = []
+        last = last_output(own)
         for parameter in own:
             shown.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+            shown += [OVERWRITE] * (parameter.name == last)
             shown += (_parameter(name, start) for name in after.get(parameter.name, ()))
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
+            check_paths(own, given, given.get("overwrite", False))
             changes, reading, form = (
                 {name: value for name, value in given.items() if name in names}
                 for names in (OPTIONS, TO_READ, TO_PRINT)

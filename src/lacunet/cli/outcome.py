@@ -13,23 +13,18 @@ from lacunet.data import Table
 from lacunet.data.kinds import ColumnKind
 from lacunet.describe.intervals import Intervals
 from lacunet.errors import OptionError
-from lacunet.files import check_folder, write_text
+from lacunet.files import write_text
 from lacunet.graphs.distances import GraphDistances
 from lacunet.learn.fit import Fit
-from lacunet.model.formats import check_holds_numbers, check_network_file, write_network
+from lacunet.model.formats import check_holds_numbers, write_network
 from lacunet.model.network import Model, Network
 from lacunet.plots import paper_style, plot_group_profiles, plot_profile_lines
 from lacunet.plots.picture_file import write_picture
 from lacunet.report.descriptions import criteria_document, forecast_document
 from lacunet.report.documents import selection_document, table_document, taken, to_json
 from lacunet.report.folder import save_selection
-from lacunet.report.page import (
-    NetworkAnswer,
-    check_report,
-    write_network_report,
-    write_report,
-)
-from lacunet.report.tables_file import check_tables, write_tables
+from lacunet.report.page import NetworkAnswer, write_network_report, write_report
+from lacunet.report.tables_file import write_tables
 from lacunet.search.candidates import Selection
 from lacunet.search.groups.comparison import GroupComparison
 from lacunet.tabular import Printable, Together
@@ -71,38 +66,6 @@ def show_forecast(
     with asked.work() as how:
         found = api.forecast(table, states, **given, **how)
     show(found, forecast_document(found), asked.form)
-
-
-def check_different(outputs: Mapping[str, Path | None]) -> None:
-    """Refuse two outputs in one file: the second would take the place of the first."""
-    written: dict[Path, str] = {}
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        first = written.setdefault(path.absolute(), option)
-        if first != option:
-            raise OptionError(f"{first} and {option} both write {path}. Give two names.")
-
-
-def check_outputs(save: Path | None, report: Path | None, tables: Path | None = None) -> None:
-    """Refuse, before the work, what could not be written."""
-    check_different({"--save": save, "--report": report, "--tables": tables})
-    if save is not None:
-        check_folder(save)
-    if report is not None:
-        check_report(report)
-    if tables is not None:
-        check_tables(tables)
-
-
-def check_network_outputs(
-    save: Path | None, report: Path | None, tables: Path | None = None
-) -> None:
-    """Refuse, before the work, a network file, a page or tables that could not be written."""
-    check_different({"--save": save, "--report": report, "--tables": tables})
-    if save is not None:
-        check_network_file(save)
-    check_outputs(None, report, tables)
 
 
 def check_number_outputs(table: Table, save: Path | None, but: Sequence[str] = ()) -> None:

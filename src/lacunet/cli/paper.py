@@ -9,7 +9,9 @@ import typer
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say, show
 from lacunet.cli.parsing import split
+from lacunet.cli.paths import Writes
 from lacunet.errors import OptionError
+from lacunet.files import check_folder
 from lacunet.paper.alternatives.study import compare_alternatives
 from lacunet.paper.calibration.study import calibrate
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
@@ -70,7 +72,9 @@ Cells: TypeAlias = Annotated[
 @o.options_after(study, cells=("target", "budget", "seed", "threads", "json"))
 def paper(
     asked: o.Asked,
-    out: Annotated[Path, o.option("Folder for figures, tables, results and the page.")],
+    out: Annotated[
+        Path, o.option("Folder for figures, tables, results and the page."), Writes(check_folder)
+    ],
     models: Annotated[int, typer.Option(help="Random models of each experiment.")] = 1,
     datasets: Datasets = None,
     full: Full = False,

@@ -7,6 +7,7 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_given, parse_names, parse_soft, split
+from lacunet.cli.paths import READS
 from lacunet.errors import OptionError
 from lacunet.report.documents import (
     answer_document,
@@ -15,7 +16,7 @@ from lacunet.report.documents import (
 )
 
 Asked: TypeAlias = Annotated[
-    Path, o.argument("MODEL", "Model file: .json, or a network with its tables (.bif, …).")
+    Path, o.argument("MODEL", "Model file: .json, or a network with its tables (.bif, …)."), READS
 ]
 Of: TypeAlias = Annotated[
     list[str] | None, o.option(f"Variables to ask for, all together; {o.REPEAT}", metavar="NAME")

@@ -8,7 +8,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, tell
-from lacunet.files import check_file
+from lacunet.cli.paths import Writes
 from lacunet.model.formats import write_model
 
 
@@ -18,11 +18,12 @@ def random(
     asked: o.Asked,
     classes: Annotated[int, o.option("States of the hidden root.")],
     leaves: Annotated[int, o.option("Observed variables.")],
-    output: Annotated[Path, o.option("Model file to write.", "--output", "-o")],
+    output: Annotated[
+        Path, o.option("Model file to write: .json.", "--output", "-o"), Writes(o.check_json)
+    ],
     leaf_states: Annotated[int, typer.Option(help="States of each observed variable.")] = 2,
 ) -> None:
     """Write a random naive-Bayes model: every distribution drawn uniformly, as in the paper."""
-    check_file(output)
     model = api.random_model(classes, leaves, leaf_states=leaf_states, settings=asked.settings)
     write_model(model, output)
     dimension = model.network.dimension

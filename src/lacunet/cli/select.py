@@ -8,7 +8,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say
-from lacunet.cli.outcome import check_outputs, finish, show_forecast
+from lacunet.cli.outcome import finish, show_forecast
 from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.table_words import doubt, read_structure
 from lacunet.errors import OptionError
@@ -56,7 +56,6 @@ def select(
     the rest of the network as given; several of them in every combination.
     """
     numbers = parse_states(states)
-    check_outputs(save, report, tables)
     sizes = parse_hidden(hidden)
     table, given = read_structure(data, network, sizes, asked)
     varied = api.to_vary(given.network, given.hidden) if given else ["class"]

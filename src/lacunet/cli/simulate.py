@@ -7,7 +7,7 @@ import typer
 from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say, tell
-from lacunet.data.write import check_table_file, write_codes
+from lacunet.data.write import write_codes
 
 
 @command
@@ -22,7 +22,6 @@ def simulate(
     ] = 0.0,
 ) -> None:
     """Draw rows from a model or a stack; what a model hides is left out."""
-    check_table_file(output)
     given = api.asked_speaker(model, asked.settings)
     if known := api.covariates_of(given).names:
         told = ", ".join(f"'{name}'" for name in known)

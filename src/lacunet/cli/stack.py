@@ -9,6 +9,7 @@ from lacunet import api
 from lacunet.api.results import RowLikelihoods
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
+from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import read, say_not_shown
 from lacunet.model.formats import check_stack_file, write_stack
 from lacunet.report.documents import stack_document, table_document
@@ -31,11 +32,15 @@ def stack(
     ] = FOLDS,
     only: Annotated[Kind | None, o.option("Learn models of one kind alone.")] = None,
     test: Annotated[
-        Path | None, o.option("Table of rows that were not learned from: how probable are they?")
+        Path | None,
+        o.option("Table of rows that were not learned from: how probable are they?"),
+        READS,
     ] = None,
     resume: o.Resume = None,
     save: Annotated[
-        Path | None, o.option("File to write: .json, for assign --impute and simulate.")
+        Path | None,
+        o.option("File to write: .json, for assign --impute and simulate."),
+        Writes(check_stack_file),
     ] = None,
 ) -> None:
     """Learn models of several kinds that together predict best: for holes, and for odd rows.
@@ -44,8 +49,6 @@ def stack(
     learned with blocks of rows held out; their weights are those that make these rows most
     probable. Which graph is right is another question: for that there is learn.
     """
-    if save is not None:
-        check_stack_file(save)
     table = read(data, asked)
     rows = api.rows_in_order(data, table, asked.reading)
     with asked.work() as how:

@@ -10,9 +10,9 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command
 from lacunet.cli.outcome import show_and_save
 from lacunet.cli.parsing import split
+from lacunet.cli.paths import Writes
 from lacunet.data.write import column_names
 from lacunet.describe.three_step.assigned import Assigning, Correction
-from lacunet.files import check_file
 from lacunet.report.regression_document import three_step_document
 
 
@@ -53,7 +53,9 @@ def three_step(
             help="modal: each row to its most probable class; proportional: to all of them."
         ),
     ] = Assigning.MODAL,
-    save: Annotated[Path | None, o.option("JSON file to write.", metavar="FILE")] = None,
+    save: Annotated[
+        Path | None, o.option("JSON file to write.", metavar="FILE"), Writes(o.check_json)
+    ] = None,
 ) -> None:
     """Relate classes to outcomes and covariates after they were fitted: three steps.
 
@@ -61,8 +63,6 @@ def three_step(
     known, and made up for: by weights (bch) or by the likelihood (ml). Standard errors are robust;
     Wald tests say whether classes differ. To predict classes in one step: lacunet fit --covariates.
     """
-    if save is not None:
-        check_file(save)
     found = api.three_step(
         data,
         model,

@@ -34,6 +34,7 @@ PARQUET = (".parquet", ".pq")
 ARROW = (".arrow", ".feather", ".ipc")
 LABELLED = (".sav", ".zsav", ".por", ".dta")
 SPREADSHEETS = (".xlsx", ".xls", ".xlsb", ".ods")
+MANY = (*TEXT, *PARQUET, *ARROW)  # what a folder of tables may hold
 KNOWN = (*TEXT, *PARQUET, *ARROW, *LABELLED, *SPREADSHEETS)
 # What Polars says of a damaged file; it panics in some, which is no Exception.
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -216,7 +217,7 @@ def _open_path(path: Path) -> Source:
         raise DataError(f"{str(path)!r} is no name of a file: it has a zero byte.")
     try:
         if path.is_dir() or is_pattern(path):
-            return open_many(path, files_of(path, TEXT + PARQUET + ARROW), _open_path)
+            return open_many(path, files_of(path, MANY), _open_path)
         if not path.exists():
             raise DataError(f"there is no file {path}.{_close_files(path)}")
     except OSError as error:  # a name that is too long

@@ -34,8 +34,12 @@ class Journal:
             check_file(self.path)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._let_go = hold_name(self.path.resolve(), self)
-            if self.path.exists():
-                self._read(self.path)
+            try:
+                if self.path.exists() and self.path.stat().st_size:
+                    self._read(self.path)
+            except BaseException:
+                self._let_go()
+                raise
 
     def close(self) -> None:
         """Let others have the file."""

@@ -1,11 +1,17 @@
 """A selection as a folder: everything as data, and one model file per candidate."""
 
-import os
 import re
 from pathlib import Path
 from typing import Any
 
-from lacunet.files import atomic_folder, write_text
+from lacunet.files import (
+    StrPath,
+    atomic_folder,
+    check_file,
+    check_folder,
+    check_not_read,
+    write_text,
+)
 from lacunet.model.formats import write_model
 from lacunet.report.documents import selection_document, to_json
 from lacunet.search.candidates import Selection
@@ -14,8 +20,21 @@ from lacunet.tabular.export import csv_table
 FIT = ("dimension", "log_likelihood", "log_prior", "log_posterior", "iterations", "reached_best")
 
 
-def save_selection(selection: Selection, folder: str | os.PathLike[str]) -> Path:
+# Names of what is written in the folder, as patterns.
+WRITTEN = ("candidates.csv", "selection.txt", "selection.json", "model-*.json")
+
+
+def check_selection_folder(folder: StrPath) -> None:
+    """Say now, before the work, why a selection could not be saved there."""
+    check_folder(folder)
+    for path in _there(folder):
+        check_file(path)
+
+
+def save_selection(selection: Selection, folder: StrPath) -> Path:
     """Write selection.json, candidates.csv, selection.txt and model-K.json for each K."""
+    for path in _there(folder):
+        check_not_read(path, selection.table.source)
     document = selection_document(selection)
     with atomic_folder(folder) as path:
         for c in selection.candidates:
@@ -25,6 +44,11 @@ def save_selection(selection: Selection, folder: str | os.PathLike[str]) -> Path
         write_text(path / "selection.txt", f"{selection}\n")
         write_text(path / "selection.json", to_json(document) + "\n")
     return Path(folder)
+
+
+def _there(folder: StrPath) -> list[Path]:
+    """Give what is in a folder already under the names that are written."""
+    return [path for pattern in WRITTEN for path in Path(folder).glob(pattern)]
 
 
 def _candidates(document: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """One self-contained page: what each `*_view` says, and a template that shows it."""
 
 from lacunet.report.page.network_page import NetworkAnswer, write_network_report
-from lacunet.report.page.render import check_report
+from lacunet.report.page.render import check_page, check_report
 from lacunet.report.page.selection_page import write_report
 
-__all__ = ["NetworkAnswer", "check_report", "write_network_report", "write_report"]
+__all__ = ["NetworkAnswer", "check_page", "check_report", "write_network_report", "write_report"]

@@ -10,6 +10,7 @@ from typing import Any
 from lacunet.charts.network import Certainty
 from lacunet.data import Table
 from lacunet.data.audit import holes, sizes
+from lacunet.files import check_not_read
 from lacunet.model.display import table_grids
 from lacunet.model.latent_class import find_classes
 from lacunet.model.network import Model
@@ -43,6 +44,7 @@ def write_network_report(
 ) -> Path:
     """Write one self-contained page about a network."""
     render.check_report(target)
+    check_not_read(target, found.table.source)
     return render.write_page("network.html.j2", _content(found), target, command)
 
 

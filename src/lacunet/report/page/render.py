@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,23 +9,30 @@ from typing import Any
 
 from lacunet.charts.style import style_sheet
 from lacunet.errors import OutputError
-from lacunet.files import check_file, write_text
+from lacunet.files import StrPath, check_ending, check_file, write_text
 from lacunet.harmless import harmless
 from lacunet.optional import require
 from lacunet.report.page.repeat import version
 
 LARGEST = 3_000_000  # bytes of a page
+PAGES = (".html", ".htm")
 HERE = Path(__file__).parent
 
 
-def check_report(target: str | os.PathLike[str]) -> None:
+def check_report(target: StrPath) -> None:
     """Say now, before the work, why a report could not be written."""
     check_file(target)
     _jinja()
 
 
+def check_page(target: StrPath) -> None:
+    """Do the same, and refuse an ending that a page does not have."""
+    check_report(target)
+    check_ending(target, PAGES, "a report")
+
+
 def write_page(
-    template: str, content: Mapping[str, Any], target: str | os.PathLike[str], command: str | None
+    template: str, content: Mapping[str, Any], target: StrPath, command: str | None
 ) -> Path:
     """Write one page, unless it is too large; `content["call"]` is how to make it in Python."""
     page = page_text(template, content, command)

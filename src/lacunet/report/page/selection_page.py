@@ -6,6 +6,7 @@ from typing import Any
 
 from lacunet import api
 from lacunet.charts.series import by_number
+from lacunet.files import check_not_read
 from lacunet.model.display import hidden_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.report.page import (
@@ -44,6 +45,7 @@ def write_report(
         The command that made it (default: the Python call).
     """
     render.check_report(target)
+    check_not_read(target, selection.table.source)
     return render.write_page("selection.html.j2", _content(selection), target, command)
 
 
