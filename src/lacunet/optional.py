@@ -8,7 +8,10 @@ from lacunet.errors import LacunetError, OptionError
 
 
 def find(module: str) -> Any | None:
-    """Import a module; None if its package is not installed."""
+    """Import a module; None if its package is not installed.
+
+    A package that is installed and cannot be loaded raises ImportError or OSError.
+    """
     package = module.partition(".")[0]
     with warnings.catch_warnings():
         # While it loads, pyAgrum's compiled part raises DeprecationWarnings of its own, and
@@ -39,10 +42,16 @@ def require(
     lacunet.errors.OptionError: the report needs no_such_package, which is not installed. Install it
     with: pip install 'lacunet[report]'.
     """
-    loaded = find(module)
+    package = module.partition(".")[0]
+    needed = f"{what} needs {package}, which" if what else package
+    try:
+        loaded = find(module)
+    except (ImportError, OSError) as broken:
+        raise error(
+            f"{needed} is installed but cannot be loaded: {broken}. Install what it names (a "
+            f"library of the system, or another package), or install {package} again."
+        ) from broken
     if loaded is None:
-        package = module.partition(".")[0]
-        needed = f"{what} needs {package}, which" if what else package
         install = f"pip install 'lacunet[{extra or package}]'"
         raise error(f"{needed} is not installed. Install it with: {install}.")
     return loaded

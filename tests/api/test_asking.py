@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from lacunet import api
 from lacunet.errors import DataError, ModelError, OptionError
 from lacunet.inference.asking import query as asking
 from lacunet.inference.plans import cliques
+from peers import Peer, needs
 from problems import build, make, network_cases
 
 
@@ -287,8 +287,9 @@ def test_things_that_cannot_be_asked():
     )
 
 
+@needs("pyagrum")
 def test_pyagrum_says_the_same():
-    gum = pytest.importorskip("pyagrum")
+    gum = Peer("pyagrum")
     network = build("a>c b>c c>d b>d d>e", {"a": 2, "b": 3, "c": 2, "d": 3, "e": 2})
     model = make(network, 1, seed=5).model
     theirs = lacunet.to_pyagrum(model)
@@ -307,19 +308,19 @@ def test_pyagrum_says_the_same():
 
 
 @pytest.mark.slow
+@needs("pgmpy")
 def test_pgmpy_says_the_same():
-    pytest.importorskip("pgmpy")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pgmpy warns of its own modules
-        from pgmpy.inference import CausalInference, VariableElimination
+    theirs_of = Peer("pgmpy.inference")
     network = build("a>c b>c c>d b>d d>e", {"a": 2, "b": 3, "c": 2, "d": 3, "e": 2})
     model = make(network, 1, seed=7).model
     theirs = lacunet.to_pgmpy(model)
     for variables in (["a", "c"], ["a", "b", "c", "d"]):
-        wanted = VariableElimination(theirs).map_query(variables, {"e": 1}, show_progress=False)
+        wanted = theirs_of.VariableElimination(theirs).map_query(
+            variables, {"e": 1}, show_progress=False
+        )
         found = lacunet.most_probable(model, variables, {"e": 1}).states
         assert found == {name: str(state) for name, state in wanted.items()}
-    wanted = CausalInference(theirs).query(["d"], do={"c": 1}, show_progress=False)
+    wanted = theirs_of.CausalInference(theirs).query(["d"], do={"c": 1}, show_progress=False)
     np.testing.assert_allclose(lacunet.query(model, "d", do={"c": 1}), wanted.values, atol=1e-9)
     for a, b, given_ in (("a", "b", []), ("a", "b", ["e"]), ("a", "d", ["b", "c"])):
         assert lacunet.d_separated(model, a, b, given_) != theirs.is_dconnected(a, b, given_)

@@ -1,24 +1,14 @@
 """Files and objects of pgmpy, pyAgrum and networkx: theirs read by us, ours by them."""
 
 import gzip
+import re
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
-import pgmpy
 import pytest
 from format_networks import assert_alike, assert_same, models, ordinary, same_states
 from hypothesis import given
-from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork
-from pgmpy.readwrite import (
-    BIFReader,
-    BIFWriter,
-    XDSLReader,
-    XDSLWriter,
-    XMLBIFReader,
-    XMLBIFWriter,
-)
 
 import lacunet.optional
 from examples import examples
@@ -29,15 +19,12 @@ from lacunet.model.formats.pgmpy_door import from_pgmpy, to_pgmpy
 from lacunet.model.formats.pyagrum_door import from_pyagrum, to_pyagrum
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.sampling import sample_codes
-from lacunet.optional import require
+from peers import Peer, needs
 
-gum = require("pyagrum")  # a plain import crashes where warnings are errors
+gum, pgmpy, files = Peer("pyagrum"), Peer("pgmpy"), Peer("pgmpy.readwrite")
+models_of_pgmpy, tables_of_pgmpy = Peer("pgmpy.models"), Peer("pgmpy.factors.discrete")
 
-PGMPY = {
-    ".bif": (BIFReader, BIFWriter),
-    ".xmlbif": (XMLBIFReader, XMLBIFWriter),
-    ".xdsl": (XDSLReader, XDSLWriter),
-}
+PGMPY = {".bif": "BIF", ".xmlbif": "XMLBIF", ".xdsl": "XDSL"}
 PYAGRUM_READS = {".bif": 1e-7, ".bifxml": 1e-15}  # its BIF reader holds numbers as float32
 PYAGRUM_WRITES = {".bif": 1e-12, ".bifxml": 2e-6, ".xdsl": 2e-6}  # six digits, then renormalised
 
@@ -48,18 +35,22 @@ def alarm():
         return file.read()
 
 
+@needs("pgmpy")
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", PGMPY)
 def test_pgmpy_reads_our_files(ending, tmp_path):
     write_network(ordinary(), tmp_path / f"net{ending}")
-    theirs = PGMPY[ending][0](str(tmp_path / f"net{ending}")).get_model()
+    theirs = getattr(files, f"{PGMPY[ending]}Reader")(str(tmp_path / f"net{ending}")).get_model()
     assert theirs.check_model()
     assert_alike(from_pgmpy(theirs), ordinary(), 1e-15)
 
 
+@needs("pgmpy")
 @pytest.mark.parametrize("ending", PGMPY)
 def test_we_read_the_files_of_pgmpy(ending, tmp_path):
-    PGMPY[ending][1](to_pgmpy(words_only())).write(str(tmp_path / f"net{ending}"))
+    getattr(files, f"{PGMPY[ending]}Writer")(to_pgmpy(words_only())).write(
+        str(tmp_path / f"net{ending}")
+    )
     back = read_network(tmp_path / f"net{ending}")
     assert_alike(back, words_only(), 1e-15)
     hidden = [back.network.variables[i].name for i in back.network.hidden]
@@ -75,15 +66,17 @@ def words_only():
     return Model(network, network.layout.flat(tables), model.alpha)
 
 
+@needs("pgmpy")
 def test_pgmpy_writes_names_with_spaces_bare_and_we_read_them():
     variables = [Variable("my var", ("state one", "b c d")), Variable("k", ("[0;1[", "[1;2]"))]
     network = Network.build(variables, [(1,), ()])
     model = Model(network, np.array([0.1, 0.9, 0.2, 0.8, 0.3, 0.7]), np.ones(6))
-    text = str(BIFWriter(to_pgmpy(model)))
+    text = str(files.BIFWriter(to_pgmpy(model)))
     assert "( [0;1[ ) 0.1, 0.9;" in text
     assert_alike(bif.read(text), model, 1e-15)
 
 
+@needs("pyagrum")
 @pytest.mark.parametrize("ending", PYAGRUM_READS)
 def test_pyagrum_reads_our_files(ending, tmp_path):
     write_network(ordinary(), tmp_path / f"net{ending}")
@@ -102,6 +95,7 @@ def test_pyagrum_reads_our_files(ending, tmp_path):
             np.testing.assert_allclose(values, table[place], atol=PYAGRUM_READS[ending], rtol=0)
 
 
+@needs("pyagrum")
 def test_pyagrum_reads_our_xdsl_where_each_variable_has_one_parent(tmp_path):
     network = Network.build([Variable("a", ("x", "y")), Variable("b", ("u", "v"))], [(), (0,)])
     model = Model(network, np.array([0.3, 0.7, 0.1, 0.9, 0.25, 0.75]), np.ones(6))
@@ -109,6 +103,7 @@ def test_pyagrum_reads_our_xdsl_where_each_variable_has_one_parent(tmp_path):
     assert_alike(from_pyagrum(gum.loadBN(str(tmp_path / "net.xdsl"))), model, 1e-15)
 
 
+@needs("pyagrum")
 @pytest.mark.parametrize("ending", PYAGRUM_WRITES)
 def test_we_read_the_files_of_pyagrum(ending, tmp_path):
     gum.saveBN(to_pyagrum(ordinary()), str(tmp_path / f"net{ending}"))
@@ -143,18 +138,21 @@ probability ( c | a, b ) {
     (tmp_path / "net.bif").write_text(text)
     ours = bif.read(text)
     assert ours.table("c")[1, 0].tolist() == [0.04, 0.96]
-    assert_alike(from_pgmpy(BIFReader(string=text).get_model()), ours, 1e-15)
+    assert_alike(from_pgmpy(files.BIFReader(string=text).get_model()), ours, 1e-15)
     assert_alike(from_pyagrum(gum.loadBN(str(tmp_path / "net.bif"))), ours, 1e-7)  # float32
 
 
+@needs("pgmpy")
 @pytest.mark.slow
 def test_alarm():
     ours = bif.read(alarm())
     assert (len(ours.network.variables), ours.network.dimension) == (37, 509)
     assert_same(bif.read(bif.write(ours)), ours)
-    assert_alike(from_pgmpy(BIFReader(string=alarm()).get_model()), ours, 1e-15)
+    assert_alike(from_pgmpy(files.BIFReader(string=alarm()).get_model()), ours, 1e-15)
 
 
+@needs("pgmpy")
+@needs("pyagrum")
 def test_alarm_has_the_likelihood_that_pyagrum_computes():
     ours = bif.read(alarm())
     network = ours.network
@@ -181,18 +179,22 @@ def test_networkx_holds_everything(model):
     np.testing.assert_array_equal(back.alpha, model.alpha)
 
 
+@needs("pgmpy")
 @given(models())
 @examples(40)
 def test_pgmpy_objects_hold_all_but_the_prior(model):
     assert_same(from_pgmpy(to_pgmpy(model)), model)
 
 
+@needs("pyagrum")
 @given(models())
 @examples(40)
 def test_pyagrum_objects_hold_all_but_the_prior(model):
     assert_same(from_pyagrum(to_pyagrum(model)), model)
 
 
+@needs("pgmpy")
+@needs("pyagrum")
 def test_ordinary_objects():
     assert_same(from_pyagrum(to_pyagrum(ordinary())), ordinary())
     assert_same(from_pgmpy(to_pgmpy(ordinary())), ordinary())
@@ -204,6 +206,7 @@ def test_ordinary_objects():
     assert graph.nodes["leaf"]["table"].shape == (3, 4, 2, 3)
 
 
+@needs("pyagrum")
 def test_other_kinds_of_pyagrum_variables_become_typed_states():
     other = gum.BayesNet()
     other.add(gum.RangeVariable("r", "", 1, 3))
@@ -214,11 +217,12 @@ def test_other_kinds_of_pyagrum_variables_become_typed_states():
     assert states == {"r": (1, 2, 3), "q": (0.5, 2.5), "d": ("[0;1.5[", "[1.5;3]")}
 
 
+@needs("pgmpy")
 def test_a_cpd_may_order_the_states_of_its_parents_anew():
-    other = DiscreteBayesianNetwork([("a", "b")])
+    other = models_of_pgmpy.DiscreteBayesianNetwork([("a", "b")])
     other.add_cpds(
-        TabularCPD("a", 2, [[0.2], [0.8]], state_names={"a": ["no", "yes"]}),
-        TabularCPD(
+        tables_of_pgmpy.TabularCPD("a", 2, [[0.2], [0.8]], state_names={"a": ["no", "yes"]}),
+        tables_of_pgmpy.TabularCPD(
             "b", 2, [[0.1, 0.3], [0.9, 0.7]], ["a"], [2],
             state_names={"b": ["u", "v"], "a": ["yes", "no"]},
         ),
@@ -286,27 +290,31 @@ def test_graphs_that_are_no_models(make, text):
         from_networkx(make())
 
 
+@needs("pgmpy")
 def test_pgmpy_objects_that_are_no_models():
     with pytest.raises(ModelError, match="5 is not a pgmpy DiscreteBayesianNetwork"):
         from_pgmpy(5)
-    other = DiscreteBayesianNetwork([("a", "b")])
-    other.add_cpds(TabularCPD("a", 2, [[0.2], [0.8]]))
+    other = models_of_pgmpy.DiscreteBayesianNetwork([("a", "b")])
+    other.add_cpds(tables_of_pgmpy.TabularCPD("a", 2, [[0.2], [0.8]]))
     with pytest.raises(ModelError, match=r"node 'b' has no TabularCPD\. Add one with add_cpds"):
         from_pgmpy(other)
-    other.add_cpds(TabularCPD("b", 2, [[0.2], [0.8]]))
+    other.add_cpds(tables_of_pgmpy.TabularCPD("b", 2, [[0.2], [0.8]]))
     with pytest.raises(ModelError, match=r"has the parents \[\], but its edges come from \['a'\]"):
         from_pgmpy(other)
     other.remove_cpds("b")
     names = {"b": [0, 1], "a": ["no", "yes"]}
-    other.add_cpds(TabularCPD("b", 2, [[0.2, 0.5], [0.8, 0.5]], ["a"], [2], state_names=names))
+    other.add_cpds(
+        tables_of_pgmpy.TabularCPD("b", 2, [[0.2, 0.5], [0.8, 0.5]], ["a"], [2], state_names=names)
+    )
     with pytest.raises(ModelError, match=r"gives 'a' the states \['no', 'yes'\], but they are"):
         from_pgmpy(other)
-    number = DiscreteBayesianNetwork()
+    number = models_of_pgmpy.DiscreteBayesianNetwork()
     number.add_node(3)
     with pytest.raises(ModelError, match="node 3: names are texts"):
         from_pgmpy(number)
 
 
+@needs("pyagrum")
 def test_pyagrum_objects_that_are_no_models():
     with pytest.raises(ModelError, match=r"5 is not a pyagrum\.BayesNet"):
         from_pyagrum(5)
@@ -330,10 +338,19 @@ def test_a_missing_package_is_named_with_its_extra(door, package, monkeypatch):
         door(ordinary())
 
 
-def test_a_broken_package_is_not_called_missing(monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModuleNotFoundError("No module named 'inner'", name="inner"),
+        ImportError("libgomp.so.1: cannot open shared object file"),
+        OSError("libgomp.so.1: cannot open shared object file"),
+    ],
+)
+def test_a_broken_package_is_not_called_missing(error, monkeypatch):
     def broken(module):
-        raise ModuleNotFoundError("No module named 'inner'", name="inner")
+        raise error
 
     monkeypatch.setattr(lacunet.optional, "import_module", broken)
-    with pytest.raises(ModuleNotFoundError, match="inner"):
+    text = f"networkx is installed but cannot be loaded: {error}. Install what it names"
+    with pytest.raises(ModelError, match=re.escape(text)):
         to_networkx(ordinary())

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pgmpy
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from pgmpy.structure_score import K2, BDeu
 from scipy.special import gammaln
 
 import oracle
@@ -25,7 +23,6 @@ from lacunet.model.formats.pyagrum_door import to_pyagrum
 from lacunet.model.network import Network
 from lacunet.model.reordered import model_as_shown
 from lacunet.model.sampling import sample_codes
-from lacunet.optional import require
 from lacunet.scores import SCORES, ScoreInput
 from lacunet.scores.bd import BD
 from lacunet.scores.bic import BIC
@@ -35,10 +32,12 @@ from lacunet.scores.icl import ICL
 from lacunet.scores.laplace import LAPLACE
 from lacunet.scores.mled import MLED
 from lacunet.scoring.score import EVERYWHERE
+from peers import Peer, needs
 from problems import Case, build, make, network_cases
 from quick import AT_THETA, quick_sampling
 
-gum = require("pyagrum")  # a plain import crashes where warnings are errors
+gum, pgmpy = Peer("pyagrum"), Peer("pgmpy")
+THEIR_SCORES, THEIR_MODELS = Peer("pgmpy.structure_score"), Peer("pgmpy.models")
 
 WORLDS = 400  # completions of the data that the exact evidence is summed over, at most
 
@@ -214,7 +213,7 @@ def test_bdeu_is_that_of_pgmpy(rows):
     case = make(DAG, rows, alpha="bdeu:7", seed=rows)
     ours = BD(at(case)).terms
     states = {v.name: list(v.states) for v in DAG.variables}
-    theirs = BDeu(frame(case), equivalent_sample_size=7, state_names=states)
+    theirs = THEIR_SCORES.BDeu(frame(case), equivalent_sample_size=7, state_names=states)
     for name, parents, q, r, seen, r_seen in families(case):
         lost = seen * (r - r_seen) * math.lgamma(7 / (q * r))
         assert theirs.local_score(name, tuple(parents)) == pytest.approx(
@@ -229,7 +228,7 @@ def test_k2_is_that_of_pgmpy(rows):
     case = make(DAG, rows, alpha="k2", seed=rows)
     ours = BD(at(case)).terms
     states = {v.name: list(v.states) for v in DAG.variables}
-    theirs = K2(frame(case), state_names=states)
+    theirs = THEIR_SCORES.K2(frame(case), state_names=states)
     for name, parents, q, r, seen, _ in families(case):
         added = (q - seen) * math.lgamma(r)
         assert theirs.local_score(name, tuple(parents)) == pytest.approx(
@@ -237,9 +236,7 @@ def test_k2_is_that_of_pgmpy(rows):
         )
         assert rows < 2000 or added == 0
     if rows == 2000:
-        from pgmpy.models import DiscreteBayesianNetwork
-
-        dag = DiscreteBayesianNetwork(
+        dag = THEIR_MODELS.DiscreteBayesianNetwork(
             [(p, name) for name, parents, *_ in families(case) for p in parents]
         )
         assert theirs.score(dag) == pytest.approx(BD(at(case)).value, abs=1e-9)
@@ -301,6 +298,7 @@ def alarm():
         return bif.read(file.read())
 
 
+@needs("pyagrum")
 def test_alarm_with_holes_has_the_log_likelihood_of_pyagrum(alarm):
     rows = sample_codes(alarm, 500, np.random.default_rng(0), 0.1)
     theirs = gum.LazyPropagation(to_pyagrum(alarm))
