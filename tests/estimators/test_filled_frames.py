@@ -8,7 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from lacunet import LatentClassModel
+import lacunet
+from lacunet import Imputer, LatentClassModel
 
 ROWS = 60
 MONTHS = tuple(map(dt.datetime.fromisoformat, ("2020-01-01", "2020-02-01")))
@@ -98,15 +99,103 @@ def test_a_value_that_no_other_row_shows(frame):
     assert all(value in PAIRS[name] for name, value in zip(PAIRS, row, strict=True))
 
 
-def test_means_of_whole_numbers_have_fractions():
-    """A count that is read as a measurement: a column of integers cannot hold its mean."""
+AGE, AMOUNT = (18, 90), 2  # the ends of one column; the decimals of another
+
+
+def people(rows=90, missing=0.25):
+    """Ages in whole years, and amounts with cents that are never negative, often nothing."""
     rng = np.random.default_rng(1)
-    x = pl.Series(rng.poisson(7, 80)).cast(pl.Int64)
-    X = pl.DataFrame({"x": x.set(pl.Series(rng.random(80) < 0.2), None), "y": rng.normal(size=80)})
-    model = LatentClassModel(1, kinds={"x": "gaussian", "y": "gaussian"}, random_state=0).fit(X)
-    filled = model.impute(X)
-    assert filled.schema == {"x": pl.Float64, "y": pl.Float64}
-    mean = X["x"].mean()
-    assert filled["x"].filter(X["x"].is_null()).to_list() == pytest.approx(
-        [mean] * X["x"].null_count(), rel=1e-2
-    )
+    old = rng.random(rows) < 0.5
+    age = np.clip(np.rint(rng.normal(30 + 40 * old, 12)), *AGE).astype(int)
+    amount = np.where(rng.random(rows) < 0.4, 0.0, rng.lognormal(2 + 2 * old).round(AMOUNT))
+    holes = rng.random((2, rows)) < missing
+    age[:2], holes[0, :2] = AGE, False
+    return [
+        [None if h else x for h, x in zip(own, column.tolist(), strict=True)]
+        for own, column in zip(holes, (age, amount), strict=True)
+    ]
+
+
+def as_pandas(age, amount, kind="Int64"):
+    return pd.DataFrame({"age": pd.Series(age, dtype=kind), "amount": amount})
+
+
+def as_texts(age, amount):
+    return pl.DataFrame({"age": age, "amount": amount}).cast(pl.String)
+
+
+TABLES = {
+    "pandas Int64": as_pandas,
+    "pandas floats": lambda age, amount: as_pandas(age, amount, "float64"),
+    "pandas objects": lambda age, amount: as_pandas(age, amount, "object"),
+    "pandas Arrow": lambda age, amount: as_pandas(age, amount, pd.ArrowDtype(pa.int16())),
+    "Polars": lambda age, amount: pl.DataFrame(
+        {"age": age, "amount": amount}, schema_overrides={"age": pl.UInt8, "amount": pl.Float32}
+    ),
+    "Polars decimals": lambda age, amount: pl.DataFrame(
+        {"age": age, "amount": pl.Series(amount).cast(pl.Decimal(12, 2))}
+    ),
+    "texts": as_texts,
+    "Arrow": lambda age, amount: pa.table({"age": age, "amount": amount}),
+    "array": lambda age, amount: np.array([age, amount], dtype=float).T,
+    "objects": lambda age, amount: np.array([age, amount], dtype=object).T,
+}
+
+
+def cells(table):
+    """Columns of any table, as lists of their cells."""
+    if isinstance(table, np.ndarray):
+        return table.T.tolist()
+    return [
+        table[name].tolist()
+        if isinstance(table, pd.DataFrame)
+        else table[name].to_pylist()
+        if isinstance(table, pa.Table)
+        else table[name].to_list()
+        for name in ("age", "amount")
+    ]
+
+
+def types(table):
+    """The types of its columns."""
+    if isinstance(table, np.ndarray):
+        return table.dtype
+    return table.schema if isinstance(table, pl.DataFrame | pa.Table) else [*table.dtypes]
+
+
+@pytest.mark.parametrize("made", TABLES.values(), ids=TABLES)
+def test_numbers_keep_their_type_their_range_and_their_decimals(made):
+    age, amount = people()
+    X = made(age, amount)
+    imputer = Imputer("classes", random_state=0, n_jobs=1).fit(X)
+    tables = [imputer.transform(X), *imputer.draw(X, 2), fitted(X).impute(X)]
+    for number, filled in enumerate(tables):
+        assert types(filled) == types(X)
+        for given, told, original in zip((age, amount), cells(filled), cells(X), strict=True):
+            held = [x for x in given if x is not None]
+            assert {*map(type, told)} <= {type(x) for x in original} - {type(None), type(pd.NA)}
+            found = [float(x) for x in told]
+            assert min(held) <= min(found)
+            assert max(found) <= max(held) * (1 + 1e-6)  # of single precision
+            if number in (1, 2):  # draws are values that occur
+                assert {round(x, 4) for x in found} <= {round(x, 4) for x in held}
+            rounded = [round(x, AMOUNT if given is amount else 0) for x in found]
+            assert found == pytest.approx(rounded, rel=1e-6)
+
+
+def test_a_model_from_a_file_knows_the_range_and_whole_numbers(tmp_path):
+    age, amount = people()
+    data = pl.DataFrame({"age": age, "amount": amount})
+    fit = lacunet.fit(data, 1, kinds={"age": "gaussian", "amount": "gaussian"}, starts=2)
+    lacunet.write_model(fit.model, tmp_path / "m.json")
+    for model in (fit, tmp_path / "m.json"):
+        for draw in (False, True):
+            found = lacunet.assign(data, model, impute=True, draw=draw).to_frame()
+            ages, amounts = (found[f"{name} (imputed)"] for name in ("age", "amount"))
+            assert ages.dtype == pl.Int64
+            assert ages.is_between(*AGE).all()
+            assert amounts.min() >= 0
+            assert amounts.to_list() == pytest.approx(amounts.round(AMOUNT).to_list())
+    one = data.head(1).with_columns(pl.lit(None, pl.Int64).alias("age"))
+    (alone,) = lacunet.assign(one, tmp_path / "m.json", impute=True).numbers
+    assert alone.cells == [round(alone.mean[0])]

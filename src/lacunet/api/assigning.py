@@ -18,6 +18,7 @@ from lacunet.api.inputs import (
 from lacunet.api.options import AssignOptions, divide, with_options
 from lacunet.api.results import Assigned, AssignedNumber, Assignment, Unusual
 from lacunet.arrays import BoolArray, CodeArray, FloatArray
+from lacunet.data.filled import Support
 from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import ModelError
 from lacunet.inference.asking.drawing import draw_open
@@ -59,7 +60,7 @@ def assign(
     **hidden
     impute
         Not only hidden variables, but also every variable that has a hole somewhere. Numbers get
-        what is expected of them.
+        what is expected of them, rounded to the decimals of the column and within its range.
     draw
         Fill in a draw from what is possible, not what is most probable or expected: all of a row
         together, so that rows that are filled in look like rows of the model. Other seeds give
@@ -92,7 +93,20 @@ def assign(
     if anomalies:
         tail = tail_probabilities(given, codes, DRAWS, rng)
         found = replace(found, unusual=Unusual(log_lik_of(given, codes), tail))
-    return _drawn(found, network, draw_open(given, codes, rng)) if draw else found
+    if draw:
+        found = _drawn(found, network, draw_open(given, codes, rng))
+    return _supported(found, asked.network, network)
+
+
+def _supported(assignment: Assignment, *networks: Network) -> Assignment:
+    """Keep numbers to the range and the decimals of the values that a model, and rows, show."""
+
+    def of(n: AssignedNumber) -> AssignedNumber:
+        states = [network.variables[network.index(n.name)].states for network in networks]
+        support = Support.of(*states)
+        return replace(n, best=support.near(n.best), whole=n.whole or support.whole)
+
+    return replace(assignment, numbers=tuple(map(of, assignment.numbers)))
 
 
 def _wanted(network: Network, codes: CodeArray, *, impute: bool) -> list[int]:

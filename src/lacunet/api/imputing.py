@@ -54,7 +54,8 @@ def impute(
         'auto', or models of one kind alone: 'classes', 'network' or 'tree'.
     draw
         Fill in a draw from what is possible, all of a row together, not what is most probable or
-        expected.
+        expected. A number that is drawn is replaced by the value next to it that its column shows;
+        one that is expected is rounded to the decimals of the column.
     imputations
         How many completed tables to draw, for multiple imputation. Each has its own draw of the
         parameters from their posterior.
@@ -77,7 +78,7 @@ def impute(
     X = whole_frame(data) if isinstance(data, str | os.PathLike) else data
     names = column_names(data)
     places = [names.index(column.name) for column in rows.columns]
-    holes = Holes(rows, pool.ensemble, places)
+    holes = Holes(rows, pool.ensemble, places, pool.ensemble.network)
     if number is None and not draw:
         frames: tuple[Any, ...] = (filled(X, holes.most_probable()),)
     else:

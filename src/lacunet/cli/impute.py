@@ -42,9 +42,10 @@ def impute(
 
     Latent class models, networks and latent trees are learned with some cells hidden from them, and
     weighed by how well they know these. Each missing cell gets its most probable value; numbers
-    get their mean, counts and ordered answers the whole number next to it. All other cells, columns
-    that are left out with --exclude, and the order of the rows are kept. With --imputations, each
-    table has its own draw of the parameters from their posterior: for multiple imputation.
+    get their mean, rounded to the decimals of the column; draws of numbers are values that the
+    column shows. All other cells, columns that are left out with --exclude, and the order of the
+    rows are kept. With --imputations, each table has its own draw of the parameters from their
+    posterior: for multiple imputation.
     """
     with asked.work() as how:
         found = api.impute(

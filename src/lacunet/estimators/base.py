@@ -222,8 +222,8 @@ class HiddenStateEstimator(
     def impute(self, X: Any) -> Any:
         """Fill each hole with the value that is most probable given what its row shows.
 
-        A number is filled with its mean; a count, or an ordered answer, with the whole number next
-        to it; a lognormal with its geometric mean.
+        A number is filled with its mean, a lognormal with its geometric mean: rounded to the
+        decimals of the column, and within the range that `fit` saw.
 
         **rows
 
@@ -235,7 +235,7 @@ class HiddenStateEstimator(
         """
         checked, rows = self._read_both(X)
         asked, whole = self._told(rows)
-        told = Holes(whole, asked, self._places).most_probable()
+        told = Holes(whole, asked, self._places, self._asked.network).most_probable()
         return filled(X if is_frame(X) else checked, told)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:

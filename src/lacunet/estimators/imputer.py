@@ -39,9 +39,9 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     model : {'auto', 'classes', 'network', 'tree'}
         Models of all kinds together, or of one kind alone.
     strategy : {'most_probable', 'draw'}
-        What `transform` puts into a hole: the most probable value (of numbers, their mean; of
-        counts and ordered answers the whole number next to it), or a draw from what is possible,
-        all of a row together.
+        What `transform` puts into a hole: the most probable value (of numbers, their mean, rounded
+        to the decimals of the column), or a draw from what is possible, all of a row together (of
+        numbers, the value that `fit` saw next to it). Numbers stay in the range that `fit` saw.
     **kinds; categories
     unseen : {'warn', 'error', 'missing'}
         What to do about a value of new rows that is none of its column's states. It tells nothing
@@ -166,5 +166,6 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
         """Check and code rows; give them with the table that their holes are filled in."""
         check_is_fitted(self)
         checked = check_input(self, X, reset=False)
-        holes = Holes(self._read_rows(checked), self.pool_.ensemble, self._places)
+        speaker = self.pool_.ensemble
+        holes = Holes(self._read_rows(checked), speaker, self._places, speaker.network)
         return holes, X if is_frame(X) else checked

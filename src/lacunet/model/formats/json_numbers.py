@@ -5,8 +5,9 @@
     {"name": "age", "hidden": false, "family": "gaussian", "range": [18, 90],
      "unit": {"origin": 47.2, "size": 17.9, "log": false}}
 
-"range" are the lowest and the highest value that the data showed; binomial scores also have "most",
-blocks "members", and Gaussians whose covariance all configurations share "common": true.
+"range" are the lowest and the highest value that the data showed, without decimal points if all
+values were whole; binomial scores also have "most", blocks "members", and Gaussians whose
+covariance all configurations share "common": true.
 Tables, priors and posteriors are nested by parents, then by the places of the family.
 """
 
@@ -48,7 +49,8 @@ def read(entry: dict[str, Any], name: str) -> Variable:
     """Read a variable that is a number."""
     family = _family(entry, name)
     try:
-        low, high = (float(x) for x in entry["range"])
+        first, last = entry["range"]
+        low, high = float(first), float(last)
         given = entry["unit"]
         unit = Unit(float(given["origin"]), float(given["size"]), bool(given["log"]))
     except (KeyError, TypeError, ValueError):
@@ -61,8 +63,9 @@ def read(entry: dict[str, Any], name: str) -> Variable:
         raise ModelError(
             f"variable '{name}': its range must go up, and its unit have a size above 0."
         )
-    low, high = (int(x) if x.is_integer() else x for x in (low, high))
-    return Variable(name, (low, high), family=family, unit=unit)
+    whole = isinstance(first, int) and isinstance(last, int)  # written so if all values are
+    ends = (first, last) if whole else (low, high)
+    return Variable(name, ends, family=family, unit=unit)
 
 
 def _family(entry: dict[str, Any], name: str) -> Family:
