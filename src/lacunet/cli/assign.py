@@ -32,10 +32,10 @@ def assign(
     All columns and the order of the rows are kept; the new columns come last. With --impute, also
     the most probable value, and the probabilities, of every column that has missing cells, or that
     the table lacks: such a column is not observed. Numbers get their mean, rounded to the
-    decimals of the column and within its range, and its standard deviation. With --draw, a draw from
-    what is possible is filled in instead: another --seed gives another one. With --anomalies, log
-    p(row) and the probability that a row with the same holes is at most as probable: below 0.01 is
-    unusual. A fitted model is asked of the posterior of its parameters. A stack (`lacunet stack
+    decimals of the column and within its range, and its standard deviation. With --draw, a draw
+    from what is possible is filled in instead: another --seed gives another one. With --anomalies,
+    log p(row) and the probability that a row with the same holes is at most as probable: below
+    0.01 is unusual. A fitted model is asked of the posterior of its parameters. A stack (`lacunet stack
     --save`) fills in holes too.
     """
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
