@@ -35,8 +35,8 @@ def assign(
     decimals of the column and within its range, and its standard deviation. With --draw, a draw
     from what is possible is filled in instead: another --seed gives another one. With --anomalies,
     log p(row) and the probability that a row with the same holes is at most as probable: below
-    0.01 is unusual. A fitted model is asked of the posterior of its parameters. A stack (`lacunet stack
-    --save`) fills in holes too.
+    0.01 is unusual. A fitted model is asked of the posterior of its parameters. A stack (`lacunet
+    stack --save`) fills in holes too.
     """
     given = api.asked_speaker(model, asked.settings, parse_hidden(hidden))
     remind(given.network, asked.settings)
