@@ -13,7 +13,7 @@ from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
-from lacunet.inference.sampling.predicting import log_predictive
+from lacunet.inference.sampling.written_cases import log_predictive
 from lacunet.inference.sizes import with_sizes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from lacunet.inference.sampling.predicting import log_predictive
+from lacunet.inference.sampling.written_cases import log_predictive
 from lacunet.model.families import CATEGORICAL, GAUSSIAN, POISSON, Binomial, Common
 from lacunet.model.families.categorical import Categorical
 from lacunet.model.families.gaussian import NormalInverseGamma, hyperparameters

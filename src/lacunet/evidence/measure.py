@@ -29,7 +29,7 @@ from lacunet.inference.classes import exchangeable
 from lacunet.inference.plausible import check_log_probability
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import seconds_to_draw
-from lacunet.inference.sampling.tied_cases import can_take_in
+from lacunet.inference.sampling.written_cases import can_take_in
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.variational import at_hyperparameters
@@ -264,8 +264,7 @@ class _Measuring:
     ) -> ParticleRounds | None:
         """Run the first particles, unless they would take more than a part of the budget."""
         self._say("particles")
-        tied = bool(self.problem.layout.leaders)
-        if self.problem.cases > MOST_CASES or (tied and not can_take_in(self.problem)):
+        if self.problem.cases > MOST_CASES or not can_take_in(self.problem):
             return None
         if not self._particles_end_in(part * self.means.clock.goal.budget, probe=hopeful):
             return None

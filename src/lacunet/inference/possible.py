@@ -12,7 +12,11 @@ from lacunet.model.network import Network
 
 
 def check_possible(network: Network, codes: CodeArray) -> None:
-    """Refuse rows, (m, observed variables), that have probability 0 whatever is learned."""
+    """Refuse rows, (m, observed variables), that have probability 0 whatever is learned.
+
+    Only categories can have that: numbers, which are parents of nothing, are left out.
+    """
+    network, codes = _categories(network, codes)
     layout = network.layout
     if layout.given is None or layout.given.min(initial=np.inf, where=~layout.learned) > 0.0:
         return
@@ -21,6 +25,17 @@ def check_possible(network: Network, codes: CodeArray) -> None:
     never = np.flatnonzero(ByRow(network, codes).log_lik(cells) == -np.inf)
     if len(never):
         raise _impossible(network, codes[never[:1]], cells, len(never))
+
+
+def _categories(network: Network, codes: CodeArray) -> tuple[Network, CodeArray]:
+    """The network of all categories, and what rows show of them."""
+    variables = network.variables
+    kept = [i for i, v in enumerate(variables) if v.family.tabular]
+    if network.plain or len(kept) in (0, len(variables)):
+        return network, codes
+    shown = [column for column, i in enumerate(network.observed) if i in kept]
+    parents = [[kept.index(p) for p in network.parents[i]] for i in kept]
+    return Network.build([variables[i] for i in kept], parents), codes[:, shown]
 
 
 def _impossible(network: Network, row: CodeArray, cells: FloatArray, rows: int) -> DataError:

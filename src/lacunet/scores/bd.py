@@ -16,4 +16,4 @@ def bd(at: ScoreInput) -> Evidence:
     return Evidence("bd", terms)
 
 
-BD = Score("bd", "BD (exact)", "CH96 eq. 5", bd, domain=NOTHING_HIDDEN, bound=True)
+BD = Score("bd", "BD (exact)", "CH96 eq. 5", bd, domain=NOTHING_HIDDEN, bound=True, lower=True)

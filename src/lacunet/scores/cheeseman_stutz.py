@@ -23,4 +23,12 @@ def cheeseman_stutz(at: ScoreInput) -> Evidence:
     return Evidence("cs", terms)
 
 
-CS = Score("cs", "Cheeseman–Stutz", "CH96 eq. 13", cheeseman_stutz, column="CS", bound=True)
+CS = Score(
+    "cs",
+    "Cheeseman–Stutz",
+    "CH96 eq. 13",
+    cheeseman_stutz,
+    column="CS",
+    bound=True,
+    lower=True,
+)

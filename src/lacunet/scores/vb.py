@@ -24,4 +24,5 @@ VB = Score(
     variational_bayes,
     column="VB",
     bound=True,
+    lower=True,
 )

@@ -76,6 +76,7 @@ class Score:
     fewer: Fewer | None = None  # where it needs other fits, which candidates can share
     every_labelling: bool = False  # whether all equal labellings are in its value already
     bound: bool = False  # whether it is the log of a probability, or below one, at every θ
+    lower: bool = False  # whether log p(D|S) is never below it, at any θ
 
     def __call__(self, at: ScoreInput) -> Evidence:
         """Give its value; fits that it needs are made for it alone."""

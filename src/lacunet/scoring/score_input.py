@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.special import xlogy
 
-from lacunet.arrays import FloatArray
+from lacunet.arrays import BoolArray, FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.expectation import Expectation, complete_counts, expect
@@ -88,8 +89,23 @@ class ScoreInput:
 
     @cached_property
     def entropy(self) -> float:
-        """Entropy of the hidden values given the data and θ, barren variables left out."""
-        return self.log_lik - log_density(self.observed_counts, self.theta, self.problem.layout)
+        """Entropy of the hidden categories given the data and θ, barren variables left out."""
+        problem = self.problem
+        if not problem.case_by_case:  # expected statistics fill in missing numbers as well
+            return self._entropy_of_rows
+        of_numbers = 0.0 if problem.layout.tabular else problem.log_base
+        complete = log_density(self.observed_counts, self.theta, problem.layout)
+        return self.log_lik - of_numbers - complete
+
+    @property
+    def _entropy_of_rows(self) -> float:
+        """The same of the classes of rows that show anything."""
+        shown: BoolArray = np.any(self.problem.codes >= 0, axis=1)
+        posteriors = self.problem.about_hidden(self.theta)
+        each = sum(
+            (xlogy(p, p).sum(axis=1) for p in posteriors), np.zeros(len(self.problem.counts))
+        )
+        return -float(self.problem.counts[shown] @ each[shown])
 
     @cached_property
     def log_prior(self) -> float:

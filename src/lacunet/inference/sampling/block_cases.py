@@ -1,4 +1,4 @@
-"""Taking in cases of latent classes with numbers that vary together.
+"""Writing out cases of latent classes with numbers that vary together.
 
 Given a particle, a case shows some numbers of a block: in each class they have a joint Student t
 distribution. Once a class is drawn, the others are drawn given those that are shown, and the block
@@ -7,14 +7,15 @@ has one more case, whole. So every particle holds statistics of whole rows, what
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.inference.kernels.taking_in import Swarm, effective
+from lacunet.inference.plans.plan import Plan
 from lacunet.inference.problem import Problem
+from lacunet.inference.sampling.written_cases import Urn, Written, WrittenCases
 from lacunet.model.families import Family, Segment
 from lacunet.model.families.block_places import joint_statistics
 from lacunet.model.families.block_predictive import BlockSpread
@@ -25,7 +26,7 @@ from lacunet.model.network import Variable
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """One or several variables that have their parameters together, below the classes."""
+    """One or several numbers that have their parameters together, below the classes."""
 
     family: Family
     variables: tuple[Variable, ...]  # (d,)
@@ -40,85 +41,93 @@ class Leaf:
             own = self.family.by_configuration(own, at)
         return own.reshape(len(A), *self.places.shape)
 
-    def log_predictive(self, A: FloatArray, codes: CodeArray) -> FloatArray:
-        """Log probability of what a row shows, (particles, K)."""
-        hyper = self.hyper(A)
-        if len(self.variables) == 1:
-            T = self.variables[0].statistics[codes[0]]
-            return self.family.log_predictive(hyper, np.broadcast_to(T, hyper.shape))
-        x, shown, _ = self._shown(codes)
-        spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), len(self.variables))
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What a row shows of a leaf."""
+
+    leaf: Leaf
+    codes: CodeArray  # (d,)
+
+    def log_predictive(self, A: FloatArray) -> FloatArray:
+        """Log density of what is shown, (particles, K)."""
+        leaf, hyper = self.leaf, self.leaf.hyper(A)
+        if len(leaf.variables) == 1:
+            return leaf.family.log_predictive(hyper, np.broadcast_to(self._one, hyper.shape))
+        x, shown, _ = self._values()
+        spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), len(leaf.variables))
         return spread.log_density(x[None], shown).reshape(hyper.shape[:2])
 
-    def statistics(
-        self, A: FloatArray, codes: CodeArray, classes: IntArray, rng: Any
-    ) -> FloatArray:
-        """What a row adds to each particle, in the class that it has there, (particles, width)."""
-        if len(self.variables) == 1:
-            T = self.variables[0].statistics[codes[0]]
-            return np.broadcast_to(T, (len(A), len(T)))
-        x, shown, missing = self._shown(codes)
-        whole = np.empty((len(A), len(self.variables)))
+    def added(self, A: FloatArray, drawn: IntArray, rng: Any) -> tuple[IntArray, FloatArray]:
+        """Positions and statistics in the class that the case has in each particle."""
+        leaf = self.leaf
+        places = leaf.places[drawn]
+        if len(leaf.variables) == 1:
+            return places, np.broadcast_to(self._one, places.shape)
+        x, shown, missing = self._values()
+        whole = np.empty((len(A), len(leaf.variables)))
         whole[:, shown] = x
         if len(missing):
-            own = self.hyper(A)[np.arange(len(A)), classes]
-            spread = BlockSpread.over(own, len(self.variables))
+            own = leaf.hyper(A)[np.arange(len(A)), drawn]
+            spread = BlockSpread.over(own, len(leaf.variables))
             whole[:, missing] = spread.draw_given(x, shown, missing, rng)
-        return joint_statistics(whole)
+        return places, joint_statistics(whole)
 
-    def _shown(self, codes: CodeArray) -> tuple[FloatArray, IntArray, IntArray]:
-        """Numbers that a row shows, which they are, and which others there are."""
-        told = codes >= 0
+    @property
+    def _one(self) -> FloatArray:
+        own: FloatArray = self.leaf.variables[0].statistics[self.codes[0]]
+        return own
+
+    def _values(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """Numbers that the row shows, which they are, and which others there are."""
+        told = self.codes >= 0
         shown = np.flatnonzero(told)
-        x = [float(self.variables[k].values_of(codes[k])) for k in shown]
+        x = [float(self.leaf.variables[k].values_of(self.codes[k])) for k in shown]
         return np.array(x), shown, np.flatnonzero(~told)
 
 
-class BlockCases:
-    """The cases of a latent class model, as particles take them in."""
+def block_cases(problem: Problem) -> Iterator[WrittenCases]:
+    """One for each plan of a latent class model; its cases are rows."""
+    rows = _Rows.of(problem)
+    for plan in problem.components.plans:
+        yield WrittenCases(problem.layout, partial(_write, rows, plan))
 
-    def __init__(self, problem: Problem) -> None:
+
+def _write(rows: "_Rows", plan: Plan, case: int) -> Written:
+    assert plan.rows is not None
+    return rows.written(int(plan.rows.rows[case]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a latent class model, as particles take them in."""
+
+    problem: Problem
+    root: IntArray  # (K,) positions of the class sizes
+    tables: tuple[tuple[int, IntArray], ...]  # the column of each category, and (K, states) places
+    leaves: tuple[Leaf, ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> "_Rows":
         network, classes = problem.network, classes_of(problem.network)
-        self.problem, positions = problem, np.arange(problem.layout.size)
-        self.root = problem.layout.table(positions, classes.root)
-        self.leaves = [
-            Leaf(
-                network.variables[i].family,
-                tuple(network.variables[j] for j in around),
-                np.array([network.observed.index(j) for j in around]),
-                problem.layout.table(positions, i),
-            )
-            for i in classes.leaves
-            if (around := members(network, i))
-        ]
+        positions = np.arange(problem.layout.size)
+        tables, leaves = [], []
+        for i in classes.leaves:
+            family, places = network.variables[i].family, problem.layout.table(positions, i)
+            around = members(network, i)
+            columns = np.array([network.observed.index(j) for j in around])
+            if family.tabular:
+                tables.append((int(columns[0]), places))
+            elif around:
+                variables = tuple(network.variables[j] for j in around)
+                leaves.append(Leaf(family, variables, columns, places))
+        root = problem.layout.table(positions, classes.root)
+        return cls(problem, root, tuple(tables), tuple(leaves))
 
-    def take_in(self, rows: IntArray, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
-        """Take in cases, of rows, until fewer than `least` particles count; return how many."""
-        particle = np.arange(len(swarm.A))
-        for n, row in enumerate(rows[cases].tolist()):
-            codes, A = self.problem.codes[row], swarm.A
-            log_p = np.log(A[:, self.root]) - np.log(A[:, self.root].sum(axis=1))[:, None]
-            for leaf, own in self._shown_by(codes):
-                log_p += leaf.log_predictive(A, own)
-            total = logsumexp(log_p, axis=1)
-            np.add(swarm.log_weights, total, out=swarm.log_weights)
-            cumulative = np.cumsum(np.exp(log_p - total[:, None]), axis=1)
-            u = rng.random(len(log_p)) * cumulative[:, -1]
-            drawn = np.sum(u[:, None] >= cumulative, axis=1)
-            added = [
-                (leaf.places[drawn], leaf.statistics(A, own, drawn, rng))
-                for leaf, own in self._shown_by(codes)
-            ]
-            A[particle, self.root[drawn]] += 1.0
-            for places, T in added:
-                A[particle[:, None], places] += T
-            if effective(swarm.log_weights) < least:
-                return n + 1
-        return len(cases)
-
-    def _shown_by(self, codes: CodeArray) -> Iterator[tuple[Leaf, CodeArray]]:
-        """Leaves of which a row shows anything, and its codes there."""
-        for leaf in self.leaves:
-            own = codes[leaf.columns]
-            if (own >= 0).any():
-                yield leaf, own
+    def written(self, row: int) -> Written:
+        """Write out one row, a joint state for each class."""
+        codes = self.problem.codes[row]
+        shown = [places[:, codes[j]] for j, places in self.tables if codes[j] >= 0]
+        urn = Urn.of(self.problem.layout, np.stack([self.root, *shown], axis=1))
+        numbers = [Shown(leaf, codes[leaf.columns]) for leaf in self.leaves]
+        return Written(urn, [one for one in numbers if (one.codes >= 0).any()])

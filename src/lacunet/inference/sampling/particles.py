@@ -9,10 +9,9 @@ from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels import taking_in
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.block_cases import BlockCases
+from lacunet.inference.sampling.block_cases import block_cases
 from lacunet.inference.sampling.draws import Draws
-from lacunet.inference.sampling.predicting import take_in_by_statistics
-from lacunet.inference.sampling.tied_cases import tied_cases
+from lacunet.inference.sampling.written_cases import WrittenCases, is_written_out, written_cases
 
 COUNTLESS = 2.0**900  # so many that one more changes no digit, nor does the quotient of two of them
 
@@ -37,12 +36,11 @@ class Particles:
     """
 
     def __init__(self, problem: Problem, particles: int, rng: Any) -> None:
-        self.blocks = None if problem.case_by_case else BlockCases(problem)
-        if self.blocks is None:
+        if problem.case_by_case:
             problem = problem.by_value  # cases are looked up one by one
         self.problem, self.rng = problem, rng
         self.draws = Draws(problem, rng)
-        self.tied = list(tied_cases(problem)) if problem.layout.leaders else []
+        self.written = _written(problem)
         # Exponents before the swarm.
         self.renewed: FloatArray = np.tile(problem.prior, (particles, 1))
         self.swarm = self._swarm(self.renewed)
@@ -55,17 +53,11 @@ class Particles:
 
     def take_in(self, plan: int, cases: IntArray, least: float) -> int:
         """Take in cases until fewer than `least` particles count; return how many were taken."""
-        own = self.problem.components.plans[plan]
-        if self.blocks is not None:
-            assert own.rows is not None
-            taken = self.blocks.take_in(own.rows.rows, cases, self.swarm, least, self.rng)
-        elif self.tied:
-            taken = self.tied[plan].take_in(cases, self.swarm, least, self.rng)
-        elif self.problem.layout.tabular:
-            taken = own.take_in(cases, self.swarm, least, self.rng)
+        if self.written:
+            taken = self.written[plan].take_in(cases, self.swarm, least, self.rng)
         else:
-            network = self.problem.network
-            taken = take_in_by_statistics(network, own, cases, self.swarm, least, self.rng)
+            own = self.problem.components.plans[plan]
+            taken = own.take_in(cases, self.swarm, least, self.rng)
         np.add.at(self.so_far[plan], cases[:taken], 1.0)
         return taken
 
@@ -92,9 +84,16 @@ class Particles:
         self.renewed, self.swarm = A, self._swarm(A)
 
     def _swarm(self, A: FloatArray) -> taking_in.Swarm:
-        """Particles as kernels see them: a known table has cases without number."""
+        """Particles as kernels see them: to these a known table has cases without number."""
         layout = self.problem.layout
-        if layout.given is not None and not self.tied:
+        if layout.given is not None and not self.written:
             A = np.where(layout.learned, A, COUNTLESS * np.nan_to_num(layout.given))
         A_ij = np.stack([layout.sum_k(x) for x in A])
         return taking_in.Swarm(A, A_ij, np.zeros(len(A)), layout.ij)
+
+
+def _written(problem: Problem) -> list[WrittenCases]:
+    """What takes in the cases of each plan, if they are written out; nothing where kernels do."""
+    if not problem.case_by_case:
+        return list(block_cases(problem))
+    return list(written_cases(problem)) if is_written_out(problem) else []
