@@ -165,7 +165,13 @@ class Kind(Enum):
         "its level is that of {score}: differences between candidates are measured, the level is "
         "not"
     )
-    # Of the posterior over candidates
+    # Of the posterior over candidates, and of tests
+    ROWS_AS_INDEPENDENT = (
+        "{units:,} {what} were drawn, and evidence, probabilities of models and likelihood-ratio "
+        "tests count {people:,.6g} independent rows: if rows of a unit have more in common than "
+        "their classes, too many classes or edges look probable (standard errors and intervals do "
+        "account for the design)"
+    )
     NOT_CALIBRATED = "this certainty is not calibrated: scores are surer than they should be"
     TOO_LARGE = (
         "not sampled, for that would touch {work:.1g} numbers, and no more than {most:.1g} are "

@@ -1,7 +1,11 @@
 """`lacunet fit` with strata and clusters."""
 
+import json
+
+import numpy as np
 import pytest
 
+import lacunet
 from surveys import clustered
 
 DESIGN = ("--weights", "w", "--strata", "stratum", "--clusters", "unit")
@@ -30,6 +34,44 @@ def test_a_design_brings_standard_errors(invoke, people):
         "columns": {"strata": "stratum", "clusters": ["unit"]},
     }
     assert "the sample has 24 units ('unit') in 4 strata" in " ".join(ran.err.split())
+
+
+INDEPENDENT = "24 units were drawn, and evidence, probabilities of models"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("select", "--classes", "1:2", "--quick"),
+        ("select", "--classes", "1:2"),
+        ("fit", "--classes", 2, "--covariates", "E"),
+        ("fit", "--classes", 2, "--group", "E", "--quick"),
+    ],
+)
+def test_probabilities_say_that_they_count_independent_rows(invoke, people, asked):
+    """The design is in standard errors, not in the evidence: text and JSON say so."""
+    command, *options = asked
+    how = (*options, "--starts", 2, "--exclude", "stratum,w", "--clusters", "unit")
+    ran = invoke(command, people, *how)
+    assert ran.code == 0, ran.err
+    assert " ".join(ran.out.split()).count(INDEPENDENT) == 1
+    ran = invoke(command, people, *how, "--json")
+    assert INDEPENDENT in json.dumps(ran.json)
+
+
+def test_tests_and_evidence_say_it_too():
+    frame = clustered(2).drop(columns=["stratum", "w"])
+    frame["F"] = frame["A"].where(np.arange(len(frame)) % 4 > 0, frame["B"])  # beside the classes
+    table = lacunet.read_table(frame, clusters="unit")
+    how = {"starts": 2, "threads": 1}
+    found = [
+        lacunet.likelihood_ratio_test(table, 1, replicates=2, **how),
+        lacunet.log_evidence(table, 1),
+        lacunet.add_direct_effects(table, 2, **how),
+    ]
+    plain = lacunet.read_table(frame.drop(columns="unit"))
+    assert [INDEPENDENT in str(result) for result in found] == [True] * 3
+    assert "units were drawn" not in str(lacunet.log_evidence(plain, 1))
 
 
 def test_profiles_are_drawn(invoke, people, tmp_path):

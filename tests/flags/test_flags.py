@@ -332,6 +332,15 @@ SENTENCES = [
         ("its level is that of CSL: differences between candidates are measured, the level is not"),
     ),
     (
+        Flag(Kind.ROWS_AS_INDEPENDENT, detail={"units": 1200, "people": 24000.0, "what": "units"}),
+        (
+            "1,200 units were drawn, and evidence, probabilities of models and likelihood-ratio "
+            "tests count 24,000 independent rows: if rows of a unit have more in common than "
+            "their classes, too many classes or edges look probable (standard errors and "
+            "intervals do account for the design)"
+        ),
+    ),
+    (
         Flag(Kind.NOT_CALIBRATED),
         "this certainty is not calibrated: scores are surer than they should be",
     ),

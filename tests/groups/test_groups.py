@@ -186,7 +186,8 @@ def test_a_sample_keeps_its_units_where_rows_are_left_out():
     table = found.selection.table
     assert (table.design.units, table.design.degrees) == (12, 9)
     np.testing.assert_allclose(table.design.counts(np.ones(12), len(table.codes)), table.counts)
-    assert "know nothing of strata and clusters" in str(found)
+    assert "12 units in strata were drawn, and evidence, probabilities of models and" in str(found)
+    assert Kind.ROWS_AS_INDEPENDENT in {note.kind for note in found.selection.certainty.notes}
     assert lacunet.intervals(table, found.fit).design is not None
     with pytest.raises(lacunet.OptionError, match="it says how rows were drawn"):
         lacunet.compare_groups(frame, 2, "stratum", **how, **QUICK)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from typing import Unpack
 
 from lacunet import __version__
@@ -17,6 +18,7 @@ from lacunet.api.inputs import (
 )
 from lacunet.api.options import BoundOptions, EvidenceOptions, divide, with_options
 from lacunet.api.structure import table_and_structure
+from lacunet.data.sampling_design import flags_of
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
@@ -68,7 +70,7 @@ def log_evidence(
         closing(_kept(resume, problem, settings)) as kept,
     ):
         prepare_sampling(engine.executor, structure)
-        return measure(
+        found = measure(
             problem,
             Method(settings.method),
             settings.goal,
@@ -76,6 +78,7 @@ def log_evidence(
             executor=engine.executor,
             kept=kept,
         )
+    return replace(found, notes=(*found.notes, *flags_of(table.design)))
 
 
 def _kept(resume: StrPath | None, problem: Problem, settings: Settings) -> Kept:

@@ -16,6 +16,7 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.distinct import firsts
 from lacunet.errors import DataError
+from lacunet.flags import Flag, Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,15 @@ class SamplingDesign:
     def told(self) -> bool:
         """Whether strata or clusters were named, and not weights alone."""
         return self.strata is not None or bool(self.clusters)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What evidence and tests leave out; nothing where rows were drawn one by one."""
+        if not self.told:
+            return ()
+        what = "units in strata" if self.strata is not None else "units"
+        detail: dict[str, str | float] = {"units": self.units, "people": self.people, "what": what}
+        return (Flag(Kind.ROWS_AS_INDEPENDENT, detail=detail),)
 
     def counts(self, times: FloatArray, rows: int) -> FloatArray:
         """Cases of each of so many distinct rows, where units count `times`, (u,), as much."""
@@ -164,3 +174,8 @@ def _joined(stratum: IntArray, copies: IntArray) -> tuple[IntArray, int]:
     into = alone[0] if len(alone) > 1 else int(np.argmin(others))
     joined = np.where(np.isin(stratum, alone), into, stratum)
     return np.unique(joined, return_inverse=True)[1], len(alone)
+
+
+def flags_of(design: SamplingDesign | None) -> tuple[Flag, ...]:
+    """Give what evidence and tests leave out of a design, if there is one."""
+    return () if design is None else design.flags

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.data.sampling_design import flags_of
 from lacunet.describe.bootstrap import check_replicates, simulate_like
 from lacunet.describe.vuong_test import VuongTest, vuong_test
 from lacunet.errors import OptionError
@@ -90,7 +91,7 @@ class RatioTest(Printable):
         if self.large.log_lik < self.small.log_lik - TIE:
             fewer, more = self.states
             flags.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
-        return tuple(flags)
+        return (*flags, *flags_of(self.small.problem.design))
 
     def tidy(self) -> Columns:
         """Give one row; `replicates` has the statistics of the data that were drawn."""

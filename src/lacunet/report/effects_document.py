@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lacunet.data.sampling_design import flags_of
 from lacunet.describe.likelihood_ratio import LikelihoodRatio
 from lacunet.search.effects.adding import Trial
 from lacunet.search.effects.direct import DirectEffects
@@ -14,6 +15,7 @@ def effects_document(found: DirectEffects) -> dict[str, Any]:
         "pairs": found.pairs,
         "trials": [trial_document(trial) for trial in found.trials],
         "log_likelihood_without": found.base.fit.log_lik,
+        "notes": list(map(str, flags_of(found.fit.problem.design))),
     }
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
+from lacunet.data.sampling_design import flags_of
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.errors import LacunetError, ModelError
@@ -185,7 +186,9 @@ class Selection(Printable):
     @cached_property
     def certainty(self) -> Certainty:
         """How probable each candidate is, and how sure that is: what the answer says."""
-        return self.found or self.by_score(self.trusted.name)
+        found = self.found or self.by_score(self.trusted.name)
+        more = [flag for flag in flags_of(self.table.design) if flag not in found.notes]
+        return replace(found, notes=(*found.notes, *more)) if more else found
 
     def posterior(
         self, score: str | None = None, labellings: Labellings = Labellings.PLAIN

@@ -53,6 +53,13 @@ MEANINGS = (
         "scores are defined for every prior; Laplace's approximation in probabilities is not.",
     ),
     Meaning(
+        (Kind.ROWS_AS_INDEPENDENT,),
+        "Probabilities take rows as independent",
+        "Rows were drawn in strata or clusters. Standard errors account for that; evidence, "
+        "probabilities of models and tests do not. Where rows of a unit resemble each other beyond "
+        "their classes, a model with fewer classes may do.",
+    ),
+    Meaning(
         (Kind.EMPTY_CLASS, Kind.EMPTY_STATE),
         "A class that nobody is in",
         "The data do not need it: fewer classes explain them just as well.",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lacunet.data.sampling_design import flags_of
 from lacunet.describe.residuals import PairResidual, bivariate_residuals
 from lacunet.describe.statistics import few_pairs
 from lacunet.errors import OptionError
@@ -70,6 +71,7 @@ class DirectEffects(Printable):
             "BIC: its change, below 0 is better. log BF: in nats, approximated (csl).",
             f"needs: what log BF must be above, for {chance}; p(χ²) knows nothing of that.",
             "Effects may stand in for a class that is missing: compare with one class more.",
+            *map(str, flags_of(self.fit.problem.design)),
         )
         rows = tuple(map(_row, self.trials))
         return Grid(self.brief(), header, rows, frozenset({1, 8}), notes)

@@ -131,8 +131,6 @@ def _tests(found: GroupComparison) -> Grid:
     table = found.selection.table
     if table.survey is not None:
         notes.append("Weights of a survey are scaled to their effective cases: p is approximate.")
-    if table.design is not None and table.design.told:
-        notes.append("Tests and evidence know nothing of strata and clusters; intervals do.")
     header = ("likelihood-ratio test", "2 log ratio", "df", "p(χ²)")
     return Grid("Likelihood-ratio tests", header, rows, notes=tuple(notes))
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.data.sampling_design import flags_of
 from lacunet.data.table import Table
 from lacunet.describe.classification import Classification, classify
 from lacunet.describe.information_criteria import criteria
@@ -134,6 +135,7 @@ class ClassRegression(Printable):
         yield from diagnose(given.plain, *plain)
         yield from self._precision.flags
         yield from self.weighed.approximated.flags
+        yield from flags_of(self.table.design)
 
     def tidy(self) -> Columns:
         """Give a row for each coefficient."""
