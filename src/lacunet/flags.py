@@ -51,6 +51,39 @@ class Kind(Enum):
         "separated: '{covariate}' tells some class with certainty, so that nothing holds its "
         "coefficient; take the MAP, where the prior does, or leave it out"
     )
+    # Of what goes with classes, and of its tests
+    WITHOUT_END = (
+        "separated: the likelihood rises without end with the coefficients of {names}, so that "
+        "they have no estimate; the MAP of a fit with --covariates, in one step, has a prior for "
+        "them"
+    )
+    WITHOUT_INFORMATION = "not identified: the data do not determine {names}; they have no estimate"
+    SEPARATED_REPLICATES = (
+        "separated in replicates: the coefficients of {names} have no end in some refits, so that "
+        "they have no standard error and no interval; the MAP has one in each"
+    )
+    NO_MAXIMUM = (
+        "no maximum: the search for {names} did not end at one, or the likelihood has none; there "
+        "is no estimate (try --correction bch, or fewer classes)"
+    )
+    CLASS_WITHOUT_ROWS = (
+        "empty class: no row is given {names}, so that it has no estimate; its expected cases "
+        "count for the other classes"
+    )
+    CLASS_WITHOUT_OUTCOME = (
+        "no cases: fewer than 2 cases of {names} show the outcome, as far as the errors of "
+        "assignment tell; there is no estimate"
+    )
+    FEW_CASES_OF_CLASS = (
+        "few cases: {names} has no more cases than coefficients; they have no estimate"
+    )
+    SHARE_AT_BOUNDARY = (
+        "boundary: the shares of {names} are at 0 or 1; they have no standard error and no interval"
+    )
+    NO_SPREAD = (
+        "no spread: {names} rests on equal values, so that its standard error would be 0; it has "
+        "none"
+    )
     # Of groups
     NO_CLEAR_MATCH = (
         "no clear match: class {number} of '{group}' is {near:.2f} from class {number} of "

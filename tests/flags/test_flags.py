@@ -104,6 +104,64 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(Kind.WITHOUT_END, detail={"names": "'x', 'y'"}),
+        (
+            "separated: the likelihood rises without end with the coefficients of 'x', 'y', so "
+            "that they have no estimate; the MAP of a fit with covariates=, in one step, has a "
+            "prior for them"
+        ),
+    ),
+    (
+        Flag(Kind.WITHOUT_INFORMATION, detail={"names": "'x'"}),
+        "not identified: the data do not determine 'x'; they have no estimate",
+    ),
+    (
+        Flag(Kind.SEPARATED_REPLICATES, detail={"names": "'x'"}),
+        (
+            "separated in replicates: the coefficients of 'x' have no end in some refits, so that "
+            "they have no standard error and no interval; the MAP has one in each"
+        ),
+    ),
+    (
+        Flag(Kind.NO_MAXIMUM, detail={"names": "'x'"}),
+        (
+            "no maximum: the search for 'x' did not end at one, or the likelihood has none; there "
+            "is no estimate (try correction= bch, or fewer classes)"
+        ),
+    ),
+    (
+        Flag(Kind.CLASS_WITHOUT_ROWS, detail={"names": "'class 3'"}),
+        (
+            "empty class: no row is given 'class 3', so that it has no estimate; its expected "
+            "cases count for the other classes"
+        ),
+    ),
+    (
+        Flag(Kind.CLASS_WITHOUT_OUTCOME, detail={"names": "'class 3'"}),
+        (
+            "no cases: fewer than 2 cases of 'class 3' show the outcome, as far as the errors of "
+            "assignment tell; there is no estimate"
+        ),
+    ),
+    (
+        Flag(Kind.FEW_CASES_OF_CLASS, detail={"names": "'class 3'"}),
+        "few cases: 'class 3' has no more cases than coefficients; they have no estimate",
+    ),
+    (
+        Flag(Kind.SHARE_AT_BOUNDARY, detail={"names": "'yes in class 1'"}),
+        (
+            "boundary: the shares of 'yes in class 1' are at 0 or 1; they have no standard error "
+            "and no interval"
+        ),
+    ),
+    (
+        Flag(Kind.NO_SPREAD, detail={"names": "'class 3'"}),
+        (
+            "no spread: 'class 3' rests on equal values, so that its standard error would be 0; it "
+            "has none"
+        ),
+    ),
+    (
         Flag(
             Kind.NO_CLEAR_MATCH,
             detail={

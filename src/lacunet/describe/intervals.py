@@ -175,7 +175,7 @@ class Intervals(Printable):
         for title, interval in self.told(v.name).items():
             for words, row in zip(given, zip(*_flat(interval), strict=True), strict=True):
                 four, deff = row[:4], row[4:]
-                told = (*map(_measured, four), *(number(x) for x in deff))
+                told = (*map(measured, four), *(number(x) for x in deff))
                 yield (words, f"{v.name}: {title}", *told)
 
     def _cells(self, i: int, at: tuple[int, ...]) -> tuple[str, ...]:
@@ -193,10 +193,6 @@ def _ratio(own: FloatArray, simple: FloatArray) -> FloatArray:
     """Design effects: squares of standard errors, one over the other; NaN where there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(simple > 0, (own / simple) ** 2, np.nan)
-
-
-def _measured(x: float) -> str:
-    return "–" if np.isnan(x) else measured(x)
 
 
 def shown_states(v: Variable) -> range:

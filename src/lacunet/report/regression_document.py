@@ -52,13 +52,15 @@ def coefficients_document(found: Coefficients) -> dict[str, Any]:
         "high": high.tolist(),
         "odds_ratio": found.odds_ratios.tolist(),
         "p_value": found.p_values.tolist(),
+        "why": found.identified.words,
+        "flags": list(map(str, found.flags)),
         "tests": [wald_document(test) for test in found.tests],
     }
 
 
 def wald_document(test: WaldTest) -> dict[str, Any]:
     """Describe a test."""
-    return test._asdict()
+    return {**test._asdict(), "why": test.why or None}
 
 
 def three_step_document(found: ThreeStep) -> dict[str, Any]:
@@ -67,11 +69,12 @@ def three_step_document(found: ThreeStep) -> dict[str, Any]:
     return {
         "assignment": found.assigning.value,
         "classes": list(rows.classes),
-        "class_sizes": rows.sizes.tolist(),
-        "given": rows.errors.tolist(),
+        "class_sizes": rows.every_size.tolist(),
+        "given": rows.every_error.tolist(),
         "coefficients": None if coefficients is None else coefficients_document(coefficients),
         "outcomes": {name: outcome_document(x) for name, x in found.outcomes.items()},
         "notes": list(found.notes),
+        "flags": list(map(str, rows.flags)),
     }
 
 
@@ -88,6 +91,8 @@ def outcome_document(found: Outcome) -> dict[str, Any]:
         "stderr": found.stderr.tolist(),
         "low": low.tolist(),
         "high": high.tolist(),
+        "why": found.identified.words,
+        "flags": list(map(str, found.flags)),
         "equality": wald_document(found.equality),
         "pairs": [wald_document(test) for test in found.pairs],
     }

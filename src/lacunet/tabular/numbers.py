@@ -47,12 +47,12 @@ def number(x: float, digits: int = 2) -> Shown:
 
 
 def measured(x: float) -> Shown:
-    """Write a number of any size to four digits.
+    """Write a number of any size to four digits; one that does not exist is a dash.
 
-    >>> measured(1234.5678), measured(0.012344)
-    ('1235', '0.01234')
+    >>> measured(1234.5678), measured(0.012344), measured(math.nan)
+    ('1235', '0.01234', '–')
     """
-    return Shown(f"{x:.4g}", x)
+    return Shown("–" if math.isnan(x) else f"{x:.4g}", x)
 
 
 def probability(p: float, *, exact: bool = True) -> Shown:

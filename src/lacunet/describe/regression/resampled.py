@@ -16,10 +16,11 @@ from lacunet.describe.bootstrap import (
     draw_units,
     simulate_rows,
 )
+from lacunet.describe.identification import TOUCHED, Why
 from lacunet.describe.intervals import Intervals
 from lacunet.describe.matching import cheapest_order, profile_distances
 from lacunet.describe.regression.coefficients import Coefficients
-from lacunet.describe.regression.precision import held_of
+from lacunet.describe.regression.precision import end_of_coefficients, free_directions, held_of
 from lacunet.describe.replicates import FEWEST, replicated
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem, problem_of_codes
@@ -61,13 +62,9 @@ class ClassReplicates:
 
     def told(self, found: Coefficients) -> Coefficients:
         """Give coefficients their errors and intervals by these refits."""
-        K, p = found.estimate.shape
-        flat = np.cov(self.coefficients.reshape(len(self.coefficients), -1), rowvar=False)
         intervals = self.intervals(found.level)
         how = f"{intervals.method} Coefficients: p-values by their standard deviations."
-        return replace(
-            found, covariance=flat.reshape(K, p, K, p), method=how, draws=self.coefficients
-        )
+        return replace(found, method=how, draws=self.coefficients)
 
 
 def check_replicates_of(plain: Problem, replicates: int) -> None:
@@ -86,15 +83,22 @@ def class_replicates(
     refits = executor.count(
         partial(_refit, fit, options.seed), range(replicates), "bootstrap", 0, replicates
     )
-    units = fit.given.design.to_units.T
-    columns = len(units)
     return ClassReplicates(
         fit,
         np.array([one.given.to_plain(one.point.theta) for one in refits]),
-        np.array([whole(one.point.beta, columns) @ units for one in refits]),
+        np.array([_coefficients(one) for one in refits]),
         sum(one.outcome is not Outcome.CONVERGED for one in refits),
         options.seed,
     )
+
+
+def _coefficients(refit: ClassFit) -> FloatArray:
+    """(K, p) in the units of covariates; infinite where the likelihood has no end."""
+    design, (_, separated) = refit.given.design, end_of_coefficients(refit)
+    found: FloatArray = whole(refit.point.beta, len(design.to_units)) @ design.to_units.T
+    for free in free_directions(separated, design, len(found), Why.SEPARATED):
+        found = np.where(np.abs(free.along) > TOUCHED, np.inf, found)
+    return found
 
 
 def _refit(fit: ClassParameters, seed: int, replicate: int) -> ClassFit:

@@ -15,8 +15,10 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.sampling_design import SamplingDesign
-from lacunet.describe.intervals import linearised_words
+from lacunet.describe.identification import listed
+from lacunet.describe.intervals import HELD, linearised_words
 from lacunet.errors import ModelError
+from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.model.network import Variable
 
@@ -48,6 +50,8 @@ class AssignedRows:
     """Rows and the classes that they are given."""
 
     variable: Variable  # whose states the classes are
+    kept: BoolArray  # (all classes,) those that some row is given: K of them
+    every_size: FloatArray  # (all classes,) shares, by all rows
     posterior: FloatArray  # (m, K) p(class | items)
     given: FloatArray  # (m, K) the part of a row that each class is given
     counts: FloatArray  # (m,) cases of each row
@@ -57,8 +61,27 @@ class AssignedRows:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Labels."""
+        """Labels of all classes."""
         return self.variable.labels
+
+    @property
+    def cases(self) -> float:
+        """Number of cases."""
+        return float(self.counts.sum())
+
+    @property
+    def every_error(self) -> FloatArray:
+        """(all classes, all classes) errors; NaN of classes that no row is given."""
+        found = np.full((len(self.kept),) * 2, np.nan)
+        found[np.ix_(self.kept, self.kept)] = self.errors
+        return found
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """Classes that no row is given."""
+        lost = [c for c, kept in zip(self.classes, self.kept, strict=True) if not kept]
+        names = listed(f"{self.variable.name} {c}" for c in lost)
+        return (Flag(Kind.CLASS_WITHOUT_ROWS, detail={"names": names}),) if lost else ()
 
     @cached_property
     def bch_weights(self) -> FloatArray:
@@ -87,35 +110,50 @@ class AssignedRows:
         return replace(self, posterior=own[0], given=own[1], counts=own[2], design=design)
 
 
-def assign_rows(problem: Problem, theta: FloatArray, how: Assigning) -> AssignedRows:
-    """Give rows their classes, at the parameters of a model with one hidden variable."""
+def assign_rows(
+    problem: Problem, theta: FloatArray, how: Assigning, kept: BoolArray | None = None
+) -> AssignedRows:
+    """Give rows their classes, at the parameters of a model with one hidden variable.
+
+    Classes that no row is given have no part in it; `kept` are those that have, if that is known.
+    """
     (hidden,) = problem.network.hidden
-    (posterior,) = problem.about_hidden(theta)
-    posterior = np.asarray(posterior)
+    (found,) = problem.about_hidden(theta)
+    posterior, counts = np.asarray(found), problem.counts
     possible = posterior.sum(axis=1) > 0
     if not possible.all():
         raise ModelError(
-            f"{problem.counts[~possible].sum():g} cases have probability 0 under the model, and so "
+            f"{counts[~possible].sum():g} cases have probability 0 under the model, and so "
             "no class. Fit the model to these data."
         )
-    given = posterior
-    if how is Assigning.MODAL:
-        given = np.eye(posterior.shape[1])[posterior.argmax(axis=1)]
-    counts = problem.counts
+    every = counts @ posterior
+    kept = counts @ _given(posterior, how) >= HELD if kept is None else kept
+    if not kept.all():
+        posterior = posterior[:, kept]
+        posterior = posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
+    given = _given(posterior, how)
     weighted = counts[:, None] * posterior
     cases = weighted.sum(axis=0)
     errors = (weighted.T @ given) / cases[:, None]
     _check_told_apart(errors)
-    variable = problem.network.variables[hidden]
-    sizes = cases / cases.sum()
-    return AssignedRows(variable, posterior, given, counts, errors, sizes, problem.design)
+    variable, sizes = problem.network.variables[hidden], cases / cases.sum()
+    shares = every / every.sum()
+    design = problem.design
+    return AssignedRows(variable, kept, shares, posterior, given, counts, errors, sizes, design)
+
+
+def _given(posterior: FloatArray, how: Assigning) -> FloatArray:
+    """(m, K) the part of a row that each class is given."""
+    if how is Assigning.MODAL:
+        return np.asarray(np.eye(posterior.shape[1])[posterior.argmax(axis=1)])
+    return posterior
 
 
 def _check_told_apart(errors: FloatArray) -> None:
-    """Refuse classes that no row, or about as many rows of any other class, is given."""
+    """Refuse classes that are given to about as many rows of another class."""
     least = float(np.linalg.svd(errors, compute_uv=False).min())
     if not least > SINGULAR:
         raise ModelError(
-            "the classes cannot be told apart by the rows: no row is given one of them, or two are "
-            "given alike, so that wrong assignments cannot be made up for. Take fewer classes."
+            "the classes cannot be told apart by the rows: rows of two of them are given alike, so "
+            "that wrong assignments cannot be made up for. Take fewer classes."
         )

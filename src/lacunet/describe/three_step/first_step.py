@@ -18,6 +18,7 @@ from lacunet.describe.three_step.assigned import AssignedRows, Assigning, assign
 from lacunet.describe.three_step.sandwich import Solved
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.curvature.information import root_of_inverse
 from lacunet.inference.curvature.row_scores import row_scores
 from lacunet.learn.objective import Objective
 from lacunet.learn.regression.objective import ClassParameters
@@ -51,18 +52,19 @@ def first_step(objective: Objective, theta: FloatArray, how: Assigning) -> First
     if not np.abs(objective.gradient(point)).max(initial=0.0) <= NOT_A_MAXIMUM:
         return None
     coordinates = free_coordinates(layout, theta)
-    kept = ~on_boundary(point.N, objective.pseudo, layout)[coordinates.free]
-    free = coordinates.free[kept]
-    inside = FreeCoordinates(free, coordinates.reference[kept])
+    alive = ~on_boundary(point.N, objective.pseudo, layout)[coordinates.free]
+    free = coordinates.free[alive]
+    inside = FreeCoordinates(free, coordinates.reference[alive])
     A = softmax_hessian(problem, theta, point.N + objective.pseudo - problem.alpha, inside)
+    kept = assign_rows(problem, theta, how).kept
     slopes = np.concatenate([scores for _, scores in row_scores(problem, theta, free)])
 
     def assigned(move: FloatArray) -> AssignedRows:
         along = np.zeros(len(theta))
         along[free] = move
-        return assign_rows(problem, conjugacy.moved(theta, along, layout), how)
+        return assign_rows(problem, conjugacy.moved(theta, along, layout), how, kept)
 
-    return FirstStep(assigned, slopes @ np.linalg.pinv(A))
+    return FirstStep(assigned, slopes @ _inverse(A))
 
 
 def predicted_first_step(fit: ClassParameters, how: Assigning) -> FirstStep | None:
@@ -72,12 +74,20 @@ def predicted_first_step(fit: ClassParameters, how: Assigning) -> FirstStep | No
         return None
     free = inside_of(fit)
     A = objective.negative_hessian(point, free)
+    kept = assign_rows(problem, point.theta, how).kept
     slopes = np.concatenate([scores for _, scores in class_row_scores(fit, free)])
 
     def assigned(move: FloatArray) -> AssignedRows:
-        return assign_rows(problem, objective.moved(point, move, free).theta, how)
+        return assign_rows(problem, objective.moved(point, move, free).theta, how, kept)
 
-    return FirstStep(assigned, slopes @ np.linalg.pinv(A))
+    return FirstStep(assigned, slopes @ _inverse(A))
+
+
+def _inverse(A: FloatArray) -> FloatArray:
+    """Invert the information along what is determined."""
+    scale = np.sqrt(np.maximum(np.abs(A.diagonal()), 1e-300))
+    root, _, _ = root_of_inverse(A / np.outer(scale, scale))
+    return np.asarray((root @ root.T) / np.outer(scale, scale))
 
 
 def covariance_of(
@@ -95,7 +105,7 @@ def covariance_of(
         solved = third(rows.only(shown))
         scores = np.zeros((len(rows.counts), solved.scores.shape[1]))
         scores[shown] = solved.scores
-        return Solved(scores, rows.counts, solved.A, rows.design)
+        return replace(solved, scores=scores, counts=rows.counts, design=rows.design)
 
     solved = of_all(rows)
     slopes = np.empty((first.influence.shape[1], solved.scores.shape[1]))
@@ -109,7 +119,7 @@ def covariance_of(
 
 def _by_errors(rows: AssignedRows, third: ThirdStep) -> FloatArray:
     """(m, q) how rows move scores by their part in D and in class sizes."""
-    K, cases = len(rows.classes), rows.counts.sum()
+    K, cases = len(rows.sizes), rows.counts.sum()
     found: FloatArray = np.zeros((len(rows.counts), third(rows).scores.shape[1]))
     for t in range(K):
         own = rows.posterior[:, t] / (cases * rows.sizes[t])

@@ -12,9 +12,20 @@ from scipy.special import expit, logit
 from scipy.stats import t as student
 
 from lacunet.arrays import FloatArray
-from lacunet.describe.regression.coefficients import WaldTest, tests_grid, wald
+from lacunet.describe.identification import Identified, Why
+from lacunet.describe.regression.coefficients import WaldTest, tests_grid
 from lacunet.describe.three_step.assigned import Correction
-from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
+from lacunet.flags import Flag
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    Shown,
+    measured,
+    number,
+    probability,
+    transposed,
+)
 
 EVERY = "all classes"
 
@@ -28,25 +39,46 @@ class Outcome(Printable):
     classes: tuple[str, ...]  # K labels
     titles: tuple[str, ...]  # "mean", or the states of a category
     correction: Correction
-    estimate: FloatArray  # (K, c) means, or shares of the states
-    covariance: FloatArray  # (K, c, K, c)
+    identified: Identified  # (K, c) means, or shares of the states, that exist
+    equality: WaldTest  # whether all classes are alike
+    pairs: tuple[WaldTest, ...]  # whether two classes are alike, for each two
     level: float  # of confidence
     cases: float  # that show the outcome
     missing: float  # cases that do not, and are left out
     degrees: float = math.inf  # of freedom of errors: units less strata of a survey
     method: str = ""  # how errors of a survey were found, in words
+    number: bool = True  # whether means are told, not shares
 
     @property
     def categorical(self) -> bool:
         """Whether shares are told, not means."""
-        return self.titles != ("mean",)
+        return not self.number
+
+    @property
+    def estimate(self) -> FloatArray:
+        """(K, c) means or shares; NaN where there is none."""
+        return self.identified.estimate
+
+    @property
+    def covariance(self) -> FloatArray:
+        """(K, c, K, c) of these."""
+        return self.identified.covariance
 
     @property
     def stderr(self) -> FloatArray:
         """(K, c) standard errors, robust."""
-        K, c = self.estimate.shape
-        flat = self.covariance.reshape(K * c, K * c).diagonal()
-        return np.asarray(np.sqrt(np.maximum(flat, 0.0)).reshape(K, c))
+        return self.identified.stderr
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What is not given, and why."""
+        of_class = [[f"{self.variable} {c}"] * len(self.titles) for c in self.classes]
+        of_share = [
+            [f"{title} in {self.variable} {c}" for title in self.titles] for c in self.classes
+        ]
+        shares = dict.fromkeys([Why.BOUNDARY, Why.NOT_IDENTIFIED], of_share)
+        names = {why: shares.get(why, of_class) for why in Why}
+        return tuple(self.identified.flags(names))
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
@@ -61,31 +93,6 @@ class Outcome(Printable):
             low, high = expit(logit(p) - far), expit(logit(p) + far)
         return np.where(inside, low, np.nan), np.where(inside, high, np.nan)
 
-    @property
-    def equality(self) -> WaldTest:
-        """Test whether all classes are alike."""
-        return self._test(EVERY, range(len(self.classes)))
-
-    @property
-    def pairs(self) -> tuple[WaldTest, ...]:
-        """Test whether two classes are alike, for each two."""
-        return tuple(
-            self._test(f"{self.classes[a]} and {self.classes[b]}", (a, b))
-            for a, b in itertools.combinations(range(len(self.classes)), 2)
-        )
-
-    def _test(self, name: str, which: Sequence[int]) -> WaldTest:
-        """Test whether some classes are alike: differences from the first of them are 0."""
-        free = slice(1, None) if self.categorical else slice(None)  # shares add up to 1
-        first, *others = which
-        turn = np.zeros((len(others), len(self.classes)))
-        turn[np.arange(len(others)), others] = 1.0
-        turn[:, first] = -1.0
-        values = (turn @ self.estimate[:, free]).reshape(-1)
-        own = self.covariance[:, free, :, free]
-        V = np.einsum("at,tpuq,bu->apbq", turn, own, turn).reshape(len(values), -1)
-        return wald(name, values, V, self.degrees)
-
     def _rows(self) -> Iterator[tuple[str, str, float, float, float, float]]:
         low, high = self.interval
         for t, k in itertools.product(range(len(self.classes)), range(len(self.titles))):
@@ -98,18 +105,19 @@ class Outcome(Printable):
         return {
             "outcome": [self.name] * self.estimate.size,
             **transposed(names, self._rows()),
+            "why": [w or "" for row in self.identified.words for w in row],
         }
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
-        shown = probability if self.categorical else measured
+        shown = _share if self.categorical else measured
         rows = tuple(
             (
                 c,
                 title,
                 shown(x),
                 number(se, 4) if self.categorical else measured(se),
-                *map(_end, ends),
+                *map(_share if self.categorical else measured, ends),
             )
             for c, title, x, se, *ends in self._rows()
         )
@@ -117,15 +125,20 @@ class Outcome(Printable):
         title = f"{self.name} by {self.variable} ({how}), with {100 * self.level:g} % intervals"
         left_out = f"; {self.missing:,g} without the outcome are left out" if self.missing else ""
         notes = [f"{self.cases:,g} cases{left_out}.{self.method}"]
+        notes += [f"- {flag}" for flag in self.flags]
         if self.categorical and (self.estimate < 0).any():
             notes.append("- negative: BCH weights can give a share below 0; ML cannot.")
         header = (self.variable, "", "estimate", "s.e.", "low", "high")
+        table = Grid(title, header, rows, frozenset({0, 1}), tuple(notes))
+        if len(self.classes) < 2:
+            return [table]
         tests = (self.equality, *(self.pairs if len(self.classes) > 2 else ()))
         return [
-            Grid(title, header, rows, frozenset({0, 1}), tuple(notes)),
+            table,
             tests_grid(f"Is {self.name} the same in …? Wald tests", tests),
         ]
 
 
-def _end(x: float) -> str:
-    return number(x) if np.isnan(x) else measured(x)
+def _share(x: float) -> Shown:
+    """Write a share; BCH weights can give one that is none."""
+    return probability(x) if np.isnan(x) or 0.0 <= x <= 1.0 else number(x, 3)

@@ -13,12 +13,29 @@ from scipy.special import log_softmax
 from lacunet.arrays import FloatArray, IntArray
 
 LEAST = 1e-300  # a share that is none
+SPREAD = 1e-10  # of the variance of all rows: a class with less has equal values
 
 
 class OutcomeKind(ABC):
     """An outcome of m rows, and how classes may differ in it."""
 
     titles: tuple[str, ...]  # what is told of each class
+
+    number: bool  # whether means are told, not shares
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """b, the number of free parameters of a class."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether all rows show the same."""
+        return bool((self.values == self.values[:1]).all())
+
+    def degenerate(self, parameters: FloatArray) -> bool:
+        """Whether the likelihood has no end at these parameters, (K, b)."""
+        return False
 
     @property
     @abstractmethod
@@ -54,18 +71,26 @@ class OutcomeKind(ABC):
 class NumberOutcome(OutcomeKind):
     """A number; parameters are μ and log σ²."""
 
-    y: FloatArray  # (m,)
+    y: FloatArray  # (m,) standardised
     titles: tuple[str, ...] = ("mean",)
+    number: bool = True
+
+    @property
+    def width(self) -> int:
+        return 2
 
     @property
     def values(self) -> FloatArray:
         return self.y[:, None]
 
+    def degenerate(self, parameters: FloatArray) -> bool:
+        return bool((parameters[:, 1] <= np.log(2.0 * SPREAD)).any())
+
     def best(self, weights: FloatArray) -> FloatArray:
         total = weights.sum(axis=0)
         mean = self.y @ weights / total
         squares = ((self.y[:, None] - mean) ** 2 * weights).sum(axis=0) / total
-        return np.column_stack([mean, np.log(np.maximum(squares, LEAST))])
+        return np.column_stack([mean, np.log(np.maximum(squares, SPREAD))])
 
     def log_density(self, parameters: FloatArray) -> FloatArray:
         mean, log_variance = parameters.T
@@ -98,6 +123,11 @@ class CategoryOutcome(OutcomeKind):
 
     codes: IntArray  # (m,)
     titles: tuple[str, ...]  # its states
+    number: bool = False
+
+    @property
+    def width(self) -> int:
+        return len(self.titles) - 1
 
     @property
     def values(self) -> FloatArray:

@@ -1,5 +1,6 @@
 """What goes with classes, after they were fitted."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -7,14 +8,15 @@ import numpy as np
 
 from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
-from lacunet.describe.regression.coefficients import Coefficients
+from lacunet.describe.identification import Identified, Reasons, Why
+from lacunet.describe.regression.coefficients import Coefficients, WaldTest, wald
 from lacunet.describe.three_step.assigned import AssignedRows, Assigning, Correction
 from lacunet.describe.three_step.first_step import FirstStep
-from lacunet.describe.three_step.outcome import Outcome
-from lacunet.describe.three_step.outcome_by_class import outcome_by_class
+from lacunet.describe.three_step.outcome import EVERY, Outcome
+from lacunet.describe.three_step.outcome_by_class import OutcomeStep
 from lacunet.describe.three_step.outcome_kinds import CategoryOutcome, NumberOutcome, OutcomeKind
 from lacunet.errors import DataError
-from lacunet.tabular import Columns, Grid, Printable, probability
+from lacunet.tabular import Columns, Grid, Printable, probability, share
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,14 +48,14 @@ class ThreeStep(Printable):
     def _errors_grid(self) -> Grid:
         name = self.rows.variable.name
         header = (name, *(f"given {label}" for label in self.rows.classes), "size")
+        errors, sizes = self.rows.every_error.tolist(), self.rows.every_size.tolist()
         rows = tuple(
-            (label, *map(probability, errors), probability(size))
-            for label, errors, size in zip(
-                self.rows.classes, self.rows.errors.tolist(), self.rows.sizes.tolist(), strict=True
-            )
+            (label, *map(probability, given), share(size))
+            for label, given, size in zip(self.rows.classes, errors, sizes, strict=True)
         )
+        flags = (f"- {flag}" for flag in self.rows.flags)
         title = f"How rows are given classes ({self.assigning}): p(given | {name})"
-        return Grid(title, header, rows, notes=self.notes)
+        return Grid(title, header, rows, notes=(*self.notes, *flags))
 
 
 def outcome_of(
@@ -68,17 +70,53 @@ def outcome_of(
     place = [c.name for c in table.columns].index(name)
     column, codes = table.columns[place], table.codes[:, place]
     shown: BoolArray = np.asarray(codes >= 0)
-    cases = float(rows.counts[shown].sum())
-    if cases <= len(rows.classes):
-        raise DataError(f"outcome '{name}' is shown by {cases:g} cases: too few to tell.")
-    kind: OutcomeKind = (
-        NumberOutcome(np.array(column.states, dtype=np.float64)[codes[shown]])
-        if column.kind.number
-        else CategoryOutcome(codes[shown].astype(np.int64), column.labels)
-    )
+    own = rows.only(shown)
+    if own.cases <= len(rows.classes):
+        raise DataError(f"outcome '{name}' is shown by {own.cases:g} cases: too few to tell.")
+    centre, unit = 0.0, 1.0
+    if column.kind.number:
+        y = np.array(column.states, dtype=np.float64)[codes[shown]]
+        centre = float(own.counts @ y / own.cases)
+        unit = float(np.sqrt(own.counts @ (y - centre) ** 2 / own.cases)) or 1.0
+        kind: OutcomeKind = NumberOutcome((y - centre) / unit)
+    else:
+        kind = CategoryOutcome(codes[shown].astype(np.int64), column.labels)
     how = correction or (Correction.BCH if column.kind.number else Correction.ML)
-    told, covariance = outcome_by_class(rows, kind, shown, how, first)
-    missing = float(rows.counts[~shown].sum())
-    by_class = rows.variable.name, rows.classes, kind.titles
-    survey = rows.degrees, rows.design_words
-    return Outcome(name, *by_class, how, told, covariance, level, cases, missing, *survey)
+    step = OutcomeStep(rows, kind, shown, how, first)
+    found = step.estimates()
+    kept, every = np.flatnonzero(rows.kept).tolist(), range(len(rows.classes))
+
+    def test(title: str, which: Sequence[int]) -> WaldTest:
+        if not set(which) <= set(kept):
+            df = (len(which) - 1) * max(1, len(kind.titles) - 1)
+            return wald(title, np.full(df, np.nan), np.eye(df))
+        return step.differences(found, title, [kept.index(c) for c in which])
+
+    pairs = itertools.combinations(every, 2)
+    return Outcome(
+        name,
+        rows.variable.name,
+        rows.classes,
+        kind.titles,
+        how,
+        _of_all_classes(found, rows).times(unit, centre),
+        test(EVERY, every),
+        tuple(test(f"{rows.classes[a]} and {rows.classes[b]}", (a, b)) for a, b in pairs),
+        level,
+        own.cases,
+        float(rows.counts[~shown].sum()),
+        rows.degrees,
+        rows.design_words,
+        column.kind.number,
+    )
+
+
+def _of_all_classes(found: Identified, rows: AssignedRows) -> Identified:
+    """Put in classes that no row is given."""
+    K, c = len(rows.kept), found.estimate.shape[1]
+    estimate, covariance = np.full((K, c), np.nan), np.full((K, c, K, c), np.nan)
+    why: Reasons = np.full((K, c), Why.EMPTY_CLASS, dtype=object)
+    kept = np.flatnonzero(rows.kept)
+    estimate[kept], why[kept] = found.estimate, found.why
+    covariance.swapaxes(1, 2)[np.ix_(kept, kept)] = found.covariance.swapaxes(1, 2)
+    return Identified(estimate, covariance, why)

@@ -84,6 +84,22 @@ MEANINGS = (
         serious=True,
     ),
     Meaning(
+        (
+            Kind.WITHOUT_END,
+            Kind.WITHOUT_INFORMATION,
+            Kind.SEPARATED_REPLICATES,
+            Kind.NO_MAXIMUM,
+            Kind.CLASS_WITHOUT_ROWS,
+            Kind.CLASS_WITHOUT_OUTCOME,
+            Kind.FEW_CASES_OF_CLASS,
+            Kind.SHARE_AT_BOUNDARY,
+            Kind.NO_SPREAD,
+        ),
+        "Estimates that do not exist, or have no standard error",
+        "The data do not determine them, so dashes stand in their place, and in that of tests of "
+        "them. All other numbers of the table are as they should be.",
+    ),
+    Meaning(
         (Kind.NARROW_CLASS,),
         "A class that is narrower than its numbers are exact",
         "Its cases have the same rounded values, again and again, so that a density says more of "

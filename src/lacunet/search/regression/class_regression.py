@@ -12,6 +12,7 @@ from lacunet.arrays import FloatArray
 from lacunet.data.sampling_design import flags_of
 from lacunet.data.table import Table
 from lacunet.describe.classification import Classification, classify
+from lacunet.describe.identification import Why
 from lacunet.describe.information_criteria import criteria
 from lacunet.describe.intervals import Intervals
 from lacunet.describe.regression.coefficients import Coefficients
@@ -30,8 +31,6 @@ from lacunet.model.network import Model
 from lacunet.search.regression.covariate_worth import Weighed, Worth
 from lacunet.tabular import Columns, Grid, Printable, number
 from lacunet.wording import worded
-
-SEPARATED = 15.0  # log odds for one standard deviation from which nothing holds a coefficient
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,8 +127,8 @@ class ClassRegression(Printable):
                 "further": "more --starts",
             }
             yield Flag(Kind.UNSTABLE, detail=detail)
-        steep = np.abs(fit.point.beta.reshape(given.states - 1, -1)).max(axis=0) > SEPARATED
-        for title in np.array(self.design.titles)[steep].tolist():
+        why = self._precision.coefficients(self.level).identified.why
+        for title in np.array(self.design.titles)[(why == Why.SEPARATED).any(axis=0)].tolist():
             yield Flag(Kind.SEPARATED, detail={"covariate": title})
         plain = given.to_plain(fit.point.theta), given.to_plain_counts(fit.point.N)
         yield from diagnose(given.plain, *plain)
