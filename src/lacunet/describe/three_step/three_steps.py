@@ -70,9 +70,10 @@ def outcome_of(
     place = [c.name for c in table.columns].index(name)
     column, codes = table.columns[place], table.codes[:, place]
     shown: BoolArray = np.asarray(codes >= 0)
+    cases = float(rows.counts[shown].sum())
+    if cases <= len(rows.classes):
+        raise DataError(f"outcome '{name}' is shown by {cases:g} cases: too few to tell.")
     own = rows.only(shown)
-    if own.cases <= len(rows.classes):
-        raise DataError(f"outcome '{name}' is shown by {own.cases:g} cases: too few to tell.")
     centre, unit = 0.0, 1.0
     if column.kind.number:
         y = np.array(column.states, dtype=np.float64)[codes[shown]]
