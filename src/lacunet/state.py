@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 State: TypeAlias = str | int | float | bool
 
+EXACT = 2.0**53  # up to it floats hold every whole number; above, all of them are whole
 WHOLE = 1e15  # above this a float is written with its exponent, not as a row of digits
 
 
@@ -50,8 +51,8 @@ class Numbers(Sequence[State]):
 
     @cached_property
     def whole(self) -> bool:
-        """Whether they are integers, all of them."""
-        return bool((np.isfinite(self.array) & (self.array == np.floor(self.array))).all())
+        """Whether they are integers, all of them; beyond 2⁵³ that says nothing of a float."""
+        return bool(((np.abs(self.array) <= EXACT) & (self.array == np.floor(self.array))).all())
 
     @overload
     def __getitem__(self, at: int) -> State: ...

@@ -16,7 +16,7 @@ from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.bins import Bins
 from lacunet.data.audit import shorten
 from lacunet.data.kinds import ColumnKind
-from lacunet.state import Numbers, State, label
+from lacunet.state import EXACT, Numbers, State, label
 
 # What stands for a hole in a file of text, which has no other way to say it.
 MARKERS = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})
@@ -171,7 +171,10 @@ def _typed(values: Sequence[State]) -> list[State]:
     if all(isinstance(v, bool) for v in values):
         return list(values)
     if not any(isinstance(v, str | bool) for v in values):
-        whole = all(float(v).is_integer() for v in values)
+        # Beyond 2⁵³ every float is whole, which says nothing of the column.
+        whole = all(
+            isinstance(v, int) or (float(v).is_integer() and abs(float(v)) <= EXACT) for v in values
+        )
         return [int(v) if whole else float(v) for v in values]
     texts = [label(v).strip() for v in values]
     if all(_INTEGER.fullmatch(text) for text in texts):

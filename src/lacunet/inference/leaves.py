@@ -23,7 +23,7 @@ from lacunet.model.families import (
 )
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import Extent, NumberPrior
-from lacunet.model.unit import Unit
+from lacunet.model.unit import SMALLEST, Unit
 from lacunet.on_disk import in_passing
 
 
@@ -99,14 +99,21 @@ def _lognormal(column: Column, cases: FloatArray, prior: NumberPrior) -> Variabl
 
 
 def _measured(column: Column, cases: FloatArray, prior: NumberPrior, *, log: bool) -> Variable:
-    x = np.array(column.states, dtype=np.float64)
-    x = np.log(x) if log else x
-    share = cases / cases.sum()
-    mean = float(share @ x)
-    spread = float(np.sqrt(share @ (x - mean) ** 2))  # none, where few rows of a table are learned
-    unit = Unit(mean, spread or 1.0, log)
+    unit = Unit.of_column(column.states, cases / cases.sum(), log=log)
+    if not unit.size:  # few rows of a table are learned, or values lie too near to each other
+        _check_apart(column, cases)
+        unit = replace(unit, size=1.0)
     leaf = Variable(column.name, column.states, family=GAUSSIAN, unit=unit, place=column.place)
     return replace(leaf, prior=prior.of_gaussian(_extent(leaf)))
+
+
+def _check_apart(column: Column, cases: FloatArray) -> None:
+    """Refuse values that differ by less than any float can say, but do differ."""
+    if np.count_nonzero(cases) > 1:
+        raise DataError(
+            f"column '{column.name}': its values differ by less than {SMALLEST:.2g}, the smallest "
+            "number with all digits. Write it in a smaller unit: multiply it, for example by 1e100."
+        )
 
 
 def _extent(v: Variable) -> Extent:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from lacunet.describe.three_step.outcome import EVERY, Outcome
 from lacunet.describe.three_step.outcome_by_class import OutcomeStep
 from lacunet.describe.three_step.outcome_kinds import CategoryOutcome, NumberOutcome, OutcomeKind
 from lacunet.errors import DataError
+from lacunet.model.unit import unit_of_squares
 from lacunet.tabular import Columns, Grid, Printable, probability, share
 
 
@@ -76,10 +77,11 @@ def outcome_of(
     own = rows.only(shown)
     centre, unit = 0.0, 1.0
     if column.kind.number:
-        y = np.array(column.states, dtype=np.float64)[codes[shown]]
-        centre = float(own.counts @ y / own.cases)
-        unit = float(np.sqrt(own.counts @ (y - centre) ** 2 / own.cases)) or 1.0
-        kind: OutcomeKind = NumberOutcome((y - centre) / unit)
+        seen = np.bincount(codes[shown], own.counts, len(column.states))
+        measured = unit_of_squares(name, column.states, seen / seen.sum())
+        centre, unit = measured.origin, measured.size or 1.0
+        y = replace(measured, size=unit).numbers(column.states).array[codes[shown]]
+        kind: OutcomeKind = NumberOutcome(y)
     else:
         kind = CategoryOutcome(codes[shown].astype(np.int64), column.labels)
     how = correction or (Correction.BCH if column.kind.number else Correction.ML)

@@ -21,6 +21,7 @@ from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.model.predictors import Covariate, Covariates
 from lacunet.model.terms import Term
+from lacunet.model.unit import unit_of_squares
 
 COEFFICIENT_SD = 1.5  # of a log odds ratio before the data: see `Settings.coefficient_sd`
 DEPENDENT = 1e-9  # share of a column's variance that the others leave, below which it is none
@@ -124,10 +125,8 @@ def _covariate(column: Column, term: Term, codes: CodeArray, counts: FloatArray)
             "apart. Leave it out."
         )
     if _is_number(column, term):
-        values = np.array(column.states, dtype=np.float64)
-        centre = float(values @ seen / seen.sum())
-        scale = float(np.sqrt((values - centre) ** 2 @ seen / seen.sum()))
-        return Covariate(term.name, centre, scale)
+        unit = unit_of_squares(term.name, column.states, seen / seen.sum())
+        return Covariate(term.name, unit.origin, unit.size)
     order = dict.fromkeys([_reference(column, term, used), *used.tolist()])
     states = tuple(column.states[k] for k in range(len(column.states)))
     return Covariate(term.name, states=states, shown=tuple(order), bins=column.bins)
