@@ -15,6 +15,7 @@ from lacunet.state import State
 MOST_VALUES = 10_000
 MOST_DIFFERENT = 1 << 30  # of numbers: as many as there are rows
 MOST_BEFORE_NUMBERS = 1_000  # above, a column that may be numbers is read as such: no object each
+LARGEST_WEIGHT = 1e290  # of a row: sums over rows, and of numbers times weights, are floats
 MOST_NEAR = 1_000  # integers between the least and the largest, to be numbered by a table
 
 
@@ -126,7 +127,7 @@ def read_weights(series: pl.Series, name: str, row: int, source: Source) -> Floa
     elif not series.dtype.is_numeric() and series.dtype != pl.Null:
         raise refuse(0, f"{series[0]!r} is not a number")
     numbers = series.cast(pl.Float64, strict=False)
-    wrong = (~numbers.is_finite() | (numbers < 0)).fill_null(True)
+    wrong = (~numbers.is_finite() | (numbers < 0) | (numbers > LARGEST_WEIGHT)).fill_null(True)
     if wrong.any():
         at = int(wrong.arg_max() or 0)
         value = series[at]
@@ -134,6 +135,8 @@ def read_weights(series: pl.Series, name: str, row: int, source: Source) -> Floa
             raise refuse(at, "the weight is missing")
         if numbers[at] is None:
             raise refuse(at, f"{value!r} is not a number")
+        if np.isfinite(numbers[at]) and numbers[at] > 0:
+            raise refuse(at, f"{value} is above {LARGEST_WEIGHT:g}, and their sum must be a float")
         raise refuse(at, f"{value} is {'negative' if numbers[at] < 0 else 'infinite'}")
     return numbers.to_numpy().astype(np.float64)
 

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from lacunet.data.discover import MARKERS, Coding, RawValues, shown
+from lacunet.data.kinds import ColumnKind
 from lacunet.data.no_answers import notes_on_codes
 from lacunet.data.remark import WARNING, Remark
 from lacunet.state import Numbers, State, label
+
+FEW_STEPS = 10_000  # of a float from one value to the next, which measurements should reach over
 
 
 def notes_on(
@@ -34,6 +37,7 @@ def notes_on(
         )
     if len(coding.states) == 1 and not coding.kind.number:
         yield f"column {name!r} has only one state, {shown(coding.states)}: it says nothing."
+    yield from _lost_digits(name, coding)
     if isinstance(values, Numbers):
         return
     for alike in _alike(values, str.strip):
@@ -49,6 +53,22 @@ def notes_on(
         yield (
             f"column {name!r}: {shown(marks)} is a state like any other, since a cell without a "
             "value says so by itself here. If it stands for a hole, declare it missing."
+        )
+
+
+def _lost_digits(name: str, coding: Coding) -> Iterator[str]:
+    """Warn of measurements that differ in the last digits of a float alone."""
+    if coding.kind not in (ColumnKind.GAUSSIAN, ColumnKind.LOGNORMAL):
+        return
+    x = np.asarray(coding.states, dtype=np.float64)
+    x = np.log(x) if coding.kind is ColumnKind.LOGNORMAL else x
+    largest = float(np.abs(x).max(initial=0.0))
+    reach = float(np.ptp(x / 2.0)) * 2.0 if len(x) else 0.0
+    if 0.0 < reach < FEW_STEPS * np.spacing(largest):
+        yield (
+            f"{WARNING}column {name!r}: its numbers, up to {largest:.3g}, differ by {reach:.2g} at "
+            "most, in the last of the 16 digits that a number has here: the others are rounded "
+            "away. Subtract what they have in common before they are written."
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.discover import weighed
 from lacunet.data.kinds import ColumnKind, Kinds
-from lacunet.data.table import Column, Table
+from lacunet.data.table import MOST_CASES, Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.dependent import check_independent, independent
 from lacunet.model.covariance import Covariance
@@ -123,15 +123,27 @@ def _extent(v: Variable) -> Extent:
 
 
 def _count(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
-    mean = float(cases @ np.array(column.states, dtype=np.float64) / cases.sum())
-    own = prior.of_rate(mean)
+    total = float(cases @ np.array(column.states, dtype=np.float64))
+    _check_total(column, total)
+    own = prior.of_rate(total / cases.sum())
     return Variable(
         column.name, column.states, family=POISSON, unit=Unit(), prior=own, place=column.place
     )
 
 
-def _score(column: Column, _cases: FloatArray, _prior: NumberPrior) -> Variable:
+def _check_total(column: Column, total: float) -> None:
+    """Refuse counts beside whose sum a single one is lost, as too many cases are."""
+    if not total <= MOST_CASES:
+        raise DataError(
+            f"column '{column.name}': its values count {total:.3g} in all, and {MOST_CASES:g} are "
+            "the most: beyond, log probabilities are lost in rounding. Count in a larger unit "
+            f"(thousands, say), or take them as measurements: --kinds {column.name}=gaussian."
+        )
+
+
+def _score(column: Column, cases: FloatArray, _prior: NumberPrior) -> Variable:
     low, high = int(column.states[0]), int(column.states[-1])
+    _check_total(column, (high - low) * float(cases.sum()))
     family, unit = Binomial(most=high - low), Unit(float(low))
     return Variable(column.name, column.states, family=family, unit=unit, place=column.place)
 
@@ -195,9 +207,20 @@ def _shown(v: Variable, column: Column) -> Variable:
             f"column '{v.name}': {column.states[int(outside[0])]} is not among the answers of the "
             f"model, which go from {low:g} to {high:g}."
         )
-    return replace(v, states=column.states)
+    if v.family.whole:
+        _check_total(column, float(x.max(initial=0.0) - (low if np.isfinite(low) else 0.0)))
+    shown = replace(v, states=column.states)
+    far = np.flatnonzero(~(np.abs(np.asarray(shown.values, dtype=np.float64)) <= FARTHEST))
+    if len(far) and not v.family.whole:
+        raise DataError(
+            f"column '{v.name}': {column.states[int(far[0])]} is more than {FARTHEST:g} standard "
+            "deviations away from what the model was fitted to, so far that no float holds its "
+            f"probability. Correct it, or declare it with --missing={column.states[int(far[0])]}."
+        )
+    return shown
 
 
+FARTHEST = 1e100  # standard deviations of a column: squares are floats, with room for factors
 KINDS = {
     "gaussian": ColumnKind.GAUSSIAN,
     "poisson": ColumnKind.POISSON,

@@ -20,6 +20,8 @@ AUTOCLASS = "autoclass"
 
 # That a prior of numbers may be worth: integrals are differences of logs that large.
 MOST_CASES = 1e6
+FARTHEST = 1e8  # weight × mean² that still leaves eight digits of the scale beside it
+FAINTEST = 1e-6  # weight or scale that squares of a class, summed up, do not drown
 
 
 class Extent(NamedTuple):
@@ -56,6 +58,19 @@ class NumberPrior:
                 )
         if not np.isfinite(self.mean):
             raise OptionError(f"number prior: mean {self.mean:g} is not a finite number.")
+        farthest = float(np.sqrt(FARTHEST * self.scale / self.weight))
+        if abs(self.mean) > farthest:
+            raise OptionError(
+                f"number prior: mean {self.mean:g} is not allowed. It is in standard deviations "
+                f"from the mean of a column, and from {farthest:.3g} of them on, with weight "
+                f"{self.weight:g}, the scale {self.scale:g} is lost in rounding beside its square."
+            )
+        if max(self.weight, self.scale) < FAINTEST:
+            raise OptionError(
+                f"number prior: weight {self.weight:g} and scale {self.scale:g} are not allowed "
+                f"together: the variance of equal values would be lost in rounding. One of them "
+                f"must be {FAINTEST:g} or more."
+            )
 
     def of_gaussian(self, extent: Extent) -> tuple[float, ...]:
         """Hyperparameters of a Gaussian whose unit is its column's standard deviation."""
