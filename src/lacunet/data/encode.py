@@ -7,6 +7,7 @@ from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.column_checks import unusable
 from lacunet.data.discover import MARKERS, RawValues, weighed
 from lacunet.data.source import Source
+from lacunet.data.table import MOST_CASES
 from lacunet.errors import DataError
 from lacunet.state import State
 
@@ -15,7 +16,7 @@ from lacunet.state import State
 MOST_VALUES = 10_000
 MOST_DIFFERENT = 1 << 30  # of numbers: as many as there are rows
 MOST_BEFORE_NUMBERS = 1_000  # above, a column that may be numbers is read as such: no object each
-LARGEST_WEIGHT = 1e290  # of a row: sums over rows, and of numbers times weights, are floats
+LARGEST_WEIGHT = 1e300  # of a row: sums over rows are floats
 MOST_NEAR = 1_000  # integers between the least and the largest, to be numbered by a table
 
 
@@ -127,7 +128,7 @@ def read_weights(series: pl.Series, name: str, row: int, source: Source) -> Floa
     elif not series.dtype.is_numeric() and series.dtype != pl.Null:
         raise refuse(0, f"{series[0]!r} is not a number")
     numbers = series.cast(pl.Float64, strict=False)
-    wrong = (~numbers.is_finite() | (numbers < 0) | (numbers > LARGEST_WEIGHT)).fill_null(True)
+    wrong = (~numbers.is_finite() | (numbers < 0)).fill_null(True)
     if wrong.any():
         at = int(wrong.arg_max() or 0)
         value = series[at]
@@ -135,10 +136,15 @@ def read_weights(series: pl.Series, name: str, row: int, source: Source) -> Floa
             raise refuse(at, "the weight is missing")
         if numbers[at] is None:
             raise refuse(at, f"{value!r} is not a number")
-        if np.isfinite(numbers[at]) and numbers[at] > 0:
-            raise refuse(at, f"{value} is above {LARGEST_WEIGHT:g}, and their sum must be a float")
         raise refuse(at, f"{value} is {'negative' if numbers[at] < 0 else 'infinite'}")
-    return numbers.to_numpy().astype(np.float64)
+    found: FloatArray = numbers.to_numpy().astype(np.float64)
+    if (found > LARGEST_WEIGHT).any():
+        raise DataError(
+            f"weight column {name!r}: rows add up to more than {LARGEST_WEIGHT:g} cases, and "
+            f"{MOST_CASES:g} are the most. Divide the weights by {LARGEST_WEIGHT:g}, and take them "
+            "as those of a survey: --weights-as survey."
+        )
+    return found
 
 
 def _plain(series: pl.Series, name: str, source: Source) -> pl.Series:
