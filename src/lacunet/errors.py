@@ -65,8 +65,8 @@ def numbers_refused(name: str) -> DataError:
     """Say that a column or variable of numbers cannot be where only categories can."""
     return DataError(
         f"'{name}' holds numbers, and here only categories can be. fit, select, compare, score, "
-        "lrt, evidence, learn (without --edges and --hidden), stack, assign, simulate and query "
-        "take numbers; elsewhere put them into bins, with --bin."
+        "lrt, evidence, learn (of a graph alone), stack, assign, simulate and query take numbers; "
+        "elsewhere put them into bins, with --bin."
     )
 
 

@@ -1,7 +1,7 @@
 """Messages name options as the command line does; who calls a function hears its arguments.
 
 A message is written once, with `--exclude id`. Outside of a command it says `exclude=['id']`, and
-of the rows of an estimator `X.drop(columns=['id'])`.
+in a method of an estimator what its X allows, as `X.drop(columns=['id'])`, or its own parameters.
 """
 
 import re
@@ -9,11 +9,26 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from math import isfinite
 
+ARRAY = "numpy."  # what is done to an array is done by a function
+
+
+@dataclass(frozen=True)
+class EstimatorWords:
+    """How options are called in messages of an estimator."""
+
+    parameters: frozenset[str]  # that it has
+    function: str  # of the package, which has all options
+    left_out: str  # X without a column, {}: its name, or of an array (x0, x1, …) its place
+    made_missing: str  # X with missing cells in the place of a value, {}
+
+
+RENAMED = {"starts": "n_init", "seed": "random_state", "threads": "n_jobs", "states": "n_classes"}
+RENAMED |= {"classes": "n_classes", "weights": "sample_weight"}
 ON_COMMAND_LINE: ContextVar[bool] = ContextVar("on_command_line", default=False)
-OF_ESTIMATOR: ContextVar[bool] = ContextVar("of_estimator", default=False)
-# What people do to X, where functions have an option.
-DONE_TO_X = {"exclude": "X.drop(columns=[{}])", "missing": "X.replace({}, None)"}
+OF_ESTIMATOR: ContextVar[EstimatorWords | None] = ContextVar("of_estimator", default=None)
 
 # What may stand behind an option as its value; any other word belongs to the sentence.
 VALUE = r"'[^']*'|-?[0-9][0-9.:e+-]*[0-9]|[0-9]+"
@@ -35,9 +50,9 @@ BARE = re.compile(r"--(?P<name>[a-z][a-z-]*[a-z])")
 
 
 @contextmanager
-def of_estimator() -> Iterator[None]:
-    """Speak of X, whose columns and cells an estimator has no options for."""
-    before = OF_ESTIMATOR.set(True)
+def of_estimator(words: EstimatorWords) -> Iterator[None]:
+    """Use the words of an estimator."""
+    before = OF_ESTIMATOR.set(words)
     try:
         yield
     finally:
@@ -50,8 +65,9 @@ def range_words(first: int, last: int) -> str:
     >>> range_words(1, 16)
     'states=range(1, 17)'
     """
-    on_line = ON_COMMAND_LINE.get()
-    return f"--classes {first}:{last}" if on_line else f"states=range({first}, {last + 1})"
+    if ON_COMMAND_LINE.get():
+        return f"--classes {first}:{last}"
+    return _argument("states", f"range({first}, {last + 1})")
 
 
 def edge_words(parent: str, child: str) -> str:
@@ -61,7 +77,8 @@ def edge_words(parent: str, child: str) -> str:
     "edges=['A:B']"
     """
     edge = f"{parent}:{child}"
-    return f"--edge {shlex.quote(edge)}" if ON_COMMAND_LINE.get() else f"edges=[{edge!r}]"
+    on_line = ON_COMMAND_LINE.get()
+    return f"--edge {shlex.quote(edge)}" if on_line else _argument("edges", f"[{edge!r}]")
 
 
 def clusters_words(names: Sequence[str]) -> str:
@@ -90,8 +107,9 @@ def missing_words(labels: Sequence[str]) -> str:
     >>> missing_words(["-99", "refused"])
     "missing=['-99', 'refused']"
     """
-    if OF_ESTIMATOR.get():
-        return DONE_TO_X["missing"].format(list(labels))
+    if (own := OF_ESTIMATOR.get()) is not None:
+        values = ", ".join(map(_typed, labels))
+        return own.made_missing.format(f"[{values}]" if len(labels) > 1 else values)
     if not ON_COMMAND_LINE.get():
         return f"missing={list(labels)}"
     # A negative number would be taken for an option, were it apart.
@@ -112,16 +130,48 @@ def worded(message: str) -> str:
     """
     if ON_COMMAND_LINE.get() or "--" not in message:
         return message
-    done = DONE_TO_X if OF_ESTIMATOR.get() else {}
-    message = LISTED.sub(
-        lambda m: done.get(m["name"], m["name"] + "=[{}]").format(repr(_plain(m["value"]))), message
+    message = LISTED.sub(lambda m: _listed(m["name"], _plain(m["value"])), message)
+    message = PAIRS.sub(lambda m: _argument(m["name"], repr(_plain(m["value"]))), message)
+    message = SIZED.sub(
+        lambda m: _argument("hidden", f"{{{_plain(m['name'])!r}: {m['value']}}}"), message
     )
-    message = PAIRS.sub(lambda m: f"{m['name']}={_plain(m['value'])!r}", message)
-    message = SIZED.sub(lambda m: f"hidden={{{_plain(m['name'])!r}: {m['value']}}}", message)
-    message = VALUED.sub(lambda m: f"{_name(m)}={_literal(m['value'])}", message)
-    message = FLAG.sub(lambda m: f"{_name(m)}=True", message)
-    message = SUBJECT.sub(_name, message)
-    return BARE.sub(lambda m: f"{_name(m)}=", message)
+    message = VALUED.sub(lambda m: _argument(_name(m), _literal(m["value"])), message)
+    message = FLAG.sub(lambda m: _argument(_name(m), "True"), message)
+    message = SUBJECT.sub(lambda m: _own_name(_name(m)), message)
+    return BARE.sub(lambda m: _argument(_name(m), ""), message)
+
+
+def _listed(name: str, value: str) -> str:
+    """Name columns or values to do without: an option of functions, to be done to X itself."""
+    own = OF_ESTIMATOR.get()
+    if own is None:
+        return f"{name}=[{value!r}]"
+    if name == "missing":
+        return own.made_missing.format(_typed(value))
+    return own.left_out.format(value[1:] if own.left_out.startswith(ARRAY) else repr(value))
+
+
+def _typed(text: str) -> str:
+    """Write a value as Python does: a text in quotes, a number without."""
+    try:
+        number = float(text)
+    except ValueError:
+        return repr(text)
+    return text if isfinite(number) else f"float({text!r})"
+
+
+def _argument(name: str, value: str) -> str:
+    """Name an argument; one that an estimator lacks is one of a function of the package."""
+    own, called = OF_ESTIMATOR.get(), _own_name(name)
+    if own is None or called in own.parameters:
+        return f"{called}={value}"
+    return f"lacunet.{own.function}(..., {name}={value})" if value else f"{name}="
+
+
+def _own_name(name: str) -> str:
+    """Give the name that an argument has here."""
+    own, other = OF_ESTIMATOR.get(), RENAMED.get(name, name)
+    return name if own is None or other not in own.parameters else other
 
 
 def _name(found: re.Match[str]) -> str:

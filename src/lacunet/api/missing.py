@@ -43,7 +43,7 @@ def missing_as_state(data: object, **options: Unpack[ReadOptions]) -> Table:
     >>> [column.states for column in table.columns]
     [(0, 1, '(missing)'), (0, 1, '(missing)')]
     """
-    return as_state(as_written(data, options))
+    return as_state(as_written(data, options, numbers=isinstance(data, Table)))
 
 
 @with_options

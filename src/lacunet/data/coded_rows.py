@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
+from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.bins import Bins
 from lacunet.data import column_checks as checks
 from lacunet.data.columns import Judge
@@ -83,15 +83,21 @@ def code_rows(
     return Rows(described(called, codings, kinds), np.maximum(final, -1), *more)
 
 
-def empty_columns(source: object) -> list[int]:
-    """Places of the columns that show no value at all.
+def empty_columns(source: object, rows: BoolArray | None = None) -> list[int]:
+    """Places of the columns that show no value at all, in some of the rows.
 
     >>> empty_columns(np.array([[1.0, np.nan], [np.nan, np.nan]]))
     [1]
     """
     opened = open_source(source)
     found = until_read(Reading(Judge(opened), opened.columns), lambda reading: reading.codes())
-    return np.flatnonzero((found < 0).all(axis=0)).tolist()
+    return np.flatnonzero((found[slice(None) if rows is None else rows] < 0).all(axis=0)).tolist()
+
+
+def declared_columns(source: object) -> list[int]:
+    """Places of the columns whose states the source declares, as categories of a dataframe."""
+    opened = open_source(source)
+    return [j for j, name in enumerate(opened.columns) if name in opened.categories]
 
 
 @dataclass(frozen=True)

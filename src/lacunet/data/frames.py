@@ -20,6 +20,7 @@ from lacunet.data.source import (
 )
 from lacunet.errors import DataError
 from lacunet.state import State
+from lacunet.wording import OF_ESTIMATOR
 
 
 def open_frame(native: object) -> Source:
@@ -92,7 +93,7 @@ def no_table(source: object) -> DataError:
 
 
 def open_array(array: NDArray[Any]) -> Source:
-    """Open a NumPy array, with the columns x1 .. xn."""
+    """Open a NumPy array, with the columns x1 .. xn; in estimators x0, x1, …"""
     if array.ndim != 2:
         raise DataError(
             f"the NumPy array has {array.ndim} dimension{'s' * (array.ndim != 1)}; rows and "
@@ -103,7 +104,8 @@ def open_array(array: NDArray[Any]) -> Source:
             f"a NumPy array of {array.dtype} cannot be read as a table. Give integers, numbers, "
             "booleans or text, for instance array.astype(str)."
         )
-    columns = tuple(f"x{i}" for i in range(1, array.shape[1] + 1))
+    first = 1 if OF_ESTIMATOR.get() is None else 0  # scikit-learn counts from x0
+    columns = tuple(f"x{i}" for i in range(first, first + array.shape[1]))
 
     def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
         for rows in slices(len(array), len(wanted)):

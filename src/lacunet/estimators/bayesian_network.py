@@ -126,6 +126,8 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
 
+    _function = "compare"
+
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         self._check_structure()
         self._variables(X)

@@ -19,8 +19,9 @@ from lacunet.data import Column, Table
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
 from lacunet.data.one_column import column_of, values_of, without_column
+from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError
-from lacunet.estimators.inputs import Categories, check_input, code_fit
+from lacunet.estimators.inputs import Categories, check_input, code_fit, is_frame
 from lacunet.estimators.parameters import described
 from lacunet.estimators.pooled import PooledEstimator
 
@@ -98,6 +99,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
         -------
         self
         """
+        features = self._features(X)
         if y is None:
             if self.target is None:
                 raise ValueError(
@@ -105,7 +107,7 @@ class Classifier(ClassifierMixin, PooledEstimator):
                     "Give y, or the name of its column with target=."
                 )
             y = column_of(X, self.target)
-        checked = check_input(self, self._features(X), reset=True)
+        checked = check_input(self, features, reset=True)
         self.classes_, labels = _labels(y)
         check_consistent_length(checked, labels)
         table = self._read(checked, labels, sample_weight).in_work_order
@@ -165,11 +167,15 @@ class Classifier(ClassifierMixin, PooledEstimator):
         return found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found
 
     def _features(self, X: Any) -> Any:
-        return X if self.target is None else without_column(X, self.target)
+        if self.target is None:
+            return X
+        if is_frame(X):
+            column_names(X)  # refuses names that are no names, before others do in their words
+        return without_column(X, self.target)
 
     def _read(self, X: Any, labels: IntArray, sample_weight: Any) -> Table:
         """Make the table to learn from: the features, and a column of classes."""
-        found = code_fit(X, sample_weight, self._reading(X))
+        found = code_fit(X, sample_weight, self._reading(X, sample_weight))
         own, columns = labels[found.kept], found.rows.columns
         cases = np.bincount(own[own >= 0], found.cases[own >= 0], len(self.classes_))
         if not cases.any():

@@ -84,6 +84,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
     random_state: Any = None
     n_jobs: int | None = None
 
+    _function = "impute"
+
     # `y` is there because pipelines hand it to everything.
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn from rows with holes who fills them in best.
@@ -103,7 +105,8 @@ class Imputer(OneToOneFeatureMixin, TransformerMixin, PooledEstimator):
                 f"strategy {self.strategy!r} is not known. Choose from {', '.join(STRATEGIES)}."
             )
         checked = check_input(self, X, reset=True)
-        self._table = read_fit(checked, sample_weight, self._reading(checked)).in_work_order
+        reading = self._reading(checked, sample_weight)
+        self._table = read_fit(checked, sample_weight, reading).in_work_order
         self._keep_columns(checked, self._table.columns)
         self.categories_ = dict(self._known)
         settings = self._settings()

@@ -1,6 +1,6 @@
 """From what scikit-learn's users hand over to what the package works on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Number
 from typing import Any, NamedTuple, TypeAlias
@@ -35,7 +35,7 @@ from lacunet.executor import cores
 from lacunet.inference.regression.known import kinds_of_covariates
 from lacunet.model.predictors import Covariates
 from lacunet.state import State
-from lacunet.wording import of_estimator
+from lacunet.tabular import library_of
 
 Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]
 HAVE_ROWS = ("__array__", "shape", "toarray")  # attributes of what scikit-learn takes for a table
@@ -70,6 +70,21 @@ def is_frame(X: Any) -> bool:
 def names_of(X: Any) -> list[str]:
     """Names of the columns; those of an array are x0, x1, … as everywhere in scikit-learn."""
     return column_names(X) if is_frame(X) else [f"x{j}" for j in range(X.shape[1])]
+
+
+def left_out_of(X: Any) -> str:
+    """Say how a table of this kind is had without a column: {} is its name, or its place."""
+    if not is_frame(X):
+        return "numpy.delete(X, {}, axis=1)"
+    return {"pandas": "X.drop(columns=[{}])", "polars": "X.drop({})"}.get(
+        library_of(X), "X.drop_columns({})"
+    )
+
+
+def made_missing_in(X: Any) -> str:
+    """Say how cells with some value, {}, become missing in a table of this kind."""
+    pandas = is_frame(X) and library_of(X) == "pandas"
+    return "X.replace({}, None)" if pandas else "a missing cell (None, NaN) in the place of {}"
 
 
 def check_weights(sample_weight: Any, rows: int) -> FloatArray:
@@ -163,8 +178,7 @@ def code_fit(X: Any, sample_weight: Any, how: Reading) -> Coded:
     weights = check_weights(sample_weight, X.shape[0])
     keep = weights > 0
     given = None if sample_weight is None else weights
-    with of_estimator():
-        rows = code_rows(X, how.states, how.columns, given, names=how.names, kinds=how.kinds)
+    rows = code_rows(X, how.states, how.columns, given, names=how.names, kinds=how.kinds)
     # Rows to learn from that contradict what is declared are a mistake, not news.
     strict = REFUSE if how.unseen == WARN else how.unseen
     _judge(rows.unseen, strict, "the states that it was given")
@@ -177,15 +191,21 @@ def code_fit(X: Any, sample_weight: Any, how: Reading) -> Coded:
     return Coded(rows, cases, keep, survey)
 
 
-def shown_places(X: Any, names: Sequence[str]) -> list[int]:
-    """Places of the columns that show anything; a word about the others."""
-    empty = empty_columns(X)
-    if empty and len(empty) == len(names):
+def shown_places(
+    X: Any, sample_weight: Any, places: Sequence[int], declared: Collection[int] = ()
+) -> list[int]:
+    """Those of some columns that show anything where rows have weight, with a word on the others.
+
+    Columns of which the states are declared stay: a model may have them without any value.
+    """
+    rows = check_weights(sample_weight, X.shape[0]) > 0
+    empty = [j for j in empty_columns(X, rows) if j in places and j not in declared]
+    if empty and len(empty) == len(places):
         raise DataError("every cell is missing. Give at least one value to learn from.")
     if empty:
-        told = shown([names[j] for j in empty])
+        told = shown([names_of(X)[j] for j in empty])
         warn(f"columns that show no value are not used, and stay as they are: {told}.")
-    return [j for j in range(len(names)) if j not in empty]
+    return [j for j in places if j not in empty]
 
 
 def read_codes(
@@ -199,8 +219,7 @@ def read_codes(
 ) -> Rows:
     """Code rows with the states that a model knows, by the places of the columns."""
     states = list(known.values())
-    with of_estimator():
-        rows = code_rows(X, states, columns, names=list(known), kinds=kinds, asked=True)
+    rows = code_rows(X, states, columns, names=list(known), kinds=kinds, asked=True)
     _judge(rows.unseen, unseen, "the states that the model knows")
     if as_state:
         put_missing_states(rows.codes, rows.columns)
@@ -221,8 +240,7 @@ def read_covariates(X: Any, known: Covariates, names: Sequence[str]) -> Rows:
     """Code the covariates of rows, whatever they are: who knows the model judges them."""
     places = [names.index(name) for name in known.names]
     kinds = kinds_of_covariates(known)
-    with of_estimator():
-        return code_rows(X, None, places, names=known.names, kinds=kinds, asked=True)
+    return code_rows(X, None, places, names=known.names, kinds=kinds, asked=True)
 
 
 def column_kinds(

@@ -120,7 +120,7 @@ class LatentClassModel(Searching, Surveyed, ClassEstimator):
     def _learn_regression(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         """Learn classes together with what predicts them."""
         assert self.covariates is not None
-        used = self._variables(X)
+        used = self._shown(X, sample_weight)
         terms = understand_terms(self.covariates, used)
         check_covariates([term.name for term in terms], used)
         kinds = api.covariate_kinds(self.kinds, terms)

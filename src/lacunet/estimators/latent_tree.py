@@ -68,6 +68,8 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
     kinds: KindsLike = AUTO
     number_prior: NumberPriorLike = USUAL_NUMBERS
 
+    _function = "learn_latent_tree"
+
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         _check_features(X.shape[1])
         table = self._read_all(X, sample_weight, self.kinds)

@@ -10,11 +10,18 @@ from typing import Any, TypeVar, cast
 from lacunet.api.options import written_out
 from lacunet.api.other_names import unknown_option
 from lacunet.bins import BinLike
-from lacunet.errors import UnknownOptionError
-from lacunet.estimators.inputs import Categories, seed_of, threads_of
+from lacunet.errors import LacunetError, UnknownOptionError
+from lacunet.estimators.inputs import (
+    Categories,
+    left_out_of,
+    made_missing_in,
+    seed_of,
+    threads_of,
+)
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.model.prior import PAPER_ALPHA, Alpha
 from lacunet.settings import DEFAULTS, OPTIONS, Settings
+from lacunet.wording import EstimatorWords, of_estimator, worded
 
 C = TypeVar("C", bound=type)
 
@@ -162,16 +169,41 @@ class Searching(Measuring):
 def described(cls: C) -> C:
     """Write out the meanings that `**NAME` stands for, in docstrings of a class and its methods.
 
-    Parameters that every estimator has come last.
+    Parameters that every estimator has come last. Messages of methods that take X are worded for
+    the estimator.
     """
-    for thing in (cls, *vars(cls).values()):
+    cls.__doc__ = written_out(cls.__doc__, MEANINGS)
+    for name, thing in [*vars(cls).items()]:
         # What `available_if` makes of a method has it as `fn`, and hands out that one's words.
         own = getattr(thing, "fn", thing)
-        if inspect.isclass(own) or inspect.isfunction(own):
-            own.__doc__ = written_out(own.__doc__, MEANINGS)
+        if not inspect.isfunction(own):
+            continue
+        own.__doc__ = written_out(own.__doc__, MEANINGS)
+        if not name.startswith("_") and "X" in inspect.signature(own).parameters:
+            if own is thing:
+                setattr(cls, name, _in_own_words(own))
+            else:
+                thing.fn = _in_own_words(own)
     if is_dataclass(cls):
         cast(Any, cls).__init__ = _refusing(cls, cast(Any, cls).__init__)
     return cls
+
+
+def _in_own_words(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let messages of a method name the parameters of its estimator, and what can be done to X."""
+
+    @functools.wraps(method)
+    def worded_here(self: Any, X: Any, *args: Any, **given: Any) -> Any:
+        parameters = frozenset((*inspect.signature(type(self)).parameters, "sample_weight"))
+        words = EstimatorWords(parameters, self._function, left_out_of(X), made_missing_in(X))
+        with of_estimator(words):
+            try:
+                return method(self, X, *args, **given)
+            except LacunetError as error:  # perhaps made where nobody knew of the estimator
+                error.args = (worded(error.args[0]), *error.args[1:])
+                raise
+
+    return worded_here
 
 
 def _refusing(cls: type, init: Callable[..., None]) -> Callable[..., None]:

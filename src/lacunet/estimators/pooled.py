@@ -43,10 +43,10 @@ class PooledEstimator(HolesAllowed, BaseEstimator):
     def _settings(self) -> Settings:
         return Settings(seed=seed_of(self.random_state), threads=threads_of(self.n_jobs))
 
-    def _reading(self, X: Any) -> Reading:
+    def _reading(self, X: Any, sample_weight: Any) -> Reading:
         """How X is read to learn from; columns that show nothing are left alone."""
         names = names_of(X)
-        places = shown_places(X, names)
+        places = shown_places(X, sample_weight, range(len(names)))
         states = declared_states(self.categories, names)
         return Reading(
             names=[names[j] for j in places],

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from lacunet import api
 from lacunet.arrays import CodeArray
 from lacunet.data import Table
+from lacunet.data.coded_rows import declared_columns
 from lacunet.data.design_columns import NO_DESIGN, DesignColumns
 from lacunet.data.kinds import KindsLike
 from lacunet.data.rows import Rows
@@ -24,6 +25,7 @@ from lacunet.estimators.inputs import (
     read_codes,
     read_covariates,
     read_fit,
+    shown_places,
 )
 from lacunet.estimators.parameters import Parameters
 from lacunet.inference.leaves import all_with_values, kinds_of
@@ -46,7 +48,7 @@ class RowReading(Parameters):
 
     def _read_all(self, X: Any, sample_weight: Any, kinds: KindsLike = None) -> Table:
         """Make the table to learn from, where every column is a variable."""
-        table = self._read_columns(X, sample_weight, kinds, self._variables(X))
+        table = self._read_columns(X, sample_weight, kinds, self._shown(X, sample_weight))
         return api.missing_as_state(table) if self.missing_as_state else table
 
     def _variables(self, X: Any) -> list[str]:
@@ -54,6 +56,15 @@ class RowReading(Parameters):
         self._names = names_of(X)
         check_drawn(self._drawn_by, self._names)
         return [name for name in self._names if name not in self._drawn_by.names]
+
+    def _shown(self, X: Any, sample_weight: Any) -> list[str]:
+        """Names of the variables that show any value, or have declared states."""
+        names = self._variables(X)
+        stated = declared_states(self.categories, self._names)
+        declared = {*declared_columns(X), *(j for j, s in enumerate(stated) if s is not None)}
+        places = [self._names.index(name) for name in names]
+        found = shown_places(X, sample_weight, places, declared) if places else []
+        return [self._names[j] for j in found]
 
     def _read_columns(
         self, X: Any, sample_weight: Any, kinds: KindsLike, used: Sequence[str]

@@ -110,6 +110,8 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
     covariance: str = DIAGONAL
     scores: str | Sequence[str] = ("csl-occupied", "vb")
 
+    _function = "select"
+
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         table = self._read_all(X, sample_weight, self.kinds)
         selection = api.select(table, self.n_classes, settings=self._settings(), listener=listener)

@@ -63,6 +63,8 @@ class StackedModel(HiddenStateEstimator):
     _: KW_ONLY
     kinds: KindsLike = AUTO
 
+    _function = "stack"
+
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         if len(X) == 1:
             raise DataError("X has 1 sample, and none is left to learn from while it is held out.")
@@ -73,6 +75,7 @@ class StackedModel(HiddenStateEstimator):
             rows = read_codes(
                 X,
                 known=known,
+                columns=[self._names.index(name) for name in known],
                 unseen="missing",
                 kinds=table.kinds,
                 as_state=self.missing_as_state,

@@ -12,6 +12,7 @@ from lacunet.model.number_prior import NumberPrior
 from lacunet.model.surgery import with_hidden
 from lacunet.search.average import Label
 from lacunet.search.candidates import Proposal
+from lacunet.wording import range_words
 
 USUAL = NumberPrior()
 
@@ -19,7 +20,7 @@ USUAL = NumberPrior()
 def check_states(states: Sequence[int], table: Table) -> tuple[str, ...]:
     """Refuse impossible numbers of states; warn of more states than rows."""
     if not states:
-        raise OptionError("no number of states to try. Give for example --states 1:8.")
+        raise OptionError(f"no number of states to try. Give for example {range_words(1, 8)}.")
     for k in states:
         if k < 1:
             raise OptionError(f"{k} hidden states: there must be at least 1.")
