@@ -1,6 +1,7 @@
 """What a terminal shows, and what happens when the user leaves early."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -124,3 +125,45 @@ def test_interrupted_work_leaves_nothing(tmp_path, threads):
     assert said.decode().endswith("interrupted; nothing half-written is left behind\n")
     assert "Traceback" not in said.decode()
     assert [p.name for p in tmp_path.iterdir()] == ["big.csv"]
+
+
+CLOSED = {
+    "stdout": ">&-",
+    "stderr": "2>&-",
+    "both": ">&- 2>&-",
+    "all": "<&- >&- 2>&-",
+    "reader of stdout": "| true",
+    "reader of stderr": "2>&1 >/dev/null | true",
+}
+
+
+@pytest.mark.parametrize("closed", CLOSED)
+@pytest.mark.parametrize("form", ["--json", ""])
+def test_closed_streams_end_as_if_they_led_nowhere(tmp_path, closed, form):
+    """No other file gets the number of a stream, nothing is said, and the work is done."""
+    command = f"{sys.executable} -m lacunet random --classes 2 --leaves 2 -o m.json {form}"
+    script = f"({command}; echo $? > code) {CLOSED[closed]}"
+    ran = subprocess.run(
+        ["/bin/sh", "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False
+    )
+    assert (tmp_path / "code").read_text() == "0\n"
+    assert json.loads((tmp_path / "m.json").read_text("utf-8"))["format"] == "lacunet-model/1"
+    said = ran.stderr.decode()
+    assert all(word not in said for word in ("Traceback", "Exception", "defect"))
+    assert closed == "stdout" or not said or "written" in said
+
+
+@pytest.mark.parametrize("closed", ["2>&-", ">&- 2>&-"])
+def test_a_mistake_has_its_exit_code_without_stderr(tmp_path, closed):
+    command = f"{sys.executable} -m lacunet select nope.csv {closed}; echo $? > code"
+    subprocess.run(["/bin/sh", "-c", command], cwd=tmp_path, timeout=60, check=False)
+    assert (tmp_path / "code").read_text() == "2\n"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
+def test_help_on_a_full_disk_is_an_error(tmp_path):
+    with FULL.open("w") as full:
+        process = start(("--help",), tmp_path, stdout=full, stderr=subprocess.PIPE)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.decode() == "error: the result cannot be printed: No space left on device.\n"

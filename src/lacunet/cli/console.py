@@ -80,7 +80,9 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         before, safe = ON_COMMAND_LINE.set(True), SAFE_CSV.set(SWITCHES.safe_csv)
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            sys.stdout.flush()  # here, where what goes wrong becomes a sentence
+            return result
         except LacunetError as error:
             if is_defect(error):
                 raise _defect(error) from None
@@ -88,7 +90,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
         except MemoryError as error:
             raise _refused(f"not enough memory. {error}. Try fewer rows or fewer states.") from None
         except BrokenPipeError:
-            raise  # whoever read the result has seen enough: the end comes without a word
+            raise  # the reader of the result is gone: the end comes without a word
         except OSError as error:
             raise _refused(f"the result cannot be printed: {error.strerror or error}.") from None
         except KeyboardInterrupt as error:
