@@ -136,3 +136,54 @@ def test_the_kind_of_a_column_that_is_not_used():
 
 def test_names_may_have_equal_signs():
     assert understand_kinds("a=b=poisson").declared == {"a=b": ColumnKind.POISSON}
+
+
+COLUMNS = {
+    "ages": (lambda rng, n: rng.integers(18, 90, n), "gaussian"),
+    "incomes": (lambda rng, n: np.round(rng.lognormal(10.0, 0.6, n)), "gaussian"),
+    "blood pressures": (lambda rng, n: np.round(rng.normal(120.0, 15.0, n)), "gaussian"),
+    "years": (lambda rng, n: rng.integers(1980, 2021, n), "gaussian"),
+    "lengths": (lambda rng, n: rng.normal(170.0, 10.0, n).round(1), "gaussian"),
+    "answers": (lambda rng, n: rng.integers(1, 6, n), "categorical"),
+    "ten steps": (lambda rng, n: rng.integers(1, 11, n), "categorical"),
+    "tens": (lambda rng, n: rng.integers(1, 11, n) * 10, "categorical"),
+    "codes": (lambda rng, n: rng.choice([1, 2, 3, 4, 98, 99], n), "categorical"),
+    "far codes": (lambda rng, n: rng.choice(np.arange(8) * 137 + 11, n), "categorical"),
+    "few counts": (lambda rng, n: rng.poisson(3.0, n), "categorical"),
+    "doses": (lambda rng, n: rng.choice([0.5, 1.0, 1.5, 2.0], n), "categorical"),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_part_of_a_column_is_read_like_the_whole(name):
+    draw, kind = COLUMNS[name]
+    found = {
+        n: {
+            read_table(draw(np.random.default_rng([7, n, r]), n)[:, None]).columns[0].kind.value
+            for r in range(10 if n < 1000 else 2)
+        }
+        for n in (25, 30, 50, 100, 300, 1000, 10_000)
+    }
+    assert found == {rows: {kind} for rows in found}
+
+
+@pytest.mark.parametrize("rows", [6, 20, 30, 200])
+def test_measurements_may_all_be_different(rows):
+    x = np.random.default_rng(rows).choice(50 * rows * rows, rows, replace=False)
+    (column,) = read_table(pl.DataFrame({"income": x})).columns
+    assert column.kind is ColumnKind.GAUSSIAN
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("x", np.arange(30)),
+        ("x", np.arange(30)[::-1] * 10 + 7),
+        ("x", np.random.default_rng(0).choice(100, 80, replace=False)),  # a fold of 1 to 100
+        ("customer_id", np.random.default_rng(0).choice(10**6, 40, replace=False)),
+        ("caseId", np.random.default_rng(0).choice(10**6, 40, replace=False)),
+    ],
+)
+def test_whole_numbers_that_number_the_rows_are_identifiers(name, values):
+    with pytest.raises(DataError, match="looks like an identifier"):
+        read_table(pl.DataFrame({name: values}))

@@ -1,6 +1,7 @@
 """What a column must be like to be used, and what to say when it is not."""
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 
@@ -9,13 +10,16 @@ import numpy as np
 from lacunet.arrays import FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
-from lacunet.data.kinds import MOST_DATES, looks_like_dates
+from lacunet.data.kinds import MOST_DATES, looks_like_dates, steps_of
 from lacunet.data.source import Source
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.state import State, label
 
 MOST_STATES = 1_000
 NOTHING = "has no observed value: every cell is missing"
+BY_CHANCE = 1e-4  # probability that even draws are all different, below which chance did not do it
+# Names of columns that hold names of rows: id, customer_id, caseId, index, uuid.
+IDENTIFIER = re.compile(r"(.*[ _.-])?(?i:ids?|uuid|rowid|caseid)|(?i:index|idx)|.*[a-z](Id|ID)")
 FEWEST_ROWS = 3  # below this every column looks like an identifier
 FEWEST_PATTERNS = 21  # the same with weights, where one line per pattern is the usual form
 
@@ -35,9 +39,11 @@ def check_inferred(
 
 
 def check_not_identifier(name: str, raw: RawValues, coding: Coding, *, weighted: bool) -> None:
-    """Refuse values of which every row has its own."""
+    """Refuse values of which every row has its own, and numbers that number the rows."""
     observed = int(raw.counts[coding.codes >= 0].sum())
     if not looks_like_identifier(coding.states, observed, weighted=weighted):
+        return
+    if isinstance(coding.states[0], int) and not numbers_rows(name, coding.states):
         return
     kind = "categorical" if isinstance(coding.states[0], str) else "gaussian"
     told = unusable(
@@ -62,6 +68,19 @@ def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Sou
 def looks_like_identifier(states: Sequence[State], observed: int, *, weighted: bool) -> bool:
     """Whether every observed row has a state of its own."""
     return len(states) == observed and observed >= (FEWEST_PATTERNS if weighted else FEWEST_ROWS)
+
+
+def numbers_rows(name: str, states: Sequence[State]) -> bool:
+    """Whether different whole numbers, one for each row, are the rows' numbers or names.
+
+    They are where they fill their range, so that chance would hardly make all of them different,
+    or where their column is called so. Measurements may all be different, in few rows.
+    """
+    if IDENTIFIER.fullmatch(name):
+        return True
+    n, places = len(states), steps_of(states) + 1
+    log_chance = sum(math.log1p(-i / places) for i in range(n)) if n < places else -math.inf
+    return n == places or log_chance < math.log(BY_CHANCE)
 
 
 def check_categories(name: str, states: Sequence[State], coding: Coding) -> None:

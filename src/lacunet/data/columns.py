@@ -53,7 +53,8 @@ class Judge:
         numbers = isinstance(raw.values, Numbers)
         told = one_spelling(raw) if self.ignore_case and not numbers else raw.values
         coding = code_numbers(raw) if numbers else infer(told, self.holes)
-        decided = self.kinds.decide(name, coding.states, mean_of(coding, cases))
+        rows = None if self.weighted else weighed(coding.codes, raw.counts, len(coding.states))
+        decided = self.kinds.decide(name, coding.states, mean_of(coding, cases), rows)
         coding = replace(coding, kind=decided.kind, why=decided.why)
         if decided.cut is not None:
             return self._in_bins(name, raw, cases, coding, decided)

@@ -4,27 +4,37 @@ The rule for columns of which nothing is said, the same for files, dataframes an
 first that holds:
 
 1. texts, true/false and declared categories are categories;
-2. up to 20 different whole numbers, and up to 5 different numbers with fractions, are categories;
-3. whole numbers from 0 with a mean of at most 10 are counts;
+2. whole numbers that lie within 20 steps, or of which up to 20 different ones are to be expected,
+   and up to 5 different numbers with fractions, are categories;
+3. whole numbers of 0 and more with a mean of at most 10 are counts;
 4. all other numbers have a normal distribution.
 
-Values of which every row has its own, unless they have fractions, and more than 20 dates are
-refused (`column_checks`): they are nothing that classes differ in.
+How many different values a column has grows with its rows, so that a rule for what was seen would
+read a part of a table, such as a fold, in another way than the whole. So the number that is to be
+expected counts: that of the values seen, and those that as many values seen just once speak for
+(Chao 1984, Scand. J. Statist. 11, 265–270).
+
+Texts of which every row has its own, whole numbers that number the rows, and more than 20 dates
+are refused (`column_checks`): they are nothing that classes differ in.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import TypeAlias
 
+from lacunet.arrays import FloatArray
 from lacunet.bins import USUAL_BINS, Binning, Cut
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.state import State
 
 MOST_NUMBERS = 20  # different whole numbers that are categories; more of them are measured
+DENSE = 0.3  # share of the places in a wide range that codes do not show
 MOST_FRACTIONS = 5  # the same of numbers with fractions: doses, halves
 MOST_DATES = 20  # different dates that are categories
 LARGEST_MEAN = 10.0  # of whole numbers that are taken for counts; above, they have a normal shape
@@ -105,20 +115,25 @@ class Kinds:
         kind = self.declared.get(name, self.other)
         return name in self.bins or (kind is not None and kind.number)
 
-    def decide(self, name: str, states: Sequence[State], mean: float) -> Decision:
-        """Say what a column is whose states are these, in order, with this mean if numbers."""
+    def decide(
+        self, name: str, states: Sequence[State], mean: float, rows: FloatArray | None = None
+    ) -> Decision:
+        """Say what a column is whose states are these, in order, with this mean if numbers.
+
+        `rows` (states,) show each of them; None: rows have weights, and their number says nothing.
+        """
         if name in self.bins:
             return Decision(ColumnKind.CATEGORICAL, "in bins, as declared", self.bins[name])
         declared = self.declared.get(name, self.other)
         if declared is not None:
             return Decision(declared, "as declared")
-        decided = by_rule(states, mean)
+        decided = by_rule(states, mean, rows)
         if decided.kind.number and self.every:
             return Decision(ColumnKind.CATEGORICAL, f"in bins: {decided.why}", self.every)
         return decided
 
 
-def by_rule(states: Sequence[State], mean: float) -> Decision:
+def by_rule(states: Sequence[State], mean: float, rows: FloatArray | None = None) -> Decision:
     """Say what a column is of which nothing is said.
 
     >>> by_rule(range(152), 75.5).kind.value, by_rule((0.5, 1.0, 1.5), 1.0).kind.value
@@ -126,13 +141,52 @@ def by_rule(states: Sequence[State], mean: float) -> Decision:
     """
     if not states or isinstance(states[0], str | bool):
         return Decision(ColumnKind.CATEGORICAL, "not numbers")
-    fractions = isinstance(states[0], float)
+    low = states[0]
+    fractions = isinstance(low, float)
     many = f"{len(states):,} different numbers{' with fractions' if fractions else ''}"
-    if len(states) <= (MOST_FRACTIONS if fractions else MOST_NUMBERS):
+    few = len(states) <= MOST_FRACTIONS if fractions else _are_few(states, rows)
+    if few:
         return Decision(ColumnKind.CATEGORICAL, many if len(states) > 1 else "one number")
-    if not fractions and states[0] == 0 and mean <= LARGEST_MEAN:
-        return Decision(ColumnKind.POISSON, f"{many}, whole, from 0, mean {mean:.3g}")
+    if not fractions and rows is not None and len(states) <= MOST_NUMBERS:
+        many = f"{many} in {int(rows.sum()):,} rows, more expected"
+    if not fractions and low >= 0 and mean <= LARGEST_MEAN:
+        return Decision(ColumnKind.POISSON, f"{many}, whole, from {low}, mean {mean:.3g}")
     return Decision(ColumnKind.GAUSSIAN, many)
+
+
+def _are_few(states: Sequence[State], rows: FloatArray | None) -> bool:
+    """Whether whole numbers, in order, are few enough to be categories."""
+    steps = steps_of(states)
+    if steps < MOST_NUMBERS:
+        return True
+    if rows is None:
+        return len(states) <= MOST_NUMBERS
+    # What is shown of most of a wide range are values of a measurement; codes leave gaps.
+    return len(states) < DENSE * steps and different_in_all(rows) <= MOST_NUMBERS
+
+
+def different_in_all(rows: FloatArray) -> float:
+    """How many different values are to be expected where these, (values,), were seen so often.
+
+    >>> different_in_all(np.array([3.0, 2.0, 4.0])), different_in_all(np.ones(8))
+    (3.0, 36.0)
+    """
+    seen = rows[rows > 0]
+    once, twice = float((seen == 1).sum()), float((seen == 2).sum())
+    return len(seen) + once * (once - 1.0) / (2.0 * (twice + 1.0))
+
+
+def steps_of(states: Sequence[State]) -> int:
+    """Steps from the lowest to the highest of different whole numbers, in order.
+
+    A step is what all their differences are multiples of.
+
+    >>> steps_of((1, 2, 5)), steps_of((10, 20, 50)), steps_of((3,))
+    (4, 4, 0)
+    """
+    whole = [int(x) for x in states]
+    step = math.gcd(*(b - a for a, b in pairwise(whole)))
+    return (whole[-1] - whole[0]) // step if step else 0
 
 
 BY_RULE = Kinds()  # nothing is said
