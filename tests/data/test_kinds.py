@@ -187,3 +187,29 @@ def test_measurements_may_all_be_different(rows):
 def test_whole_numbers_that_number_the_rows_are_identifiers(name, values):
     with pytest.raises(DataError, match="looks like an identifier"):
         read_table(pl.DataFrame({name: values}))
+
+
+@pytest.mark.parametrize("text", ["inf", "-inf", "Infinity", "+INF", "1e400"])
+@pytest.mark.parametrize("rows", [12, 40, 12_000])
+def test_the_advice_about_infinite_numbers_works(text, rows, tmp_path):
+    x = np.random.default_rng(0).normal(size=rows).round(6).astype(str).astype(object)
+    x[rows - 3] = text
+    path = tmp_path / "x.csv"
+    path.write_text("x,y\n" + "".join(f"{cell},{n % 2}\n" for n, cell in enumerate(x)))
+    where = rf"column 'x', row {rows - 2} \(line {rows - 1}\): .* is not a finite number"
+    with pytest.raises(DataError, match=where) as refused:
+        read_table(path)
+    advice = str(refused.value).partition("declare it with ")[2].rstrip(".")
+    assert advice == f"missing=['{text}']"
+    table = read_table(path, missing=[text])
+    assert table.columns[0].kind is ColumnKind.GAUSSIAN
+    assert table.missing[0] == pytest.approx(1 / rows)
+
+
+def test_infinite_numbers_among_few_and_among_texts():
+    few = pl.DataFrame({"x": ["1", "2", "inf"] * 5})
+    with pytest.raises(DataError, match="column 'x', row 3: inf is not a finite number"):
+        read_table(few)
+    assert read_table(few, kinds="x=categorical").columns[0].states == ("1", "2", "inf")
+    texts = pl.DataFrame({"x": ["inf", "none", "inf"] * 5, "y": ["inf", "-inf", "inf"] * 5})
+    assert [c.states for c in read_table(texts).columns] == [("inf", "none"), ("-inf", "inf")]

@@ -204,3 +204,28 @@ def test_numbers_of_a_network_depend_on_categories_and_on_what_is_hidden():
     learned = lacunet.BayesianNetworkModel(structure="learn", kinds="auto", random_state=0)
     parents = learned.fit(X[["height", "sex"]]).network_.parents
     assert parents == ((1,), ())
+
+
+def test_the_advice_about_infinite_numbers_works():
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.normal(size=40), rng.integers(0, 3, 40)], axis=1)
+    X[4, 0], X[9, 1] = np.inf, -np.inf
+    with pytest.raises(ValueError, match="row 5, column 'x0' is not a finite number") as refused:
+        LatentClassModel(2, n_init=2).fit(X)
+    namespace = {"np": np, "X": X}
+    exec(str(refused.value).rpartition(": ")[2].rstrip("."), namespace)
+    assert np.isnan(namespace["X"]).sum() == 2
+    LatentClassModel(2, n_init=2).fit(namespace["X"])
+
+
+def test_a_measurement_may_be_unique_within_a_fold():
+    rng = np.random.default_rng(1)
+    z = rng.integers(0, 2, 60)
+    income = rng.choice(90_000, 60, replace=False) + 20_000 * z  # whole, different in each row
+    items = rng.random((3, 60)) < np.where(z, 0.9, 0.1)
+    X = np.stack([income, *items], axis=1).astype(float)
+    model = LatentClassModel(2, n_init=2, random_state=0)
+    assert np.isfinite(cross_val_score(model, X, cv=5)).all()
+    for n in (24, 30, 48, 60):
+        variables = clone(model).fit(X[:n]).model_.network.variables
+        assert [v.family.name for v in variables if not v.family.tabular] == ["gaussian"]

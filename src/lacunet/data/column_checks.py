@@ -9,7 +9,7 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.data.audit import shorten
-from lacunet.data.discover import UNKNOWN, Coding, RawValues, shown
+from lacunet.data.discover import INFINITE, UNKNOWN, Coding, RawValues, is_missing, number_of, shown
 from lacunet.data.kinds import MOST_DATES, looks_like_dates, steps_of
 from lacunet.data.source import Source
 from lacunet.errors import DataError, OptionError, did_you_mean
@@ -58,11 +58,28 @@ def check_finite(name: str, raw: RawValues, states: Sequence[State], source: Sou
     """Refuse an infinite number among the states, which are in order."""
     for value in (states[0], states[-1]):
         if isinstance(value, float) and math.isinf(value):
-            at = raw.values.index(value)
-            raise DataError(
-                f"column {name!r}, {source.where(raw.rows[at])}: {value} is not a finite number. "
-                f"Correct it, or declare it with --missing={value}."
-            )
+            raise infinite(name, str(value), source.where(raw.rows[raw.values.index(value)]))
+
+
+def check_no_infinite_text(
+    name: str, raw: RawValues, holes: frozenset[str], source: Source
+) -> None:
+    """Refuse an infinite number among texts that are numbers: a column of texts it is not."""
+    texts = [label(value).strip() for value in raw.values if not is_missing(value, holes)]
+    if not any(map(INFINITE.fullmatch, texts)) or all(map(INFINITE.fullmatch, texts)):
+        return
+    if all(number_of(text) is not None or INFINITE.fullmatch(text) for text in texts):
+        text = next(filter(INFINITE.fullmatch, texts))
+        at = next(i for i, value in enumerate(raw.values) if label(value).strip() == text)
+        raise infinite(name, text, source.where(raw.rows[at]))
+
+
+def infinite(name: str, text: str, where: str) -> DataError:
+    """Say of a number that it is infinite."""
+    return DataError(
+        f"column {name!r}, {where}: {text} is not a finite number. Correct it, or declare it with "
+        f"--missing={shlex.quote(text)}."
+    )
 
 
 def looks_like_identifier(states: Sequence[State], observed: int, *, weighted: bool) -> bool:

@@ -53,6 +53,9 @@ class Judge:
         numbers = isinstance(raw.values, Numbers)
         told = one_spelling(raw) if self.ignore_case and not numbers else raw.values
         coding = code_numbers(raw) if numbers else infer(told, self.holes)
+        texts = bool(coding.states) and isinstance(coding.states[0], str)
+        if texts and self.kinds.may_be_number(name) and not self.kinds.declares_number(name):
+            checks.check_no_infinite_text(name, raw, self.holes, self.source)
         rows = None if self.weighted else weighed(coding.codes, raw.counts, len(coding.states))
         decided = self.kinds.decide(name, coding.states, mean_of(coding, cases), rows)
         coding = replace(coding, kind=decided.kind, why=decided.why)

@@ -28,6 +28,8 @@ _NUMBER = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]{0,17})(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
 )
 NUMBER = f"^(?:{_NUMBER.pattern})$"  # for those who look at many texts at once
+# Texts of numbers that no float holds.
+INFINITE = re.compile(r"[+-]?(?i:inf|infinity|[0-9]+[.]?[0-9]*e[+]?[0-9]{3,})")
 _TRUTH = {"false": False, "true": True}
 _SHOWN = 8  # states that a message lists
 

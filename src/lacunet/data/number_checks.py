@@ -8,13 +8,11 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.column_checks import NOTHING, check_finite, unusable
-from lacunet.data.discover import Coding, RawValues, number_of, shown
+from lacunet.data.discover import INFINITE, Coding, RawValues, number_of, shown
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.source import Source
 from lacunet.errors import DataError
 from lacunet.state import Numbers, State, label
-
-INFINITE = ("inf", "infinity")
 
 
 def check_some_numbers(name: str, states: Sequence[State]) -> None:
@@ -83,7 +81,7 @@ def _check_number(name: str, kind: ColumnKind, value: State, where: str, *, own:
     if number_of(value) is not None:
         return
     text = label(value).strip()
-    what = "not finite" if text.lower().lstrip("+-") in INFINITE else "not a number"
+    what = "not finite" if INFINITE.fullmatch(text) else "not a number"
     declare = f"declare it with --missing={shlex.quote(shorten(text, 40))}"
     other = f"or read the column as categories: --kinds {shlex.quote(name)}=categorical"
     read = f"read as {kind}" if kind.number else "put into bins"

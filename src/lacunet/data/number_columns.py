@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.data.discover import NUMBER, Coding, RawValues, canonical, weighed
+from lacunet.data.column_checks import infinite
+from lacunet.data.discover import INFINITE, NUMBER, Coding, RawValues, canonical, weighed
 from lacunet.data.source import Source
 from lacunet.state import Numbers
 
@@ -73,6 +74,17 @@ class NumberEncoder:
         self._counts = np.pad(self._counts, (0, len(values)))
         self._sorted = np.insert(self._sorted, places, values)
         self._numbers = np.insert(self._numbers, places, numbers)
+
+    def check_finite(self, series: pl.Series, row: int, source: Source) -> None:
+        """Refuse an infinite number as such, where all else are numbers."""
+        if series.dtype != pl.String:
+            return
+        text = series.str.strip_chars()
+        text = text.set(text.is_in(self._holes.implode()), None)
+        large = text.str.contains(f"^(?:{INFINITE.pattern})$").fill_null(False)
+        if large.any() and (large | text.str.contains(NUMBER)).fill_null(True).all():
+            at = int(large.arg_max() or 0)
+            raise infinite(self.name, text[at], source.where(row + at + 1))
 
     def _floats(self, series: pl.Series) -> FloatArray:
         """The batch as floats, NaN where a cell is missing; refuse what is no number."""

@@ -140,6 +140,8 @@ class Reading:
             try:
                 coded.append(encoder.encode(cells_of(frame, encoder.name), row, self.source))
             except NotNumbersError:
+                if isinstance(encoder, NumberEncoder) and not self._says_number(encoder.name):
+                    encoder.check_finite(cells_of(frame, encoder.name), row, self.source)
                 texts.add(encoder.name)
             except TooManyValuesError:
                 if not self._open(encoder.name):
@@ -148,6 +150,10 @@ class Reading:
         if many or texts:  # all that are found here at once: few passes, however many columns
             raise ReadAgainError(frozenset(many), frozenset(texts))
         return coded
+
+    def _says_number(self, name: str) -> bool:
+        """Whether a column is declared to hold numbers: then its cells are judged as such."""
+        return self.judge.kinds.declares_number(name)
 
     def _too_many(self, encoder: ColumnEncoder | NumberEncoder) -> DataError:
         """Say what is wrong with a column of too many values."""

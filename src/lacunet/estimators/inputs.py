@@ -59,7 +59,22 @@ def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
         words = X.dtype.kind in "OUS"
         holes, X = np.ma.getmaskarray(X), X.data.astype(object if words else float)
         X[holes] = None if words else np.nan
+    _check_finite(X)
     return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+
+
+def _check_finite(X: Any) -> None:
+    """Refuse infinite numbers of an array, by their place, and say what to do about them."""
+    try:
+        cells = np.asarray(X)
+    except ValueError:  # rows of several lengths: others say it better
+        return
+    if cells.ndim == 2 and cells.dtype.kind == "f" and np.isinf(cells).any():
+        row, column = np.argwhere(np.isinf(cells))[0]
+        raise DataError(
+            f"X contains infinity: row {row + 1}, column 'x{column}' is not a finite number. Set "
+            "it to NaN, which is a missing value: X = np.where(np.isinf(X), np.nan, X)."
+        )
 
 
 def is_frame(X: Any) -> bool:
