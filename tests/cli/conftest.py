@@ -28,7 +28,8 @@ class Ran:
 
 def environment() -> dict[str, str]:
     drop = {"COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR"}
-    return {k: v for k, v in os.environ.items() if k not in drop}
+    kept = {k: v for k, v in os.environ.items() if k not in drop}
+    return kept | {"PYTHONWARNINGS": "error"}  # a command that warns in Python's words fails
 
 
 @pytest.fixture
