@@ -176,6 +176,13 @@ class Kind(Enum):
     # Of the measured evidence
     LOWER_BOUND = "lower bound only"
     MISSED_MODE = "particle runs gave about {value:.1f}: annealing missed a mode"
+    UNDER_LOWER_BOUND = (
+        "sampling missed a mode: it came out below {value:.1f}, a lower bound of the same evidence"
+    )
+    OVER_UPPER_BOUND = (
+        "the estimate failed: it came out above {value:.1f}, an upper bound of the same evidence"
+    )
+    ERROR_COVERS = "independent particle runs gave {value:.2f}: the error bar covers the difference"
     OUT_OF_TIME = "the time did not suffice for every place with mass: raise the budget"
     STARTS_DISAGREE = "chains from different starts lead to different places: raise the budget"
     SEEN_ONCE = (

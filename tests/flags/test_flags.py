@@ -353,6 +353,18 @@ SENTENCES = [
         "particle runs gave about -300.1: annealing missed a mode",
     ),
     (
+        Flag(Kind.UNDER_LOWER_BOUND, detail={"value": -300.123}),
+        "sampling missed a mode: it came out below -300.1, a lower bound of the same evidence",
+    ),
+    (
+        Flag(Kind.OVER_UPPER_BOUND, detail={"value": -300.123}),
+        "the estimate failed: it came out above -300.1, an upper bound of the same evidence",
+    ),
+    (
+        Flag(Kind.ERROR_COVERS, detail={"value": -300.123}),
+        "independent particle runs gave -300.12: the error bar covers the difference",
+    ),
+    (
         Flag(Kind.OUT_OF_TIME),
         "the time did not suffice for every place with mass: raise the budget",
     ),

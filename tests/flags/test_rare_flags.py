@@ -156,14 +156,14 @@ def test_annealing_that_rests_on_a_few_chains(monkeypatch):
 def test_annealing_that_missed_a_mode(monkeypatch):
     monkeypatch.setattr(measuring, "QUICK_STEPS", 1)
     monkeypatch.setattr(measuring, "walkable", lambda problems: False)
-    monkeypatch.setattr(AnnealingRounds, "estimate", LogMean(-600.0, 0.1, 50.0, 0.1, 64))
-    monkeypatch.setattr(AnnealingRounds, "sampled", LogMean(-600.0, 0.1, 50.0, 0.1, 64))
+    monkeypatch.setattr(AnnealingRounds, "estimate", LogMean(-524.0, 0.1, 50.0, 0.1, 64))
+    monkeypatch.setattr(AnnealingRounds, "sampled", LogMean(-524.0, 0.1, 50.0, 0.1, 64))
     monkeypatch.setattr(AnnealingRounds, "unsure", 0.0)
-    monkeypatch.setattr(ParticleRounds, "estimate", LogMean(-520.0, 1.0, 5.0, 0.5, 8))
+    monkeypatch.setattr(ParticleRounds, "estimate", LogMean(-515.0, 1.0, 5.0, 0.5, 8))
     monkeypatch.setattr(ParticleRounds, "until_done", lambda rounds: rounds.estimate)
     monkeypatch.setattr(AnnealingRounds, "until_done", lambda rounds: rounds.estimate)
     monkeypatch.setattr(ParticleRounds, "price", lambda rounds: 2.0)
     monkeypatch.setattr(AnnealingRounds, "price", lambda rounds: 1.0)
     found = measure(values_problem(), goal=Goal(0.01, 60.0))
     assert found.verdict is Verdict.LOWER_BOUND
-    assert found.notes == (Flag(Kind.MISSED_MODE, detail={"value": -520.0, "stderr": 1.0}),)
+    assert found.notes == (Flag(Kind.MISSED_MODE, detail={"value": -515.0, "stderr": 1.0}),)

@@ -157,10 +157,14 @@ class AnnealingRounds:
         shares = self._shares()
         return {} if 0 in shares else {m: share for m, share in shares.items() if share > 0}
 
+    @property
+    def work(self) -> float:
+        """What all chains have drawn."""
+        return sum(leg.work for _, leg, _ in self._parts())
+
     def price(self) -> float:
         """Work to the target, about: errors shrink with its square root."""
-        work = sum(leg.work for _, leg, _ in self._parts())
-        return work * (self.sampled.stderr / self.means.clock.goal.target) ** 2
+        return self.work * (self.sampled.stderr / self.means.clock.goal.target) ** 2
 
     def until_done(self) -> LogMean:
         """Improve until the goal is reached or the time is up."""

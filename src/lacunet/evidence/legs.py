@@ -33,6 +33,7 @@ NEAR = 6.0  # nats: places whose bound is this much below the best need no refer
 ERRORS = 3.0  # standard deviations that a backward chain may be off
 LEAST_SPREAD = 0.5  # nats: that much chains may always differ
 PLACES = 24  # samples of one problem, from several searches, that are looked at
+HALF = 0.5  # of the chains of a leg, that must end nearest to its own reference
 BACK = 4  # the stream of random numbers
 
 
@@ -169,7 +170,28 @@ class Term:
             rest = [each for each, yes in both if not yes]
         self.legs.append(leg)
         self.unexplained = rest
+        self._merge()
         self.changed()
+
+    def _merge(self) -> None:
+        """Leave out a leg most of whose chains end nearer to the reference of another.
+
+        The border of its region would cut through what the other reaches, and the few chains that
+        stay would have to stand for it.
+        """
+        while len(self.legs) > 1:
+            regions = Regions(
+                self.symmetries, [x.annealing.path.reference.exponents for x in self.legs]
+            )
+            nearest = [regions.nearest(leg.ends) for leg in self.legs]
+            stay = [float((own == n).mean()) for n, own in enumerate(nearest)]
+            least = int(np.argmin(stay))
+            if stay[least] >= HALF:
+                return
+            leg = self.legs[least]
+            other = int(np.bincount(nearest[least], minlength=len(self.legs)).argmax())
+            self.legs[other].explained |= leg.explained
+            del self.legs[least]
 
     def changed(self) -> None:
         """Forget who is at home: there are other regions, or other chains."""

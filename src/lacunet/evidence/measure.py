@@ -11,6 +11,7 @@ from lacunet.errors import LacunetError, OptionError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
 from lacunet.evidence.anchored import AnchoredWalk, walk_cost
 from lacunet.evidence.clock import Clock, Goal, Means, OutOfTimeError
+from lacunet.evidence.consistency import between, less_sure, lower_bound, upper_bound
 from lacunet.evidence.estimate import NOTHING, RELIABLE_ERROR, LogMean, Verdict, combined
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.fitted import fitted
@@ -32,7 +33,6 @@ from lacunet.inference.sampling.draws import seconds_to_draw
 from lacunet.inference.sampling.written_cases import can_take_in
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.kept import FORGETFUL, Kept
-from lacunet.learn.variational import at_hyperparameters
 from lacunet.scoring.labellings import flags_of
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked,
@@ -142,7 +142,8 @@ class _Measuring:
         self._say("exact sum")
         exact = exact_evidence(self.problem, **limits)
         ran = {"completions": exact.terms, "distinct count vectors at most": exact.states}
-        return self._told(exact.value, Method.EXACT, ran)
+        told = self._told(exact.value, Method.EXACT, ran)
+        return between(told, self._bound(()), upper_bound(self.problem))
 
     def _smc(self) -> Measurement:
         self._say("particles")
@@ -151,9 +152,12 @@ class _Measuring:
         return self._of_particles(rounds)
 
     def _ais(self) -> Measurement:
-        rounds = self._annealing(self._first_particles())
+        particles = self._first_particles()
+        rounds = self._annealing(particles)
         rounds.until_done()
-        return self._of_annealing(rounds)
+        if particles is not None and particles.price() <= rounds.work:
+            particles.until_done()  # a cheap second opinion
+        return self._of_annealing(rounds, particles)
 
     def _auto(self) -> Measurement:
         """Exact if it is short work; else particles; else a walk, or annealing."""
@@ -248,16 +252,17 @@ class _Measuring:
         except OutOfTimeError:
             found = self._samples(self.problem, fits)
             return self._judged(self._told(0.0, Method.WALK, {"starts": len(fits)}), NOTHING, found)
-        return self._of_walk(walk)
+        return self._of_walk(walk, fits)
 
-    def _of_walk(self, walk: AnchoredWalk) -> Measurement:
+    def _of_walk(self, walk: AnchoredWalk, fits: Sequence[FloatArray]) -> Measurement:
         ran = {"samples": len(walk.walk.kept), "starts": walk.starts, "steps": walk.steps}
         told = replace(self._told(0.0, Method.WALK, ran), used=walk.shares)
-        found = self._judged(told, walk.estimate)
+        samples = self._samples(self.problem, fits[:1])
+        found = self._judged(told, walk.estimate, samples)
         if found.verdict is Verdict.RELIABLE:
             return found
         bound = replace(walk.estimate, value=walk.bound)  # forward chains alone: surely too low
-        return self._judged(told, bound, against=(Flag(Kind.STARTS_DISAGREE),))
+        return self._judged(told, bound, samples, (Flag(Kind.STARTS_DISAGREE),))
 
     def _first_particles(
         self, part: float = FIRST_PART, *, hopeful: bool = True
@@ -324,7 +329,10 @@ class _Measuring:
         note = () if rounds.runs else (Flag(Kind.OUT_OF_TIME),)
         return self._judged(told, rounds.estimate, rounds.found(1), note)
 
-    def _of_annealing(self, rounds: AnnealingRounds) -> Measurement:
+    def _of_annealing(
+        self, rounds: AnnealingRounds, particles: ParticleRounds | None = None
+    ) -> Measurement:
+        estimate = rounds.estimate
         ran = {"chains": rounds.chains, "steps at most": rounds.steps}
         ran["references"] = rounds.references
         told = replace(self._told(0.0, Method.AIS, ran), used=rounds.shares)
@@ -333,10 +341,19 @@ class _Measuring:
             note = (Flag(Kind.OUT_OF_TIME),)
         elif rounds.unsure > UNSURE:
             note = (Flag(Kind.FEW_CHAINS, detail={"share": rounds.unsure}),)
-        elif rounds.estimate.verdict is not rounds.sampled.verdict:
+        elif estimate.verdict is not rounds.sampled.verdict:
             note = (Flag(Kind.SEEN_ONCE, detail={"share": rounds.unseen}),)
         note += flags_of(symmetries_of(self.problem))
-        return self._judged(told, rounds.estimate, rounds.found, note)
+        if particles is None or particles.estimate.verdict is not Verdict.RELIABLE:
+            return self._judged(told, estimate, rounds.found, note)
+        p = particles.estimate
+        if _missed(estimate, p):
+            note = (*note, Flag(Kind.MISSED_MODE, detail={"value": p.value, "stderr": p.stderr}))
+        found = self._judged(told, less_sure(estimate, p), rounds.found, note)
+        if found.stderr is not None and found.stderr > 2.0 * estimate.stderr:
+            covers = Flag(Kind.ERROR_COVERS, detail={"value": p.value})
+            found = replace(found, notes=(*found.notes, covers))
+        return found
 
     def _judged(
         self,
@@ -353,13 +370,12 @@ class _Measuring:
         one = value - symmetries_of(self.problem).log_count
         stderr = e.stderr if verdict is Verdict.RELIABLE else None
         told = replace(told, value=value, one_labelling=one, stderr=stderr, ess=e.size)
-        return replace(told, verdict=verdict, notes=against)
+        told = replace(told, verdict=verdict, notes=against)
+        return between(told, self._bound(found), upper_bound(self.problem))
 
     def _bound(self, found: Sequence[Found]) -> float:
         """A variational bound: what is known without any chain."""
-        prior = self.problem.prior
-        starts = [prior, *(prior + each.N for each in found)]
-        return max(at_hyperparameters(self.problem, start).bound for start in starts)
+        return lower_bound(self.problem, [each.N for each in found])
 
     def _told(self, value: float, method: Method, ran: dict[str, int]) -> Measurement:
         one = value - symmetries_of(self.problem).log_count

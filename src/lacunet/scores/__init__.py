@@ -51,6 +51,7 @@ RECOMMENDED = (CSL_OCCUPIED, HEADLINE, CS)
 GROUPS = {"usual": tuple(s for s in SCORES if s.usual), "all": SCORES}
 
 __all__ = [
+    "CS",
     "GROUPS",
     "HEADLINE",
     "RECOMMENDED",

@@ -1,13 +1,14 @@
 """All numbers of classes measured at once, by a walk over partitions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
+from lacunet.evidence.consistency import ERRORS
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.jackknife import jackknife_covariance
 from lacunet.evidence.partitions.walk import Walk, WalkGoal
@@ -68,10 +69,12 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     for k in values.keys() - walk.measured:
         place = labels.index(k)
         covariance[place, place] += max(SURVEYED, abs(values[k] - cheap[k])) ** 2
-    sure = walk.verdict is not Verdict.LOWER_BOUND
+    below = _below_bounds(values, covariance, selection) if level.anchor is None else {}
+    sure = walk.verdict is not Verdict.LOWER_BOUND and not below
     errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True)) if sure else {}
     evidence: dict[Label, Evidence] = {
-        k: Evidence(TRUTH.name, terms[k], level.flags(k), errors.get(k)) for k in walk.measured
+        k: Evidence(TRUTH.name, terms[k], (*level.flags(k), *below.get(k, ())), errors.get(k))
+        for k in walk.measured
     }
     told_values: dict[Label, float] = cheap | values
     doubts: dict[Label, float] = {}
@@ -96,6 +99,18 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
         for c in selection.candidates
     )
     return replace(selection, candidates=candidates, found=found)
+
+
+def _below_bounds(
+    values: Mapping[Label, float], covariance: FloatArray, selection: Selection
+) -> dict[Label, tuple[Flag, ...]]:
+    """Candidates whose value is further below a lower bound of theirs than its error allows."""
+    found: dict[Label, tuple[Flag, ...]] = {}
+    for place, c in enumerate(selection.candidates):
+        slack = ERRORS * math.sqrt(covariance[place, place])
+        if c.label in values and values[c.label] < c.lower_bound - slack:
+            found[c.label] = (Flag(Kind.UNDER_LOWER_BOUND, detail={"value": c.lower_bound}),)
+    return found
 
 
 def _told(value: float, variance: float) -> Told:

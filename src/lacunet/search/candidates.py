@@ -25,7 +25,7 @@ from lacunet.learn.fit import Fit, Options
 from lacunet.model.latent_class import counted, unit
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
-from lacunet.scores import GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
+from lacunet.scores import CS, GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
 from lacunet.scoring.evaluation import Asked, Unfitted, score_fits
 from lacunet.scoring.fitting import Fitting
 from lacunet.search.average import Label, Labellings, check_prior, choose
@@ -94,6 +94,14 @@ class Candidate(Framed):
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the fit."""
         return self.fit.flags
+
+    @property
+    def lower_bound(self) -> float:
+        """The highest of its scores that the evidence is never below."""
+        whole = self.dimension == self.problem.network.dimension  # else cs is corrected upwards
+        named = [s.name for s in SCORES if s.lower and (whole or s.name != CS.name)]
+        found = (self.scores[name] for name in named if name in self.scores)
+        return max((e.value for e in found if e.terms), default=-math.inf)
 
     def with_evidence(self, evidence: Evidence) -> Self:
         """Give it the measured evidence as one more score."""

@@ -196,7 +196,15 @@ MEANINGS = (
         "by one: the value may be somewhat too low.",
     ),
     Meaning(
-        (Kind.LOWER_BOUND, Kind.MISSED_MODE, Kind.FEW_CHAINS, Kind.SEEN_ONCE, Kind.STARTS_DISAGREE),
+        (
+            Kind.LOWER_BOUND,
+            Kind.MISSED_MODE,
+            Kind.UNDER_LOWER_BOUND,
+            Kind.OVER_UPPER_BOUND,
+            Kind.FEW_CHAINS,
+            Kind.SEEN_ONCE,
+            Kind.STARTS_DISAGREE,
+        ),
         "The measured evidence is a lower bound",
         "Sampling was too short, or too few chains carry it, for its error bar to be believed. "
         "Give it more time.",
