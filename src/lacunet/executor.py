@@ -222,6 +222,9 @@ def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Exe
             yield Serial(listener)
             return
         pool = Threads(count, listener)
+        if not pool.started:
+            yield Serial(listener)
+            return
         try:
             yield pool
         except BaseException:  # also Ctrl-C: do not start, nor wait for, what nobody wants now
@@ -260,6 +263,15 @@ class _Job:
             job = job.parent
 
 
+def _started(work: Callable[[], None], count: int) -> Iterator[threading.Thread]:
+    """Start threads, as many as can be (`ulimit -u` and `-v` limit them)."""
+    with contextlib.suppress(RuntimeError):
+        for _ in range(count):
+            thread = threading.Thread(target=work, daemon=True)
+            thread.start()
+            yield thread
+
+
 class Threads(Serial):
     """Threads that take items of any job, the oldest first.
 
@@ -275,9 +287,12 @@ class Threads(Serial):
         self._busy: set[int] = set()  # threads of the pool that do an item
         self._open = True
         self._here = threading.local()  # .job: the one that a thread does an item of
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
-        for thread in self._threads:
-            thread.start()
+        self._threads = list(_started(self._work, count))
+
+    @property
+    def started(self) -> int:
+        """How many threads there are; fewer than were wanted where a limit does not let them."""
+        return len(self._threads)
 
     def close(self, *, wait: bool) -> None:
         """Do nothing more; with `wait`, come back when the threads have ended.

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from lacunet.errors import OptionError
+
+POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+STACK = 1 << 20  # bytes of address space for each thread, where that is limited
+ARENAS = -8  # M_ARENA_MAX of mallopt
 
 UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
@@ -28,6 +34,27 @@ def _trim() -> Any:
     with suppress(OSError, AttributeError):
         return ctypes.CDLL("libc.so.6").malloc_trim
     return None
+
+
+def address_limit() -> int | None:
+    """Give the limit of address space in bytes (`ulimit -v`); None: there is none."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+def save_address_space() -> None:
+    """Let libraries that are loaded later reserve little: one thread each, one arena, small stacks.
+
+    They reserve more than twice of what they use: for each thread a stack and an arena.
+    """
+    os.environ.update(dict.fromkeys(POOLS, "1"), RUST_MIN_STACK=str(STACK), MALLOC_ARENA_MAX="1")
+    with suppress(OSError, AttributeError):  # the variable is for processes that are started later
+        ctypes.CDLL(None).mallopt(ARENAS, 1)
+    threading.stack_size(STACK)
 
 
 def in_bytes(number: float) -> str:

@@ -5,6 +5,9 @@ import os
 import sys
 from typing import Any
 
+from lacunet.cli.limited import continue_within
+from lacunet.memory import address_limit
+
 SWITCHES = ("--debug", "--safe-csv")  # of the program itself
 
 
@@ -60,6 +63,9 @@ def main() -> None:
     """Run the `lacunet` command; whatever happens, it ends with a sentence and an exit code."""
     open_streams()
     try:
+        limit = address_limit()
+        if limit is not None:
+            continue_within(limit)
         _run()
     except OSError as error:  # of --help and --version; commands say it themselves
         sys.stderr.write(f"error: the result cannot be printed: {error.strerror or error}.\n")

@@ -89,6 +89,13 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
             raise _refused(str(error)) from None
         except MemoryError as error:
             raise _refused(f"not enough memory. {error}. Try fewer rows or fewer states.") from None
+        except RuntimeError as error:
+            if "can't start new thread" not in str(error):
+                raise _defect(error) from None
+            raise _refused(
+                "the system starts no more threads: its limit of processes or of address space is "
+                "reached (ulimit -u, ulimit -v). Raise it, or give --threads 1."
+            ) from None
         except BrokenPipeError:
             raise  # the reader of the result is gone: the end comes without a word
         except OSError as error:
