@@ -2,11 +2,17 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from functools import partial
+from pathlib import Path
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from lacunet import processes
 from lacunet.errors import DataError, LacunetError, WorkerError
 from lacunet.executor import SERIAL, Serial
 from lacunet.processes import on_processes
@@ -77,3 +83,61 @@ def test_one_process_is_this_one():
         assert isinstance(executor, Serial)
         assert executor.count(process_of, [0], "task", 0, 1) == [os.getpid()]
     assert heard[-1].done == 1.0
+
+
+def test_processes_stay_for_the_next_block_and_end_without_work(monkeypatch):
+    with on_processes(2) as executor:
+        first = {*executor.map(process_of, range(8))}
+    with on_processes(2) as executor:
+        assert {*executor.map(process_of, range(8))} & first
+        monkeypatch.setattr("lacunet.processes.IDLE", 0.05)
+    pool = processes._STAYING._pool
+    processes._STAYING._timer.join(60)
+    assert processes._STAYING._pool is None
+    assert pool._flags.shutdown
+    with on_processes(2) as executor:  # and new ones come when they are needed
+        assert not {*executor.map(process_of, range(8))} & first
+
+
+def grow(megabytes):
+    """Keep memory, as a larger task does; two of them, further apart than loky looks."""
+    time.sleep(1.1)
+    KEPT.append(np.ones(megabytes * 125_000))
+    return os.getpid()
+
+
+KEPT = []
+
+
+@pytest.mark.slow
+def test_a_task_that_takes_memory_is_not_a_leak(two):
+    """Else loky warns, which is an error here, and starts another process."""
+    pytest.importorskip("psutil")
+    assert len({*two.map(grow, [1, 1, 400, 400, 1, 1])}) <= 2
+
+
+INTERRUPTED = """
+import os
+from lacunet.processes import forget_shared, on_processes
+from test_executor import square
+try:
+    with on_processes(2) as executor:
+        executor.map(square, range(4))
+        raise KeyboardInterrupt
+except KeyboardInterrupt:
+    forget_shared()
+    os._exit(130)
+"""
+
+
+def test_nothing_is_said_after_an_interrupt():
+    """Python's own end is skipped, and loky's resource tracker would tell of what is left."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -8,7 +8,10 @@ one takes a second, and tasks and results travel as copies.
 from __future__ import annotations
 
 import contextlib
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import util
 from typing import TYPE_CHECKING, TypeVar
 
 from lacunet.errors import WorkerError
@@ -18,7 +21,7 @@ from lacunet.progress import Listener, ignore
 if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
 
-IDLE = 20  # seconds after which a process that has nothing to do ends
+IDLE = 20.0  # seconds without work after which the processes end, all of them
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -62,12 +65,66 @@ def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Exe
         with on_threads(1, listener) as alone:
             yield alone
         return
-    from loky import get_reusable_executor
-
-    # They stay for the next one who asks, for a while: to start them takes longer than many a task.
-    pool = get_reusable_executor(count, timeout=IDLE, initializer=one_blas_thread)
+    pool = _STAYING.begin(count)
     try:
         yield Processes(pool, listener)
     except BaseException:  # also Ctrl-C: nobody wants what is under way
         pool.shutdown(wait=True, kill_workers=True)
         raise
+    finally:
+        _STAYING.end()
+
+
+class _Staying:
+    """Processes that stay for the next block, for a while: to start them takes longer than a task.
+
+    They end together, between blocks. Loky would end each that is idle, also while others work, and
+    warn when there is work for it after all.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._blocks = threading.Lock(), 0
+        self._pool: ProcessPoolExecutor | None = None
+        self._timer = threading.Timer(0.0, self._end_idle)
+
+    def begin(self, count: int) -> ProcessPoolExecutor:
+        """Give that many processes for a block: those that are there, or new ones."""
+        from loky import get_reusable_executor
+
+        with self._lock:
+            self._timer.cancel()
+            self._blocks += 1
+            self._pool = get_reusable_executor(count, timeout=None, initializer=_in_process)
+            return self._pool
+
+    def end(self) -> None:
+        """Note the end of a block."""
+        with self._lock:
+            self._blocks -= 1
+            self._timer.cancel()
+            self._timer = threading.Timer(IDLE, self._end_idle)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _end_idle(self) -> None:
+        with self._lock:
+            if self._pool is not None and not self._blocks:
+                self._pool.shutdown(wait=True)
+                self._pool = None
+
+
+_STAYING = _Staying()
+
+
+def _in_process() -> None:
+    """Prepare a process: BLAS has one thread, and memory that grows with a task is not a leak."""
+    from loky import process_executor
+
+    one_blas_thread()
+    process_executor._USE_PSUTIL = False  # noqa: SLF001 - it would start another, and warn
+
+
+def forget_shared() -> None:
+    """Unlink what processes shared, before an end of the program that skips Python's own."""
+    if "loky" in sys.modules:
+        util._run_finalizers(0)  # type: ignore[attr-defined]  # noqa: SLF001 - as at a usual end

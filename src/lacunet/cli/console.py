@@ -27,6 +27,7 @@ from lacunet.cli.defects import (
 )
 from lacunet.errors import LacunetError
 from lacunet.harmless import SAFE_CSV, harmless
+from lacunet.processes import forget_shared
 from lacunet.progress import Listener, Progress, shown
 from lacunet.report.documents import to_json
 from lacunet.tabular import Grid, Printable
@@ -103,6 +104,7 @@ def command(function: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt as error:
             say("interrupted; nothing half-written is left behind")
             sys.stderr.flush()
+            forget_shared()
             # A plain exit would first wait for every thread to finish.
             os._exit(TERMINATED if isinstance(error, TerminatedError) else INTERRUPTED)
         except (typer.Exit, typer.Abort, typer.BadParameter, SystemExit, GeneratorExit):
