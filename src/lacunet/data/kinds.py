@@ -144,7 +144,7 @@ def by_rule(states: Sequence[State], mean: float, rows: FloatArray | None = None
     low = states[0]
     fractions = isinstance(low, float)
     many = f"{len(states):,} different numbers{' with fractions' if fractions else ''}"
-    few = len(states) <= MOST_FRACTIONS if fractions else _are_few(states, rows)
+    few = _are_few_fractions(states, rows) if fractions else _are_few(states, rows)
     if few:
         return Decision(ColumnKind.CATEGORICAL, many if len(states) > 1 else "one number")
     if not fractions and rows is not None and len(states) <= MOST_NUMBERS:
@@ -152,6 +152,12 @@ def by_rule(states: Sequence[State], mean: float, rows: FloatArray | None = None
     if not fractions and low >= 0 and mean <= LARGEST_MEAN:
         return Decision(ColumnKind.POISSON, f"{many}, whole, from {low}, mean {mean:.3g}")
     return Decision(ColumnKind.GAUSSIAN, many)
+
+
+def _are_few_fractions(states: Sequence[State], rows: FloatArray | None) -> bool:
+    """Whether numbers with fractions, in order, are few enough to be categories."""
+    each_once = rows is not None and len(states) > 2 and bool((rows == 1).all())
+    return len(states) <= MOST_FRACTIONS and not each_once
 
 
 def _are_few(states: Sequence[State], rows: FloatArray | None) -> bool:

@@ -1,5 +1,6 @@
 """What measuring the evidence gives, and by which method."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -57,7 +58,7 @@ class Measurement(Printable):
         lines = []
         if self.one_labelling != self.value:
             lines.append(f"{self.one_labelling:.3f} for one labelling of the hidden states")
-        if self.ess is not None:
+        if self.ess is not None and math.isfinite(self.ess):  # chains that all agree have no error
             lines.append(f"effective number of independent estimates: {self.ess:.0f}")
         lines.append(f"{self.method}: {ran}; {self.seconds:.1f} s")
         if self.used:
