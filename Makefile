@@ -93,11 +93,14 @@ $(VENV)/.docs: pyproject.toml $(VENV)/.installed
 	$(PIP) install -e '.[docs]'
 	touch $@
 
-# Coverage-guided, SECONDS for each reader and the command line; what it finds is in build/fuzz.
+# Coverage-guided, SECONDS for each reader and the command line; what it finds is in build/fuzz. Then
+# LINES random command lines on random tables: a failure names its seed and the lines.
 SECONDS ?= 60
+LINES ?= 3000
 fuzz: $(VENV)/.dev
 	-$(PIP) install 'atheris>=3'
 	cd tests && ../$(BIN)/python -m fuzz $(SECONDS) --keep ../build/fuzz
+	cd tests && ../$(BIN)/python -m fuzz.command_lines --first 100000 --number $(LINES)
 
 # kill -9, KILLS times each, and the same result in the end.
 KILLS ?= 100

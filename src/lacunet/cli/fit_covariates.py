@@ -12,6 +12,7 @@ from lacunet.cli.outcome import (
     Wanted,
     asked_document,
     check_number_outputs,
+    check_plot,
     draw_profiles,
     report_network,
     save_network,
@@ -37,7 +38,9 @@ def fit_covariates(
     terms, table = api.read_covariates(data, covariates, asked.reading)
     audit(table)
     doubt([states], table)
-    check_number_outputs(table, save, but=[term.name for term in terms])
+    predictors = [term.name for term in terms]
+    check_number_outputs(table, save, predictors)
+    check_plot(plot, table, predictors)
     with asked.work() as how:
         found = api.class_regression(table, states, covariates, **how)
     for note in found.table.notes[len(table.notes) :]:

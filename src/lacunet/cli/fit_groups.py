@@ -44,7 +44,7 @@ def fit_groups(
     audit(table)
     doubt([states], table)
     check_number_outputs(table, save)
-    check_plot(plot, table, group)
+    check_plot(plot, table, [group])
     named = None if free is None else split(free, [c.name for c in table.columns])
     with asked.work() as how:
         found = api.compare_groups(table, states, group, free=named, **how)

@@ -94,10 +94,13 @@ def save_network(model: Model, save: Path | None) -> None:
         write_network(model, save, lambda words: say(f"note: {words}"))
 
 
-def check_plot(plot: Path | None, table: Table, group: str | None = None) -> None:
-    """Refuse, before the work, a picture of answers where there are none."""
+def check_plot(plot: Path | None, table: Table, but: Sequence[str] = ()) -> None:
+    """Refuse, before the work, a picture of answers where there are none.
+
+    Columns that are not items are named by `but`.
+    """
     drawn = (ColumnKind.CATEGORICAL, ColumnKind.ORDINAL)
-    items = [column for column in table.columns if column.name != group]
+    items = [column for column in table.columns if column.name not in but]
     if plot is not None and not any(column.kind in drawn for column in items):
         raise OptionError(
             "--plot draws answers, and every column here is a number. Leave it out; in Python, "
