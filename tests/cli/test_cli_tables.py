@@ -50,3 +50,23 @@ def test_what_cannot_be_written_is_said_before_the_work(
     assert ran.code == 2
     assert text in " ".join(ran.err.split())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_letters_that_a_font_lacks_are_named(invoke, tmp_path):
+    (tmp_path / "d.csv").write_text("日本,b,c\n" + "x,u,1\ny,v,2\nx,v,1\n" * 8, encoding="utf-8")
+    fit = ("fit", "d.csv", "--classes", 1, "--starts", 1, "--plot", "p.png")
+    ran = invoke(*fit)
+    assert ran.code == 0
+    assert "note: p.png: the font lacks '日本', which are drawn as boxes" in " ".join(
+        ran.err.split()
+    )
+
+
+def test_a_picture_of_numbers_alone_is_refused_before_classes_are_predicted(invoke, tmp_path):
+    rows = "".join(f"{i * 0.37},{i % 7 + 0.5},{'xy'[i % 2]}\n" for i in range(40))
+    (tmp_path / "d.csv").write_text(f"a,b,group\n{rows}")
+    words = ("--kinds", "a=gaussian,b=gaussian", "--save", "m.json", "--plot", "p.svg")
+    ran = invoke("fit", "d.csv", "--classes", 2, "--covariates", "group", *words)
+    assert ran.code == 2
+    assert "--plot draws answers, and every column here is a number" in ran.err
+    assert not (tmp_path / "m.json").exists()

@@ -182,8 +182,8 @@ def check_agreement(words: list[str], document: dict[str, Any], text: str) -> No
             raise BrokenPromiseError(f"JSON has {best} for the most probable:\n{text}")
     tokens = [token.replace("−", "-").replace(",", "") for token in A_NUMBER.findall(text)]
     for number in _both(words[0], document):
-        small = isinstance(number, float) and abs(number) < 0.001  # printed as <0.001
-        if not small and not any(_shows(token, number) for token in tokens):
+        near = number != 0 and (abs(number) < 0.001 or 0.999 < number < 1.001)  # <0.001, >0.999
+        if not near and not any(_shows(token, number) for token in tokens):
             raise BrokenPromiseError(f"JSON has {number}, and the text does not:\n{text}")
 
 

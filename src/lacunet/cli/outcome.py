@@ -91,7 +91,11 @@ def asked_document(table: Table, asked: Asked, states: int | None) -> dict[str, 
 def save_network(model: Model, save: Path | None) -> None:
     """Write a network file, if asked to."""
     if save is not None:
-        write_network(model, save, lambda words: say(f"note: {words}"))
+        write_network(model, save, _note)
+
+
+def _note(words: str) -> None:
+    say(f"note: {words}")
 
 
 def check_plot(plot: Path | None, table: Table, but: Sequence[str] = ()) -> None:
@@ -111,13 +115,13 @@ def check_plot(plot: Path | None, table: Table, but: Sequence[str] = ()) -> None
 def draw_profiles(found: Fit | Model, precise: Intervals | None, plot: Path) -> None:
     """Draw the profiles of classes as lines, with intervals."""
     with paper_style():
-        write_picture(plot_profile_lines(found, intervals=precise or True), plot)
+        write_picture(plot_profile_lines(found, intervals=precise or True), plot, _note)
 
 
 def draw_groups(found: GroupComparison, precise: Intervals | None, plot: Path) -> None:
     """Draw the profiles of classes in groups, with intervals."""
     with paper_style():
-        write_picture(plot_group_profiles(found, intervals=precise or True), plot)
+        write_picture(plot_group_profiles(found, intervals=precise or True), plot, _note)
 
 
 def report_network(answer: NetworkAnswer, report: Path | None) -> None:

@@ -60,8 +60,9 @@ def em_while_fast(objective: Objective, point: Point) -> Climb:
 
 
 def relative_change(before: Point, after: Point) -> float:
-    """Relative change of g between two iterations, the paper's test of convergence."""
-    return abs(after.g - before.g) / max(abs(after.g), np.finfo(float).tiny)
+    """Relative change of g between two iterations, the paper's test; infinite where g goes to 0."""
+    smallest = float(np.finfo(float).tiny)
+    return abs(float(after.g) - float(before.g)) / max(abs(float(after.g)), smallest)
 
 
 def ascend(

@@ -131,8 +131,18 @@ class Objective:
         return Point(theta, expected.N, expected.log_lik, g)
 
     def m_step(self, point: Point) -> FloatArray:
-        """Give the θ that is best for the expected counts; where there are none, θ stays."""
-        return conjugacy.maximize(point.N, self.pseudo, point.theta, self.problem.layout)
+        """Give the θ that is best for the expected counts; where there are none, θ stays.
+
+        It stays too where the likelihood grows without end, as a variance goes to 0.
+        """
+        return self.maximum(point.N, point.theta)
+
+    def maximum(self, N: FloatArray, theta: FloatArray) -> FloatArray:
+        """Give the θ that is best for statistics, or one that there is already."""
+        layout = self.problem.layout
+        best = conjugacy.maximize(N, self.pseudo, theta, layout)
+        may_end = self.estimate is not Estimate.ML or layout.tabular
+        return best if may_end or conjugacy.allows(best, layout) else theta
 
     def em_step(self, point: Point) -> Point:
         """One iteration of EM: M step, then E step."""

@@ -22,7 +22,6 @@ from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.ranks import Rank
 from lacunet.learn.regroup import FEWEST, Places
 from lacunet.learn.starts import em, random_start
-from lacunet.model import conjugacy
 from lacunet.model.network import Network
 from lacunet.model.surgery import with_hidden
 
@@ -79,7 +78,6 @@ class Halver:
         A task is a state, and how much of each row belongs to it.
         """
         state, weights = task
-        layout = self.network.layout
         alpha = self.places.regroup_prior(self.problem.alpha, self.two, state)
         problem = weighable(weights, alpha)
         objective = Objective.build(problem, self.estimate)
@@ -87,7 +85,7 @@ class Halver:
         raced = [em(objective, start, iterations=RACE) for start in drawn]
         point = em(objective, max(raced, key=lambda p: p.g), iterations=SHORT)
         together = self.two.regroup(point.N, self.two, [[0, 1], []])
-        one = objective.at(conjugacy.maximize(together, objective.pseudo, point.theta, layout))
+        one = objective.at(objective.maximum(together, point.theta))
         gain = self.rank.measure(objective, point) - self.rank.measure(objective, one)
         return gain, point.N[self.two.states]
 

@@ -70,6 +70,11 @@ def on_boundary(theta: FloatArray, layout: Layout) -> bool:
     return any(s.family.on_boundary(theta[s.where], s) for s in layout.segments)
 
 
+def allows(theta: FloatArray, layout: Layout) -> bool:
+    """Whether numbers can be parameters at all: no variance is 0."""
+    return all(s.family.allows(theta[s.where], s) for s in layout.segments)
+
+
 def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
     """N · η(θ): log p of statistics without their base measure."""
     return float(_total(layout, Family.log_density, N, theta))

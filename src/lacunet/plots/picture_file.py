@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ENDINGS = (".svg", ".pdf", ".png")
+LACKING = r"Glyph (\d+) .* missing from"  # what matplotlib warns of
 DOTS = 200  # for each inch, of a picture that is made of them
 
 
@@ -25,11 +30,24 @@ def check_picture(target: StrPath) -> None:
     check_file(target)
 
 
-def write_picture(ax: Axes, path: StrPath) -> Path:
-    """Write the figure that Axes are part of, and let go of it."""
+def write_picture(ax: Axes, path: StrPath, say: Callable[[str], None]) -> Path:
+    """Write the figure that Axes are part of, and let go of it; say which letters a font lacks."""
     figure: Any = ax.figure
-    with atomic_path(path) as temporary:
+    with atomic_path(path) as temporary, warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", message=LACKING)
         kind = Path(path).suffix.lower().removeprefix(".")
         figure.savefig(temporary, format=kind, dpi=DOTS)
+    lacking = set[str]()
+    for w in caught:
+        if found := re.match(LACKING, str(w.message)):
+            lacking.add(found[1])
+        else:
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+    if lacking:
+        letters = "".join(chr(int(code)) for code in sorted(lacking, key=int))
+        say(
+            f"{os.fspath(path)}: the font lacks '{letters}', which are drawn as boxes. Set another "
+            "font.family in matplotlibrc."
+        )
     load().close(figure)
     return Path(path)

@@ -288,7 +288,9 @@ def hidden_document(found: HiddenFound) -> dict[str, Any]:
     return {
         "hidden": found.hidden,
         "log_evidence": found.log_evidence,
-        "log_bayes_factor": {"value": factor.log, "stderr": factor.stderr},
+        "log_bayes_factor": None
+        if factor is None
+        else {"value": factor.log, "stderr": factor.stderr},
         "certainty": certainty_document(found.selection.certainty),
         "parents": parents_document(found.network),
         "without": learned_document(found.without),

@@ -7,6 +7,7 @@ Markdown is GitHub's, LaTeX needs the package booktabs. A CSV cell holds all the
 import csv
 import html
 import io
+import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -56,7 +57,7 @@ def _digits(cell: object) -> object:
         return cell.digits()
     if isinstance(cell, str):
         return inert(cell)
-    return "" if cell != cell else cell  # NaN
+    return "" if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def markdown_table(

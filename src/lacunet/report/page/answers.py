@@ -69,7 +69,7 @@ def hidden_answer(
     looked_for = f"most={most}, " if most != MOST else ""
     return NetworkAnswer(
         "Are there hidden variables?",
-        f"{what}; log Bayes factor of the best graph with any and without: {found.factor}",
+        f"{what}. {found.comparison}",
         found.model,
         table,
         [("Hidden variables", found.grids()), ("Without hidden variables", found.without.grids())],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -42,12 +41,24 @@ class HiddenFound(Printable):
         return self.selection.certainty.values[self.label]
 
     @property
-    def factor(self) -> Factor:
-        """Bayes factor of the best graph with hidden variables and the best without."""
+    def factor(self) -> Factor | None:
+        """Bayes factor of the best graph with hidden variables and the best without.
+
+        None where no graph with a hidden variable was worth a comparison.
+        """
         with_some = [k for k in self.selection.certainty.ranking if k != WITHOUT]
         if not with_some:
-            return Factor(-math.inf, None)
+            return None
         return self.selection.bayes_factor(with_some[0], WITHOUT)
+
+    @property
+    def comparison(self) -> str:
+        """The Bayes factor as a sentence, or why there is none."""
+        if self.factor is None:
+            return "No graph with a hidden variable came near the best one without."
+        return (
+            f"Log Bayes factor of the best graph with hidden variables and without: {self.factor}."
+        )
 
     def tidy(self) -> Columns:
         """Give a row for each variable: its states, and its parents."""
@@ -59,9 +70,10 @@ class HiddenFound(Printable):
         what = hidden_variables(number) if number else WITHOUT
         title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f} ({how})"
         close = "It is not kept: they are too close for an approximation to tell."
+        better = self.factor is not None and self.factor.log > 0
         notes = (
-            f"Log Bayes factor of the best graph with hidden variables and without: {self.factor}.",
-            *([close] if not number and self.factor.log > 0 else []),
+            self.comparison,
+            *([close] if not number and better else []),
             *(f"- {note}" for note in self.selection.certainty.notes),
         )
         first = hidden_grid(self.model, title, notes) if number else Grid(title, notes=notes)

@@ -98,7 +98,7 @@ def one_by_one(table: Table) -> Cases:
     """Give every case a row of its own; what a fraction leaves is shared by the copies of a row."""
     copies = np.ceil(table.counts).astype(np.int64)
     each = np.repeat(np.arange(len(copies)), copies)
-    return Cases(table.codes[each], (table.counts / copies)[each])
+    return Cases(table.codes[each], table.counts[each] / copies[each])  # none of weight 0
 
 
 def _seldom(table: Table) -> str:
