@@ -78,3 +78,17 @@ def test_the_same_in_python_and_in_a_file(values, known):
     one = package.fit(values, 2, weights="count", knowledge=known, starts=4)
     other = package.fit(values, 2, weights="count", knowledge=Knowledge(**KNOWN), starts=4)
     assert np.array_equal(one.model.theta, other.model.theta)
+
+
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+@pytest.mark.parametrize("command", [("fit", "--states", "2"), ("evidence", "--states", "2")])
+def test_rows_that_tables_forbid_are_refused_beside_numbers(invoke, tmp_path, command, covariance):
+    table, known = tmp_path / "rows.csv", tmp_path / "known.json"
+    table.write_text("a,x,y\n" + "\n".join(f"{n % 2},{n}.5,{n * n % 7}.25" for n in range(12)))
+    never = {"child": "a", "parents": ["class"], "table": [[1.0, 0.0], [1.0, 0.0]]}
+    known.write_text(json.dumps({"fixed": [never]}))
+    how = ("--kinds", "x=gaussian,y=gaussian", "--covariance", covariance, "--knowledge", known)
+    ran = invoke(command[0], table, *command[1:], *how)
+    assert ran.code == 2
+    assert "a row with a = 1 is impossible (6 different rows are like this)" in ran.err
+    assert "the known table of 'a' has a zero there" in ran.err

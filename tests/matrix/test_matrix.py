@@ -145,6 +145,7 @@ def test_scores(world):
     check_scores(world)
 
 
+@pytest.mark.slow
 @each(pairwise(w for w in ALL if w.hidden))
 @pytest.mark.parametrize("method", list(Method))
 def test_measured_evidence(world, method):
