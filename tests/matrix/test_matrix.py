@@ -9,6 +9,7 @@ import itertools
 import math
 
 import pytest
+from scipy.special import xlogy
 from worlds import worlds
 
 from lacunet.errors import LacunetError
@@ -102,6 +103,9 @@ def check_scores(world):
         assert off <= (0.0 if score.lower else above) + 1e-8, (score.name, off)
         assert off >= -below - 1e-8, (score.name, off)
     assert values["cs"] <= values["vb"] + 1e-8
+    if world.hidden == 1:  # every row shows something
+        entropy = -float(problem.counts @ xlogy(*2 * problem.about_hidden(at.theta)).sum(axis=1))
+        assert values["icl"] == pytest.approx(values["bic"] - entropy, abs=1e-8)
     assert values["icl"] <= values["bic"] + 1e-8
 
 

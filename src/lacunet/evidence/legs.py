@@ -174,24 +174,20 @@ class Term:
         self.changed()
 
     def _merge(self) -> None:
-        """Leave out a leg most of whose chains end nearer to the reference of another.
+        """Leave out the newest leg if most of its chains end nearer to the reference of another.
 
         The border of its region would cut through what the other reaches, and the few chains that
         stay would have to stand for it.
         """
-        while len(self.legs) > 1:
-            regions = Regions(
-                self.symmetries, [x.annealing.path.reference.exponents for x in self.legs]
-            )
-            nearest = [regions.nearest(leg.ends) for leg in self.legs]
-            stay = [float((own == n).mean()) for n, own in enumerate(nearest)]
-            least = int(np.argmin(stay))
-            if stay[least] >= HALF:
-                return
-            leg = self.legs[least]
-            other = int(np.bincount(nearest[least], minlength=len(self.legs)).argmax())
-            self.legs[other].explained |= leg.explained
-            del self.legs[least]
+        *others, leg = self.legs
+        if not others:
+            return
+        references = [each.annealing.path.reference.exponents for each in self.legs]
+        nearest = Regions(self.symmetries, references).nearest(leg.ends)
+        if np.mean(nearest == len(others)) < HALF:
+            self.legs = others
+            into = int(np.bincount(nearest, minlength=len(references))[:-1].argmax())
+            others[into].explained |= leg.explained
 
     def changed(self) -> None:
         """Forget who is at home: there are other regions, or other chains."""

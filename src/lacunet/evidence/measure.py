@@ -347,9 +347,10 @@ class _Measuring:
         if particles is None or particles.estimate.verdict is not Verdict.RELIABLE:
             return self._judged(told, estimate, rounds.found, note)
         p = particles.estimate
-        if _missed(estimate, p):
+        covering = less_sure(estimate, p)
+        if _missed(estimate, p) or covering.verdict is not estimate.verdict:
             note = (*note, Flag(Kind.MISSED_MODE, detail={"value": p.value, "stderr": p.stderr}))
-        found = self._judged(told, less_sure(estimate, p), rounds.found, note)
+        found = self._judged(told, covering, rounds.found, note)
         if found.stderr is not None and found.stderr > 2.0 * estimate.stderr:
             covers = Flag(Kind.ERROR_COVERS, detail={"value": p.value})
             found = replace(found, notes=(*found.notes, covers))
