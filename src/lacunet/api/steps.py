@@ -30,6 +30,7 @@ from lacunet.inference.problem import build_problem
 from lacunet.inference.regression.design import build_design, shows_all
 from lacunet.inference.regression.rows import MissingCovariates, with_covariates
 from lacunet.learn.objective import Estimate, Objective
+from lacunet.model.latent_class import named_apart
 from lacunet.model.network import Model
 from lacunet.model.terms import CovariatesLike, Term, understand_terms
 from lacunet.settings import DEFAULTS, Settings
@@ -95,6 +96,7 @@ def three_step(
     model = as_model(fit_in(fit))
     terms, names = _understood(data, model, outcomes, covariates)
     asked = _asked(data, reading, terms, names)
+    model = named_apart(model, asked.also)
     table, rows, first = _first_steps(data, model, settings, how, asked)
     level = settings.level
     coefficients, notes = None, table.notes if first else (*table.notes, OTHER_ROWS)
@@ -177,7 +179,7 @@ def _understood(
             "that wrong assignments depend on covariates, and cannot be made up for. Fit a model "
             "without covariates first, or all of them in one step: lacunet fit --covariates."
         )
-    items = {v.name for v in network.variables}
+    items = {network.variables[i].name for i in network.observed}
     for name in (*names, *_names(terms)):
         if name not in there:
             near = did_you_mean(name, there)

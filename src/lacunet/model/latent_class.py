@@ -1,10 +1,10 @@
 """The latent class model: one hidden root, every observed variable its child."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from lacunet.errors import OptionError, did_you_mean
-from lacunet.model.network import Network, Variable
+from lacunet.model.network import Model, Network, Variable
 from lacunet.model.table_sizes import check_table_sizes
 from lacunet.state import State
 
@@ -25,8 +25,7 @@ def over_leaves(leaves: Sequence[Variable], states: int) -> Network:
     """Make the network with a hidden root of `states` states over variables of any family."""
     if states < 1:
         raise OptionError(f"{states} hidden states: there must be at least 1.")
-    taken = {v.name for v in leaves}
-    hidden = next(name for name in (*HIDDEN_NAMES, *_more(taken)) if name not in taken)
+    hidden = _free_name({v.name for v in leaves})
     parents = [(), *([(0,)] * len(leaves))]
     sizes = [states, *(len(v.states) for v in leaves)]
     check_table_sizes([hidden, *(v.name for v in leaves)], sizes, parents)
@@ -34,8 +33,24 @@ def over_leaves(leaves: Sequence[Variable], states: int) -> Network:
     return Network.build([root, *leaves], parents)
 
 
-def _more(taken: set[str]) -> list[str]:
-    return [f"{HIDDEN_NAMES[0]}_{i}" for i in range(len(taken) + 1)]
+def named_apart(model: Model, columns: Collection[str]) -> Model:
+    """Give a hidden variable another name, where a column that is no item has the same."""
+    network, taken = model.network, {*columns, *(v.name for v in model.network.variables)}
+    names = {h: network.variables[h].name for h in network.hidden}
+    new = {h: _free_name(taken) for h, name in names.items() if name in columns}
+    if not new:
+        return model
+    variables = [replace(v, name=new.get(i, v.name)) for i, v in enumerate(network.variables)]
+    known = model.predictors
+    if known is not None:
+        known = replace(known, variable=next(iter(new.values())))
+    return replace(model, network=Network.build(variables, network.parents), predictors=known)
+
+
+def _free_name(taken: Collection[str]) -> str:
+    """Name a hidden variable as no column is named."""
+    more = (f"{HIDDEN_NAMES[0]}_{i}" for i in range(len(taken) + 1))
+    return next(name for name in (*HIDDEN_NAMES, *more) if name not in taken)
 
 
 @dataclass(frozen=True)
