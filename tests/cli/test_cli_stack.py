@@ -50,3 +50,20 @@ def test_mistakes(invoke, tables, arguments, message):
     done = invoke(*arguments)
     assert done.code == 2
     assert message in done.err
+
+
+def test_rows_of_the_table_itself(invoke, tables, tmp_path):
+    how = ("stack", "seen.csv", "--folds", 2, "--only", "classes")
+    done = invoke(*how, "-o", "judged.csv", "--save", "s.json", "--json")
+    assert done.code == 0, done.err
+    rows = list(csv.DictReader((tmp_path / "judged.csv").read_text().splitlines()))
+    assert len(rows) == done.json["own_rows"]["rows"] == 60
+    tails = np.array([float(row["tail_probability"]) for row in rows])
+    assert done.json["own_rows"]["unusual"] == (tails < 0.01).sum()
+    assert done.json["own_rows"]["file"] == "judged.csv"
+    mean = np.mean([float(row["log_probability"]) for row in rows])
+    assert mean == pytest.approx(done.json["held_out_log_likelihood"], abs=1e-9)
+    seen = invoke("assign", "seen.csv", "--model", "s.json", "--anomalies", "-o", "x.csv")
+    assert "the stack was learned from these rows" in seen.out
+    new = invoke("assign", "new.csv", "--model", "s.json", "--anomalies", "-o", "y.csv", "--json")
+    assert "note" not in new.json

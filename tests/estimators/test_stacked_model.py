@@ -67,3 +67,15 @@ def test_pickle_and_clone(rows, fitted):
 def test_bad_input_says_what_to_do(rows):
     with pytest.raises(OptionError, match="1 folds are not allowed"):
         StackedModel(folds=1).fit(rows)
+
+
+def test_held_out_scores_are_those_of_the_rows_that_were_fitted(rows, fitted):
+    np.testing.assert_array_equal(fitted.held_out_scores_, fitted.stack_.own.log_likelihoods)
+    assert fitted.held_out_scores_.shape == (200,)
+    assert fitted.held_out_scores_.mean() == pytest.approx(fitted.stack_.together)
+    # Models that have seen a row find it more probable.
+    assert fitted.score_samples(rows).mean() > fitted.held_out_scores_.mean()
+    weights = np.where(np.arange(200) < 5, 0.0, 2.0)
+    again = StackedModel(folds=2, random_state=0, n_jobs=1).fit(rows, sample_weight=weights)
+    assert again.held_out_scores_.shape == (200,)
+    assert np.isfinite(again.held_out_scores_[5:]).all()

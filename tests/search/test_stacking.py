@@ -1,6 +1,7 @@
 """Stacks: what is held out, who gets how much say, and what they say together."""
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from scipy.optimize import minimize
@@ -283,3 +284,67 @@ def test_covariances_are_learned_apart_and_in_common():
     assert all(r.classes > 1 for r in classes if r.common)
     names = [name for r in recipes_for(table) for name in r.names]
     assert len(set(names)) == len(names)
+
+
+def planted(rows, seed, odd=0.08):
+    """Two clusters of numbers, and rows that are anywhere; which these are."""
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 2, rows)
+    cells = rng.normal(0, 0.3, (rows, 4)) + 2.0 * z[:, None]
+    strange = rng.random(rows) < odd
+    cells[strange] = rng.uniform(-2, 4, (strange.sum(), 4))
+    return pd.DataFrame(cells.round(3), columns=list("abcd")), strange
+
+
+def area(strange, score):
+    """Share of pairs of a strange row and another whose scores are in this order."""
+    one, other = score[strange], score[~strange]
+    return float((one[:, None] < other).mean() + 0.5 * (one[:, None] == other).mean())
+
+
+def test_rows_of_the_table_are_judged_by_models_that_had_not_seen_them():
+    """Planted rows are found among the rows learned from as well as among new ones."""
+    frame, strange = planted(160, 1)
+    new, other = planted(500, 2)
+    found = lacunet.stack(frame, folds=3, threads=1)
+    own, ensemble = found.own, found.ensemble
+    among_new = area(other, lacunet.log_likelihoods(new, ensemble))
+    remembered = area(strange, lacunet.log_likelihoods(frame, ensemble))
+    assert area(strange, own.log_likelihoods) > among_new - 0.03 > 0.9
+    assert area(strange, own.tail_probabilities()) > among_new - 0.03
+    assert remembered < among_new - 0.1
+    # Their mean is what the stack says of held-out rows.
+    assert own.log_likelihoods.mean() == pytest.approx(found.together)
+    note = lacunet.assign(frame, ensemble, anomalies=True).unusual.note
+    assert "learned from these rows" in note
+    assert not lacunet.assign(new, ensemble, anomalies=True).unusual.note
+
+
+def test_held_out_scores_are_those_of_each_row_whatever_the_order_of_columns_and_weights():
+    rng = np.random.default_rng(3)
+    z = rng.integers(0, 2, 60)
+    cells = np.where(rng.random((60, 3)) < 0.85, z[:, None], 1 - z[:, None])
+    frame = pd.DataFrame(cells, columns=["z", "m", "a"])
+    how = {"folds": 3, "only": "classes", "threads": 1}
+    found = lacunet.stack(frame, **how)
+    # By hand: the models of the other rows, with the weights of the stack.
+    half = slice(20, 40)
+    rest = pd.concat([frame[:20], frame[40:]])
+    columns = [Column(v.name, v.states) for v in found.ensemble.variables]
+    codes = np.array([[c.states.index(x) for x in rest[c.name]] for c in columns]).T
+    table = Table.from_codes(codes, columns)
+    models = [m for r in recipes_for(table, Kind.CLASSES) for m in r.learn(table, 0)]
+    each = [lacunet.log_likelihoods(frame[half], model, plug_in=True) for model in models]
+    weights = np.log(found.ensemble.weights)[:, None]
+    np.testing.assert_allclose(
+        found.own.log_likelihoods[half], logsumexp(np.array(each) + weights, axis=0), atol=1e-6
+    )
+    # With weights cases are dealt at random; every row of the data has a score, copies the same.
+    weighted = lacunet.stack(frame.assign(w=2), weights="w", **how)
+    assert weighted.own.log_likelihoods.shape == (60,)
+    scores = pd.Series(weighted.own.log_likelihoods).groupby([frame[c] for c in frame])
+    assert scores.nunique().max() == 1
+    assert np.isfinite(weighted.own.tail_probabilities(draws=20)).all()
+    # A table has one score for each of its rows.
+    table = lacunet.read_table(frame)
+    assert lacunet.stack(table, **how).own.log_likelihoods.shape == (len(table.codes),)

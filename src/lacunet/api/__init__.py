@@ -56,6 +56,6 @@ from lacunet.api.regression import class_regression, covariate_kinds, read_covar
 from lacunet.api.results import Assigned, Assignment, Scores
 from lacunet.api.selecting import compare, select, structures
 from lacunet.api.sketched import as_sketch, edges_given, sketched, structured
-from lacunet.api.stacking import log_likelihoods, rows_in_order, stack
+from lacunet.api.stacking import log_likelihoods, own_rows, rows_in_order, stack
 from lacunet.api.steps import three_step
 from lacunet.api.tabling import paper_tables

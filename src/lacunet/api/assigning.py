@@ -26,11 +26,19 @@ from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.asking.numbers import Expected, expected_numbers, in_units
 from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
+from lacunet.model.ensemble import Ensemble
 from lacunet.model.holders import Speaker, SpeakerLike
 from lacunet.model.network import Network, Variable
+from lacunet.search.stacking.own_rows import rows_digest
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.state import alike
 from lacunet.tabular import library_of
+
+SEEN_ROWS = (
+    "the stack was learned from these rows and remembers them, so that too few look unusual. "
+    "Models that had not seen them judge them in lacunet stack --output, and in held_out_scores_ "
+    "of StackedModel"
+)
 
 
 @with_options
@@ -89,10 +97,14 @@ def assign(
     if not wanted and not anomalies:
         raise _nothing(impute=impute)
     told, rng = tuple(notes_on_columns(data, asked)), np.random.default_rng(settings.seed)
-    found = replace(assignment_of(given, codes, wanted), library=library_of(data), notes=told)
+    found = replace(
+        assignment_of(given, codes, wanted), library=library_of(data), notes=tuple(told)
+    )
     if anomalies:
         tail = tail_probabilities(given, codes, DRAWS, rng)
-        found = replace(found, unusual=Unusual(log_lik_of(given, codes), tail))
+        found = replace(
+            found, unusual=Unusual(log_lik_of(given, codes), tail, seen_rows(given, codes))
+        )
     if draw:
         found = _drawn(found, network, draw_open(given, codes, rng))
     return _supported(found, asked.network, network)
@@ -107,6 +119,15 @@ def _supported(assignment: Assignment, *networks: Network) -> Assignment:
         return replace(n, best=support.near(n.best), whole=n.whole or support.whole)
 
     return replace(assignment, numbers=tuple(map(of, assignment.numbers)))
+
+
+def seen_rows(speaker: Speaker, codes: CodeArray) -> str:
+    """Say that rows are those that a stack was learned from; "" if they are not."""
+    if not isinstance(speaker, Ensemble) or not speaker.seen:
+        return ""
+    shown = speaker.variables
+    digest = rows_digest([v.name for v in shown], [v.states for v in shown], codes)
+    return SEEN_ROWS if digest == speaker.seen else ""
 
 
 def _wanted(network: Network, codes: CodeArray, *, impute: bool) -> list[int]:

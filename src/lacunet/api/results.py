@@ -128,6 +128,7 @@ class Unusual:
 
     log_p: FloatArray  # (rows,) log p(row): of what it shows
     tail: FloatArray  # (rows,) p(a row with the same holes is at most as probable)
+    note: str = ""  # what to know of them
 
     @property
     def rare(self) -> int:
@@ -145,7 +146,8 @@ class Unusual:
         usual = RARE * len(self.tail)
         note = f"Below {RARE:g}: {self.rare:,} rows; about {usual:,.0f} if all are usual."
         header = ("row", "log p(row)", "tail probability")
-        return Grid("Most unusual rows", header, rows, notes=(note,))
+        notes = (note, *([f"- {self.note}"] if self.note else []))
+        return Grid("Most unusual rows", header, rows, notes=notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,6 +250,21 @@ def _grid_of_columns(filled: Sequence[Assigned]) -> Grid:
         rows.append((v.name, f"{int(counts.sum()):,}", most, probability(mean, exact=False)))
     header = ("column", "cells", "most often", "mean probability")
     return Grid("Filled in", header, tuple(rows), frozenset({0, 2}))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedRows(Printable):
+    """How unusual the rows of a table are to models that had not seen them."""
+
+    unusual: Unusual
+
+    def tidy(self) -> Columns:
+        """Give a row for each."""
+        return self.unusual.columns()
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        return [self.unusual.grid()]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

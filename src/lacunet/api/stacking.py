@@ -32,6 +32,7 @@ def stack(
     folds: int = FOLDS,
     only: str | None = None,
     rows: CodeArray | None = None,
+    own: CodeArray | None = None,
     resume: StrPath | None = None,
     settings: Settings = DEFAULTS,
     listener: Listener = ignore,
@@ -41,7 +42,8 @@ def stack(
 
     Each kind is learned with one block of rows held out, for every block; the weights are those
     that make the held-out rows most probable. The answer is for predictions, for holes to be filled
-    in and for rows to be judged: it says nothing of which graph is right.
+    in and for rows to be judged: it says nothing of which graph is right. Rows of the data
+    themselves are judged by `found.own`: each by models that had not seen it.
 
     Parameters
     ----------
@@ -53,6 +55,8 @@ def stack(
         'graphs' or 'classes': models of one kind alone.
     rows
         Codes of the rows in their order, if data are a `Table` and they have one.
+    own
+        Codes of the rows that `found.own` is about, if data are a `Table` and rows have no order.
     resume
         A file that keeps which models are learned. If it is there, the work goes on from it; it may
         be removed at the end.
@@ -69,10 +73,11 @@ def stack(
     written = as_written(data, reading, numbers=True)
     table = written.in_work_order
     kind = None if only is None else one_of(Kind, "only", only)
-    if rows is None:
-        rows = rows_in_order(data, table, reading)
-    else:
-        rows = rows[:, by_name([c.name for c in written.columns])]
+    order = by_name([c.name for c in written.columns])
+    rows = rows_in_order(data, written, reading) if rows is None else rows
+    if own is None:
+        own = written.codes if isinstance(data, Table) else own_rows(data, written, reading)
+    rows, own = None if rows is None else rows[:, order], own[:, order]
     about = _about(table, rows, folds, only, settings.seed) if resume else None
     how: dict[str, Any] = {"folds": folds, "only": kind, "seed": settings.seed}
     with (
@@ -80,7 +85,7 @@ def stack(
         closing(Kept(resume, about)) as kept,
     ):
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_stack(table, rows, executor=executor, kept=kept, **how)
+        return learn_stack(table, rows, own=own, executor=executor, kept=kept, **how)
 
 
 def _about(
@@ -128,6 +133,11 @@ def rows_in_order(data: object, table: Table, reading: ReadOptions) -> CodeArray
     """Give the codes of the rows in their order, where that may mean something."""
     if isinstance(data, Table) or table.weights is not None:
         return None
+    return own_rows(data, table, reading)
+
+
+def own_rows(data: object, table: Table, reading: ReadOptions) -> CodeArray:
+    """Give the codes of the rows that a table was read from, in their order."""
     states = {column.name: column.states for column in table.columns}
     missing = reading.get("missing", ())
     return read_rows(data, states, missing=missing, kinds=table.kinds).codes

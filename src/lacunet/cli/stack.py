@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from lacunet import api
-from lacunet.api.results import RowLikelihoods
+from lacunet.api.results import JudgedRows, RowLikelihoods, Unusual
 from lacunet.cli import options as o
 from lacunet.cli.console import command, say_written, show
 from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import read, say_not_shown
+from lacunet.data.write import append_columns, check_table_file, column_names
 from lacunet.model.formats import check_stack_file, write_stack
-from lacunet.report.documents import stack_document, table_document
+from lacunet.report.documents import stack_document, table_document, unusual_document
 from lacunet.search.stacking.recipes import Kind
 from lacunet.search.stacking.stack import FOLDS
 from lacunet.tabular import Printable, Together
@@ -37,6 +38,15 @@ def stack(
         READS,
     ] = None,
     resume: o.Resume = None,
+    output: Annotated[
+        Path | None,
+        o.option(
+            "Table to write: the rows, and how unusual each is to models that had not seen it.",
+            "--output",
+            "-o",
+        ),
+        Writes(check_table_file),
+    ] = None,
     save: Annotated[
         Path | None,
         o.option("File to write: .json, for assign --impute and simulate."),
@@ -47,12 +57,16 @@ def stack(
 
     Graphs over the columns that believe the data more and less, and latent class models, are each
     learned with blocks of rows held out; their weights are those that make these rows most
-    probable. Which graph is right is another question: for that there is learn.
+    probable. Which graph is right is another question: for that there is learn. Models remember
+    rows that they were learned from, so that assign --anomalies finds none of these unusual; to
+    judge the rows of the table itself, give --output: log p and the tail probability of each row
+    are those of models that were learned without it.
     """
     table = read(data, asked)
     rows = api.rows_in_order(data, table, asked.reading)
+    own = rows if rows is not None else api.own_rows(data, table, asked.reading)
     with asked.work() as how:
-        found = api.stack(table, folds=folds, only=only, rows=rows, resume=resume, **how)
+        found = api.stack(table, folds=folds, only=only, rows=rows, own=own, resume=resume, **how)
     if save is not None:
         write_stack(found.ensemble, save)
     document = {"data": table_document(table), "seed": asked.settings.seed, **stack_document(found)}
@@ -63,6 +77,13 @@ def stack(
         told = RowLikelihoods(str(test), api.log_likelihoods(test, found.ensemble, missing=markers))
         shown.append(told)
         document["test"] = {"file": str(test), "rows": told.rows, "log_likelihood": told.total}
+    if output is not None:
+        tails = found.own.tail_probabilities(seed=asked.settings.seed)
+        judged = Unusual(found.own.log_likelihoods, tails)
+        append_columns(data, api.fresh_names(judged.columns(), column_names(data)), output)
+        shown.append(JudgedRows(judged))
+        written = {"file": str(output), "rows": len(tails)}
+        document["own_rows"] = {**written, **unusual_document(judged)}
     document["stack"] = None if save is None else str(save)
     show(Together(*shown), document, asked.form)
-    say_written(save)
+    say_written(output, save)

@@ -41,6 +41,10 @@ class StackedModel(HiddenStateEstimator):
         What was learned; prints as a report.
     ensemble_ : lacunet.Ensemble
         The models and their weights, for everything else in `lacunet`.
+    held_out_scores_ : ndarray of shape (n_samples,)
+        Log p of each row of the X that was fitted, by models that had not seen it. `score_samples`
+        of these rows is too high: a stack remembers rows. For tail probabilities see
+        `stack_.own.tail_probabilities()`.
     categories_ : dict of str to tuple
         States of each column; none, (), of a column of numbers.
     flags_ : tuple of lacunet.flags.Flag
@@ -70,20 +74,24 @@ class StackedModel(HiddenStateEstimator):
             raise DataError("X has 1 sample, and none is left to learn from while it is held out.")
         table = self._read_all(X, sample_weight, self.kinds)
         known = {column.name: column.states for column in table.columns}
-        rows = None
-        if sample_weight is None:
-            rows = read_codes(
-                X,
-                known=known,
-                columns=[self._names.index(name) for name in known],
-                unseen="missing",
-                kinds=table.kinds,
-                as_state=self.missing_as_state,
-            ).codes
+        own = read_codes(
+            X,
+            known=known,
+            columns=[self._names.index(name) for name in known],
+            unseen="missing",
+            kinds=table.kinds,
+            as_state=self.missing_as_state,
+        ).codes
         found = api.stack(
-            table, folds=self.folds, rows=rows, settings=self._settings(), listener=listener
+            table,
+            folds=self.folds,
+            rows=own if sample_weight is None else None,
+            own=own,
+            settings=self._settings(),
+            listener=listener,
         )
         self.stack_, self.ensemble_, self.flags_ = found, found.ensemble, found.flags
+        self.held_out_scores_ = found.own.log_likelihoods
         self.categories_ = {c.name: () if c.kind.number else c.states for c in table.columns}
 
     def _draw(self, rows: int, rng: np.random.Generator) -> tuple[Drawn, IntArray]:

@@ -33,6 +33,7 @@ class Ensemble(Framed):
 
     members: tuple[Member, ...]
     fixed: bool = False
+    seen: str = ""  # digest of the rows that members were learned from: see `rows_digest`
 
     def __post_init__(self) -> None:
         weights = self.weights

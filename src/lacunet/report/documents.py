@@ -16,6 +16,7 @@ from lacunet.api import (
     Scores,
     Separations,
 )
+from lacunet.api.results import Unusual
 from lacunet.data import Column, Table
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.survey import SurveyWeights
@@ -336,8 +337,13 @@ def assignment_document(assignment: Assignment) -> dict[str, Any]:
         "variables": {v.name: sizes(v) for v in assignment.variables},
         **({"numbers": numbers} if numbers else {}),
         "impossible": assignment.impossible,
-        **({} if assignment.unusual is None else {"unusual": assignment.unusual.rare}),
+        **({} if assignment.unusual is None else unusual_document(assignment.unusual)),
     }
+
+
+def unusual_document(unusual: Unusual) -> dict[str, Any]:
+    """Say how many rows are unusual, and what to know of that."""
+    return {"unusual": unusual.rare, **({"note": unusual.note} if unusual.note else {})}
 
 
 def answer_document(answer: Answer | NumberAnswer) -> dict[str, Any]:

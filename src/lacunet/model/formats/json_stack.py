@@ -4,6 +4,7 @@
 
     {"format": "lacunet-stack/1",
      "fixed": true,  (only if shares are: see `Ensemble`)
+     "seen": "…",  (digest of the rows that it was learned from, if known)
      "members": [{"name", "weight", "model": what a model file holds}, ...]}
 
 It is written without any space: a stack of many networks holds many tables. A member with numbers
@@ -32,7 +33,8 @@ def write(ensemble: Ensemble) -> str:
         for m in ensemble.members
     ]
     fixed = {"fixed": True} if ensemble.fixed else {}
-    document = {"format": STACK, **fixed, "members": members}
+    seen = {"seen": ensemble.seen} if ensemble.seen else {}
+    document = {"format": STACK, **fixed, **seen, "members": members}
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 
@@ -49,8 +51,11 @@ def ensemble_of(document: Any) -> Ensemble:
     fixed = document.get("fixed", False)
     if not isinstance(fixed, bool):
         raise ModelError(f'"fixed" of the file is {fixed!r}. It must be true or false.')
+    seen = document.get("seen", "")
+    if not isinstance(seen, str):
+        raise ModelError(f'"seen" of the file is {seen!r}. It must be a text.')
     members = tuple(_member(k, entry) for k, entry in enumerate(entries, start=1))
-    return Ensemble(members, fixed)
+    return Ensemble(members, fixed, seen)
 
 
 def _member(number: int, entry: Any) -> Member:

@@ -26,6 +26,7 @@ class Cases:
 
     codes: CodeArray  # (rows, columns) -1 = missing
     counts: FloatArray  # (rows,)
+    where: IntArray | None = None  # (rows,) the row of the data that each is, or that it copies
 
     def table(self, columns: Sequence[Column]) -> Table:
         """Give them as a table."""
@@ -70,7 +71,7 @@ def cut(table: Table, rows: CodeArray | None, number: int, rng: np.random.Genera
             f"{table.source} has one row: none is left to learn from while it is held out."
         )
     if rows is not None:
-        cases = Cases(rows, np.ones(len(rows)))
+        cases = Cases(rows, np.ones(len(rows)), np.arange(len(rows)))
         parts = min(number, len(rows))
         found = _blocks(table, cases, np.arange(len(rows)) * parts // len(rows))
         if (blocks := Blocks(found, in_order=True)).all_seen:
@@ -90,7 +91,8 @@ def _blocks(table: Table, cases: Cases, which: IntArray) -> tuple[Block, ...]:
     for block in np.unique(which).tolist():
         held, kept = which == block, which != block
         rest = Cases(cases.codes[kept], cases.counts[kept]).table(table.columns)
-        found.append(Block(Cases(cases.codes[held], cases.counts[held]), rest))
+        places = None if cases.where is None else cases.where[held]
+        found.append(Block(Cases(cases.codes[held], cases.counts[held], places), rest))
     return tuple(found)
 
 
@@ -98,7 +100,8 @@ def one_by_one(table: Table) -> Cases:
     """Give every case a row of its own; what a fraction leaves is shared by the copies of a row."""
     copies = np.ceil(table.counts).astype(np.int64)
     each = np.repeat(np.arange(len(copies)), copies)
-    return Cases(table.codes[each], table.counts[each] / copies[each])  # none of weight 0
+    # None of weight 0.
+    return Cases(table.codes[each], table.counts[each] / copies[each], each)
 
 
 def _seldom(table: Table) -> str:

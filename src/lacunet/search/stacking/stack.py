@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import CodeArray, FloatArray
+from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.table import Table
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
@@ -19,7 +19,8 @@ from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.network import Model
-from lacunet.search.stacking.blocks import cut
+from lacunet.search.stacking.blocks import Blocks, cut
+from lacunet.search.stacking.own_rows import HeldOutRows, places, rows_digest
 from lacunet.search.stacking.recipes import Kind, Recipe, recipes_for
 from lacunet.search.stacking.weights import stack_weights
 from lacunet.tabular import Columns, Grid, Printable, number
@@ -37,6 +38,7 @@ class Stack(Printable):
     together: float  # the same of all of them with their weights
     folds: int
     in_order: bool  # whether folds were rows that follow each other; else cases at random
+    own: HeldOutRows  # rows of the data, by models that had not seen them
     flags: tuple[Flag, ...] = ()
 
     def tidy(self) -> Columns:
@@ -77,13 +79,18 @@ def learn_stack(
     table: Table,
     rows: CodeArray | None = None,
     *,
+    own: CodeArray | None = None,
     folds: int = FOLDS,
     only: Kind | None = None,
     seed: int = 0,
     executor: Executor = SERIAL,
     kept: Kept = FORGETFUL,
 ) -> Stack:
-    """Learn a stack; `rows` are those of the table in their order, if they have one."""
+    """Learn a stack; `rows` are those of the table in their order, if they have one.
+
+    `own` are rows of the data to say afterwards how unusual they are; if there are none, and rows
+    have no order, these are the distinct rows of the table.
+    """
     check_seen(table)
     blocks = cut(table, rows, folds, np.random.default_rng(seed))
     recipes = recipes_for(table, only)
@@ -96,16 +103,37 @@ def learn_stack(
     weights = stack_weights(held, blocks.counts)
     names = [name for recipe in recipes for name in recipe.names]
     models = [model for one in whole for model in one.models]
-    members = (Member(*one) for one in zip(names, weights.tolist(), models, strict=True))
+    ensembles = [
+        _ensemble(names, weights, [m for one in block for m in one.models]) for block in inside
+    ]
+    held_blocks = tuple(block.held for block in blocks.each)
+    log_lik = tuple(np.vstack([one.held for one in block]) for block in inside)
     share = blocks.counts / blocks.counts.sum()
+    columns = [c.name for c in table.columns], [c.states for c in table.columns]
     return Stack(
-        Ensemble(tuple(members)),
+        replace(_ensemble(names, weights, models), seen=rows_digest(*columns, table.codes)),
         held @ share,
         float(logsumexp(held + np.log(weights)[:, None], axis=0) @ share),
         len(blocks.each),
         blocks.in_order,
+        HeldOutRows(tuple(ensembles), held_blocks, log_lik, _places(table, blocks, rows, own)),
         tuple(few_rows(table)),
     )
+
+
+def _ensemble(names: Sequence[str], weights: FloatArray, models: Sequence[Model]) -> Ensemble:
+    each = zip(names, weights.tolist(), models, strict=True)
+    return Ensemble(tuple(Member(*one) for one in each))
+
+
+def _places(
+    table: Table, blocks: Blocks, rows: CodeArray | None, own: CodeArray | None
+) -> IntArray:
+    """Say which held case each row of the data is."""
+    if blocks.in_order and rows is not None:
+        return np.arange(len(rows))
+    own = rows if rows is not None else own
+    return np.arange(len(table.codes)) if own is None else places(table.codes, own)
 
 
 def _told(seed: int, task: tuple[Recipe, Table, CodeArray]) -> Told:
