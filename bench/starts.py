@@ -13,7 +13,7 @@ from lacunet.executor import SERIAL
 from lacunet.learn.fit import learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.prepare import prepare
-from lacunet.learn.ranks import HEAVIEST, HIGHEST, best_of
+from lacunet.learn.ranks import ESTIMATE, HEAVIEST, HIGHEST, best_of
 from lacunet.learn.schedules import (
     SEARCHERS,
     Schedule,
@@ -35,16 +35,20 @@ NEAR = 1e-4  # nats: as near to a maximum as it can be told
 
 def random_starts(objective: Objective, starts: int, seed: int) -> Search:
     """What all schedules but the paper's begin with, and nothing else."""
-    climbs, _ = climb_from_starts(objective, starts, seed, merged=0, rank=HIGHEST)
+    climbs = climb_from_starts(objective, starts, seed, merged=0, ranks=ESTIMATE).climbs
     _, winner = best_of(objective, climbs, HIGHEST)
-    return finish(objective, climbs, winner, HIGHEST)
+    return finish(objective, climbs, [winner], ESTIMATE)[0]
+
+
+def _estimate(schedule: Schedule, objective: Objective, starts: int, seed: int) -> Search:
+    return SEARCHERS[schedule](objective, starts, seed, ESTIMATE)[0]
 
 
 SIDES = {
     f"{STARTS} random starts": random_starts,
-    **{f"schedule '{s}'": SEARCHERS[s] for s in Schedule if s is not Schedule.PAPER},
+    **{f"schedule '{s}'": partial(_estimate, s) for s in Schedule if s is not Schedule.PAPER},
 }
-JUDGED = f"schedule '{Schedule.HIGHEST}'"
+JUDGED = f"schedule '{Schedule.THOROUGH}'"
 
 
 @dataclass

@@ -22,6 +22,11 @@ class Kind(Enum):
         "unstable: {reached} of {finalists} final starts reached the best optimum, {doubt:.2g} "
         "nats above the next; there may be a better one (try {further})"
     )
+    MASS_ELSEWHERE = (
+        "the mass is elsewhere: scores of the evidence, and so p, are those of another optimum, "
+        "{nats:.2g} nats lower than the one that is shown, which has more of the posterior around "
+        "it; log p(D|θ) is {log_lik:.2f} there"
+    )
     SINGLE_START = "single start: nothing tells whether this optimum is the best"
     FLAT_DIRECTION = (
         "flat direction: along some direction of the parameters the data tell {share:.1g} of what "

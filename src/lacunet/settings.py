@@ -50,8 +50,10 @@ KINDS = {
     "device": Place,
 }
 FORMER = {  # values that there are no more, and what to say of them
-    "mass": "schedule 'mass' is what default and thorough do now. Choose thorough to look as far "
-    "as it did, or highest for the MAP."
+    "mass": "schedule 'mass' is what scores of the evidence use with default and thorough. Choose "
+    "thorough to look as far as it did.",
+    "highest": "every schedule ends at the highest maximum now. Choose thorough to look as far as "
+    "highest did.",
 }
 OF_PROBABILITY = 0.2  # error of a probability, for each nat of that of a log evidence, about
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}  # of a time that is given as a text
@@ -138,9 +140,8 @@ class Settings:
     starts: int = _option(DEFAULT_STARTS, "Random starts of EM.")
     schedule: str = _option(
         Schedule.DEFAULT,
-        "default: of several maxima the one with most of the posterior around it; thorough: look "
-        "further for it, some 5 times as long; highest: the MAP, as far as that; paper: exactly "
-        "CH96.",
+        "default: search until new maxima are unlikely; thorough: search further, some 5 times as "
+        "long; paper: exactly CH96. The estimate is the highest maximum found.",
     )
     seed: int = _option(0, "Seed; the same seed gives the same numbers.")
     threads: int | None = _option(

@@ -195,7 +195,7 @@ def test_reading_options_belong_to_reading(carcinoma):
         ({"estimate": "mode"}, "estimate 'mode' is not known. Choose from map, ml"),
         (
             {"schedule": "fast"},
-            "schedule 'fast' is not known. Choose from default, thorough, highest, paper",
+            "schedule 'fast' is not known. Choose from default, thorough, paper",
         ),
         ({"dimension": "full"}, "dimension 'full' is not known. Choose from parameters, rank"),
         ({"alpha": 0.0}, "alpha 0 is not allowed"),

@@ -62,10 +62,10 @@ def test_what_is_refused_when_it_is_made(bad, text):
 
 def test_texts_become_what_they_mean():
     found = Settings(
-        estimate="ml", schedule="highest", alpha="1.5", budget="5m", scores=["cs", "bic"]
+        estimate="ml", schedule="thorough", alpha="1.5", budget="5m", scores=["cs", "bic"]
     )
     assert found.options.estimate is found.estimate is Estimate.ML
-    assert found.options.schedule is found.schedule is Schedule.HIGHEST
+    assert found.options.schedule is found.schedule is Schedule.THOROUGH
     assert (found.alpha, found.budget, found.goal.budget) == (1.5, 300.0, 300.0)
     assert [s.name for s in found.chosen_scores] == ["cs", "bic"]
     assert Settings().chosen_scores == GROUPS["usual"]

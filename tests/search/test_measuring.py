@@ -247,7 +247,7 @@ def test_unstable_searches_are_named(small, monkeypatch):
     monkeypatch.setattr(measuring, "MOST_WALKED", 1e3)
     found = lacunet.select(small, [2, 3], **FEW)
     two, three = (
-        replace(c, fit=replace(c.fit, reached=n))
+        replace(c, fit=replace(c.fit, heaviest=replace(c.fit.for_scores, reached=n)))
         for c, n in zip(found.candidates, (2, 1), strict=True)
     )
     found = replace(found, candidates=(two, three))

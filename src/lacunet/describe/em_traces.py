@@ -14,6 +14,7 @@ from lacunet.executor import Serial
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Objective, Point
+from lacunet.learn.ranks import ESTIMATE
 from lacunet.learn.schedules import SEARCHERS
 from lacunet.learn.starts import random_start
 from lacunet.progress import Listener, ignore
@@ -122,5 +123,5 @@ def em_traces(
     if problem.exact:  # one M step from anywhere is the maximum
         objective.em_step(random_start(objective, options.seed, 0))
     else:
-        SEARCHERS[options.schedule](objective, options.starts, options.seed)
+        SEARCHERS[options.schedule](objective, options.starts, options.seed, ESTIMATE)
     return Traces(objective.estimate.climbed, tuple(objective.traces()))

@@ -42,6 +42,7 @@ def relabelled_fit(fit: Fit, by: Relabelling) -> Fit:
         problem=problem,
         model=model,
         point=replace(fit.point, theta=model.theta, N=counts),
+        heaviest=None if fit.heaviest is None else relabelled_fit(fit.heaviest, by),
         flags=(*kept, *diagnose(problem, model.theta, counts)),
     )
 

@@ -27,7 +27,7 @@ C = TypeVar("C", bound=type)
 
 # Options of `select` that have their meaning from there, and their types.
 FROM_SETTINGS = {
-    "schedule": "{'default', 'thorough', 'highest', 'paper'}",
+    "schedule": "{'default', 'thorough', 'paper'}",
     "missing_as_state": "bool",
     "evidence": "bool",
     "target": "float",

@@ -8,6 +8,7 @@ from lacunet.evidence.clock import Means, OutOfTimeError
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Objective
+from lacunet.learn.ranks import MASS
 from lacunet.learn.schedules import PAPER_ITERATIONS
 from lacunet.learn.starts import random_starts
 
@@ -51,4 +52,5 @@ def _hurried(problem: Problem, seed: int, means: Means) -> FloatArray:
 
 
 def _fit(problem: Problem, options: Options, means: Means, check: Callable[[], None]) -> FloatArray:
-    return learn(problem, options, executor=means.executor.silent().until(check)).model.theta
+    executor = means.executor.silent().until(check)
+    return learn(problem, options, executor=executor, ranks=MASS).model.theta

@@ -7,10 +7,11 @@ from lacunet.arrays import FloatArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, fit_of
-from lacunet.learn.neighbours import rank_of, taken_over
+from lacunet.learn.maxima import climb_from
+from lacunet.learn.neighbours import taken_over
 from lacunet.learn.objective import Objective
 from lacunet.learn.ranks import is_better
-from lacunet.learn.schedules import Search, climb_from
+from lacunet.learn.schedules import Search
 
 
 def better_from(fit: Fit, starts: Sequence[FloatArray], executor: Executor = SERIAL) -> Fit:
@@ -18,7 +19,7 @@ def better_from(fit: Fit, starts: Sequence[FloatArray], executor: Executor = SER
     if fit.problem.exact:
         return fit
     objective = Objective.build(fit.problem, fit.options.estimate, executor)
-    rank = rank_of(fit)
+    rank = fit.rank
     for theta in starts:
         other = taken_over(objective, fit, objective.at(theta), time.perf_counter())
         if is_better(rank(objective, other.point), rank(objective, fit.point)):
@@ -40,4 +41,4 @@ def climbed_from(
     least = min(sources, key=lambda fit: (fit.stable, fit.reached / fit.finalists))
     doubt = max(fit.doubt for fit in sources)
     search = Search(climb, least.finalists, least.reached, curvature, doubt)
-    return fit_of(objective, search, options, began, by_size=False)
+    return fit_of(objective, search, options, began, sources[0].rank, by_size=False)

@@ -23,8 +23,10 @@ PAPER_CHANGE = 1e-5  # relative change of g; CH96 §3
 EM_AT_MOST = 200
 MEMORY = (10, 80)  # fewest and most pairs that the quasi-Newton update remembers,
 MEMORY_NUMBERS = 40_000  # as many as keep its cost below that of an E step
-HOPELESS_GAP = 10.0  # nats: a start is given up only when it is this far below a better one,
-HOPELESS_FACTOR = 1e4  # and by this much further than what its next step promises to gain
+# A start is given up only when it is so many nats below a better one, and by so many times what its
+# next step promises to gain.
+HOPELESS = 10.0, 1e4
+ONE_OF_MANY = 0.3, 100.0  # the same, where there are many starts
 SHORTEST = 0.1  # a step that must be cut by more than this goes the wrong way: the memory is stale
 ENOUGH = 1e-4  # a step must gain this part of what its slope promises (Armijo)
 ROUNDING = 1e-14  # relative noise of a log-likelihood that is a sum over rows
@@ -66,12 +68,18 @@ def relative_change(before: Point, after: Point) -> float:
 
 
 def ascend(
-    objective: Objective, start: Climb, *, rival: float = -np.inf, max_steps: int = 5000
+    objective: Objective,
+    start: Climb,
+    *,
+    rival: float = -np.inf,
+    hopeless: tuple[float, float] = HOPELESS,
+    max_steps: int = 5000,
 ) -> Climb:
     """Climb until no component of the gradient exceeds the tolerance.
 
     Gives up early where `rival`, the g of a better start, is out of reach.
     """
+    gap, factor = hopeless
     point, steps = start.point, start.steps
     layout, edge = objective.problem.layout, objective.edge
     longest = conjugacy.longest_move(layout, edge=edge)
@@ -87,7 +95,7 @@ def ascend(
         sharpness = conjugacy.sharpness(point.theta, known, layout, edge=edge)
         move = memory.direction(slope, sharpness)
         promise = float(move @ slope)
-        if rival - point.g > max(HOPELESS_GAP, HOPELESS_FACTOR * promise):
+        if rival - point.g > max(gap, factor * promise):
             return Climb(point, steps, Outcome.ABANDONED)
         shorter = min(1.0, longest / np.abs(move).max())
         enough = point.g + ENOUGH * shorter * promise - ROUNDING * abs(point.g)

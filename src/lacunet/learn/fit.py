@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from lacunet.inference.devices.device import Place, open_device
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.diagnose import diagnose, state_sizes
+from lacunet.learn.maxima import climb_from
 from lacunet.learn.objective import Estimate, Objective, Point, attainable
 from lacunet.learn.part_first import search_part_first
-from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search, climb_from, rank_for
+from lacunet.learn.ranks import ESTIMATE, HIGHEST, SAME_OPTIMUM, Rank, Ranks
+from lacunet.learn.schedules import SEARCHERS, TASK, Schedule, Search
 from lacunet.model.conjugacy import log_prior, mean
 from lacunet.model.display import known_words, model_grids
 from lacunet.model.network import Model
@@ -61,11 +63,32 @@ class Fit(Printable):
     gradient: float  # largest component of the scaled gradient at the end, in cases
     flags: tuple[Flag, ...]
     seconds: float
+    rank: Rank = HIGHEST  # what makes it the best
+    heaviest: "Fit | None" = None  # the mode of largest mass, where it was searched for
 
     @property
     def estimate(self) -> Estimate:
         """What the parameters are: as the options ask, or what stands in for it."""
         return attainable(self.options.estimate, self.problem)
+
+    @property
+    def for_scores(self) -> "Fit":
+        """Where scores of the evidence are taken: at the mode of largest mass, if it is known."""
+        return self.heaviest or self
+
+    @property
+    def nats_above_mass(self) -> float:
+        """How far the maximum is above the mode of largest mass; 0, where they are the same."""
+        above = self.point.g - self.for_scores.point.g
+        return above if above > SAME_OPTIMUM else 0.0
+
+    @property
+    def mass_flags(self) -> tuple[Flag, ...]:
+        """Say so where scores are taken at another maximum."""
+        if not self.nats_above_mass:
+            return ()
+        detail = {"nats": self.nats_above_mass, "log_lik": self.for_scores.log_lik}
+        return (Flag(Kind.MASS_ELSEWHERE, detail=detail),)
 
     @property
     def log_lik(self) -> float:
@@ -109,20 +132,37 @@ def learn(
     *,
     executor: Executor = SERIAL,
     start: Model | None = None,
+    ranks: Ranks = ESTIMATE,
 ) -> Fit:
-    """Find the parameters that are asked for, as a schedule says or from a given model."""
+    """Find the parameters that are asked for, as a schedule says or from a given model.
+
+    They are the best by the first rank; with `BOTH`, the mode of largest mass is found besides.
+    """
     options = options or Options()
     began = time.perf_counter()
     placed = problem.on(open_device(options.device))
     objective = Objective.build(placed, options.estimate, executor)
-    search = _search(objective, options, start)
+    if objective.estimate is Estimate.ML:  # there is no posterior that could have mass
+        ranks = ESTIMATE
+    found = _search(objective, options, start, ranks)
     executor.say(TASK, 1.0)
     # From a given model the states keep the numbers that they have there.
-    return fit_of(objective, search, options, began, by_size=start is None)
+    by_size = start is None
+    fits = [
+        fit_of(objective, one, options, began, rank, by_size=by_size)
+        for one, rank in zip(found, ranks, strict=True)
+    ]
+    return fits[0] if len(fits) == 1 else replace(fits[0], heaviest=fits[1])
 
 
 def fit_of(
-    objective: Objective, search: Search, options: Options, began: float, *, by_size: bool = True
+    objective: Objective,
+    search: Search,
+    options: Options,
+    began: float,
+    rank: Rank = HIGHEST,
+    *,
+    by_size: bool = True,
 ) -> Fit:
     """Say what a search found that began at a time."""
     problem, climb = objective.problem, search.climb
@@ -146,26 +186,29 @@ def fit_of(
             *diagnose(problem, point.theta, point.N),
         ),
         seconds=time.perf_counter() - began,
+        rank=rank,
     )
 
 
-def _search(objective: Objective, options: Options, start: Model | None) -> Search:
+def _search(
+    objective: Objective, options: Options, start: Model | None, ranks: Ranks
+) -> tuple[Search, ...]:
     if objective.problem.exact:  # one M step from anywhere is the maximum
         problem = objective.problem
         point = objective.em_step(objective.at(mean(problem.alpha, problem.layout)))
-        return Search(Climb(point, 1, Outcome.CLOSED_FORM), 1, 1, None)
+        return (Search(Climb(point, 1, Outcome.CLOSED_FORM), 1, 1, None),) * len(ranks)
     if start is not None:
         climb, curvature = climb_from(objective, objective.at(start.theta))
-        return Search(climb, 1, 1, curvature)
+        return (Search(climb, 1, 1, curvature),) * len(ranks)
     search = SEARCHERS[options.schedule]
     part = objective.problem.part
     if part is None or options.schedule is Schedule.PAPER:
-        return search(objective, options.starts, options.seed)
+        return search(objective, options.starts, options.seed, ranks)
     return search_part_first(
         objective,
         Objective.build(part, options.estimate, objective.executor),
-        lambda own: search(own, options.starts, options.seed),
-        rank_for(objective.estimate, options.schedule),
+        lambda own: search(own, options.starts, options.seed, ranks),
+        ranks,
     )
 
 

@@ -21,11 +21,12 @@ from lacunet.learn.ascent import em_while_fast
 from lacunet.learn.crossing import Crosser
 from lacunet.learn.exchange import SHORT, WORTH, exchange
 from lacunet.learn.fit import Fit, fit_of
+from lacunet.learn.maxima import agree, climb_from, distinct
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.packed_fit import PackedFit
-from lacunet.learn.ranks import Rank
+from lacunet.learn.ranks import HEAVIEST, HIGHEST, Rank, is_better
 from lacunet.learn.regroup import Places, ways_to_free
-from lacunet.learn.schedules import Schedule, Search, agree, climb_from, distinct, rank_for
+from lacunet.learn.schedules import Schedule, Search
 from lacunet.learn.splitting import Halver, find_splits
 from lacunet.learn.starts import em
 from lacunet.model.network import Network
@@ -47,7 +48,32 @@ class Step:
 def learn_from_neighbours(
     fits: Sequence[Fit], executor: Executor = SERIAL, kept: Kept = FORGETFUL
 ) -> list[Fit]:
-    """Let fits to the same data, searched for in the same way, learn from each other."""
+    """Let fits to the same data, searched for in the same way, learn from each other.
+
+    Estimates learn from estimates, and modes of largest mass from such modes.
+    """
+    found = list(fits)
+    heavy = [i for i, fit in enumerate(fits) if fit.for_scores.rank == HEAVIEST]
+    modes = [fits[i].for_scores for i in heavy]
+    learnt = _learn_from_neighbours(modes, executor, kept)
+    for i, before, mode in zip(heavy, modes, learnt, strict=True):
+        if mode is not before:
+            found[i] = mode if before is fits[i] else _with_mode(fits[i], mode)
+    tops = [i for i, fit in enumerate(found) if fit.rank == HIGHEST]
+    learnt = _learn_from_neighbours([found[i] for i in tops], executor, kept)
+    for i, better in zip(tops, learnt, strict=True):
+        if better is not found[i]:
+            found[i] = replace(better, heaviest=found[i].heaviest)
+    return found
+
+
+def _with_mode(fit: Fit, mode: Fit) -> Fit:
+    """Give a fit another mode of largest mass; the estimate is that, should it be higher."""
+    top = replace(mode, rank=HIGHEST) if is_better(mode.point.g, fit.point.g) else fit
+    return replace(top, heaviest=mode)
+
+
+def _learn_from_neighbours(fits: Sequence[Fit], executor: Executor, kept: Kept) -> list[Fit]:
     found = list(fits)
 
     def kept_same(step: Step, fit: Fit) -> PackedFit | bool:
@@ -122,7 +148,7 @@ def more_states_of(small: Network, large: Network) -> int | None:
 
 def _better(fits: Sequence[Fit], up: Sequence[Step], executor: Executor, step: Step) -> Fit:
     """Climb from what a neighbour gives; take where it leads, if that is better."""
-    fit, rank = fits[step.target], rank_of(fits[step.target])
+    fit, rank = fits[step.target], fits[step.target].rank
     objective = Objective.build(fit.problem, fit.options.estimate, executor)
     source = fits[step.source]
     given = [*starts_from(source, objective, step.h, rank), *_crossed(source, fit, objective, rank)]
@@ -222,13 +248,8 @@ def _climbed_a_little(objective: Objective, N: FloatArray) -> Point:
 def taken_over(objective: Objective, fit: Fit, start: Point, began: float) -> Fit:
     """Climb to the end from what another fit gave, in place of what the own search found."""
     climb, curvature = climb_from(objective, start)
-    rank = rank_of(fit)
+    rank = fit.rank
     doubt = max(rank(objective, climb.point) - rank(objective, fit.point), 0.0)
     others = distinct(climb.point, [fit.point, *fit.others])
     search = Search(climb, fit.finalists, 0, curvature, doubt, others)
-    return fit_of(objective, search, fit.options, began - fit.seconds)
-
-
-def rank_of(fit: Fit) -> Rank:
-    """What the search for a fit took."""
-    return rank_for(fit.options.estimate, fit.options.schedule)
+    return fit_of(objective, search, fit.options, began - fit.seconds, rank)

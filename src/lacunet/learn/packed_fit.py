@@ -8,7 +8,7 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
 
-KNOWN = ("problem", "model")  # what whoever asks for the fit knows, or puts together
+KNOWN = ("problem", "model", "heaviest")  # what is known elsewhere, or put together
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,15 +17,18 @@ class PackedFit:
 
     found: dict[str, Any]  # fields of a fit, by name
     posterior: FloatArray | None  # of its model
+    heaviest: "PackedFit | None" = None
 
     @classmethod
     def of(cls, fit: Fit) -> Self:
         """Leave out what is known."""
         told = {f.name: getattr(fit, f.name) for f in fields(fit) if f.name not in KNOWN}
-        return cls(told, fit.model.posterior)
+        heaviest = None if fit.heaviest is None else cls.of(fit.heaviest)
+        return cls(told, fit.model.posterior, heaviest)
 
     def unpack(self, problem: Problem) -> Fit:
         """Give the fit, to a problem that is the same as it was."""
         theta = self.found["point"].theta
         model = Model(problem.network, theta, problem.alpha, self.posterior)
-        return Fit(problem=problem, model=model, **self.found)
+        heaviest = None if self.heaviest is None else self.heaviest.unpack(problem)
+        return Fit(problem=problem, model=model, heaviest=heaviest, **self.found)

@@ -13,9 +13,10 @@ from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome, em_while_fast
 from lacunet.learn.fit import Fit, Options, learn
+from lacunet.learn.maxima import climb_from
 from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.ranks import HEAVIEST, best_of
-from lacunet.learn.schedules import climb_from, merged_start
+from lacunet.learn.ranks import ESTIMATE, HEAVIEST, Ranks, best_of
+from lacunet.learn.schedules import merged_start
 from lacunet.learn.starts import random_starts
 from lacunet.model.network import Model
 
@@ -29,9 +30,11 @@ def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERI
     return climb_from(objective, start)[0]
 
 
-def learn_posterior(problem: Problem, options: Options, executor: Executor = SERIAL) -> Fit:
+def learn_posterior(
+    problem: Problem, options: Options, executor: Executor = SERIAL, ranks: Ranks = ESTIMATE
+) -> Fit:
     """Look for the best parameters, and give them their posterior."""
-    found = learn(problem, options, executor=executor)
+    found = learn(problem, options, executor=executor, ranks=ranks)
     if found.estimate is Estimate.SOFTMAX:  # it is the mode of φ
         return with_posterior(found, found.point)
     return with_posterior(found, softmax_climb(problem, found.model.theta, executor.silent()).point)

@@ -1,11 +1,16 @@
-"""What makes one maximum better than another: the highest, or the heaviest."""
+"""What makes one maximum better than another: its height, or the mass around it.
+
+The highest is the estimate, which people see. Scores of the evidence are taken at the mode of
+largest mass: a narrow peak may be higher, and hold less of the posterior.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.learn.ascent import Climb
+from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.diagnose import state_sizes
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.variational import at_theta
@@ -43,6 +48,11 @@ HIGHEST = Rank(_density, wants_all_used=False)
 # no state is empty.
 HEAVIEST = Rank(_mass, wants_all_used=True)
 
+Ranks: TypeAlias = tuple[Rank, ...]
+ESTIMATE: Ranks = (HIGHEST,)
+MASS: Ranks = (HEAVIEST,)
+BOTH: Ranks = (HIGHEST, HEAVIEST)
+
 
 def log_all_used(objective: Objective, point: Point) -> float:
     """Log probability that no state of a hidden variable is empty, cases coming by themselves."""
@@ -53,9 +63,13 @@ def log_all_used(objective: Objective, point: Point) -> float:
 
 
 def best_of(objective: Objective, climbs: Sequence[Climb], rank: Rank) -> tuple[float, Climb]:
-    """Find the best maximum, with its value; of equal ones the first."""
-    valued = [(rank(objective, c.point), c) for c in climbs]
-    return max(valued, key=lambda v: v[0])
+    """Find the best maximum, with its value; of those that are the same, the first."""
+    (best, first), *others = ((rank(objective, c.point), c) for c in climbs)
+    for value, climb in others:
+        ended = climb.outcome is Outcome.CONVERGED and first.outcome is not Outcome.CONVERGED
+        if is_better(value, best) or (ended and not is_better(best, value)):
+            best, first = value, climb
+    return best, first
 
 
 def is_better(one: float, other: float) -> bool:

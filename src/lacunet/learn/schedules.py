@@ -1,60 +1,73 @@
 """The ways to look for the maximum: as the paper did, quickly to the end, or further."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from itertools import compress
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
+from lacunet.inference.problem import Problem
 from lacunet.learn import ascent
 from lacunet.learn.agglomerate import agglomerated
-from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
+from lacunet.learn.ascent import ONE_OF_MANY, Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.crossing import Crosser, cross_all
-from lacunet.learn.curvature import Curvature, least_curvature
+from lacunet.learn.curvature import Curvature
 from lacunet.learn.exchange import exchange
-from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.ranks import HEAVIEST, HIGHEST, SAME_OPTIMUM, Rank, best_of, is_better
-from lacunet.learn.starts import halving, random_starts
+from lacunet.learn.maxima import (
+    agree,
+    climb_all,
+    distinct,
+    leave_saddles,
+    reached_by,
+    unseen,
+    value_of,
+)
+from lacunet.learn.objective import Objective, Point
+from lacunet.learn.ranks import (
+    ESTIMATE,
+    HIGHEST,
+    Rank,
+    Ranks,
+    best_of,
+    is_better,
+)
+from lacunet.learn.starts import Round, halving, random_starts
 from lacunet.learn.wander import wander
-from lacunet.model import conjugacy
 
 FINALISTS = 8  # most random starts that are brought to their maximum
 RACED = 4  # starts raced for each of them
+BATCHES = 8  # most batches of random starts after the first,
+MORE = 5e8  # and most work in them: cells of rows times states, for every step;
+OVERHEAD = 30_000  # of a step, in the same unit
+RACE = 3  # steps of a race for each of its starts, about
+UNSEEN = 0.05  # share of starts expected to end at maxima not seen, below which there are no more,
+SURE = 3  # if so many reached the best;
+CROSSED = 16  # most maxima that are crossed
 MERGED = 12  # random starts for each start from merged rows, in a search that goes further
 PAPER_ITERATIONS = 200  # CH96 §3
 WALKERS = 8  # walks from the best maximum in a round,
 ROUNDS = 12  # most rounds,
 PATIENCE = 3  # rounds in a row without a better maximum, before the search ends
-LEFT_BEHIND = 20.0  # nats of mass below the best, where EM slows down, to be given up;
-TAIL = 100  # and what so many iterations might bring that pass the paper's test
-KEPT = 3  # maxima besides the best that a search remembers
-SADDLE = -1e-4  # least relative curvature below which a point is taken for a saddle
-CLEAR = 0.1  # least curvature of a part of the rows that chance alone would not show at a saddle
-ESCAPES = 20  # saddles to leave before giving up
 TASK = "EM"  # as progress calls it
 
 
 class Schedule(StrEnum):
-    """How to search. Each but the paper's ends at a true maximum of g; of those that it reached,
+    """How far to search. Each but the paper's looks for the estimate, the highest maximum of g.
 
-    - default takes the heaviest: the one around which most of the posterior lies, as far as
-      Cheeseman–Stutz tells, with every hidden state in use if that can be. It reaches them from
-      random starts, from rows of the data that were merged into as many clusters as there are
-      hidden states, by crossing what these led to, and by exchanging states.
-    - thorough takes the heaviest as well, but starts from several such clusterings and walks on
-      from the best maximum to better ones near by. Takes some five times as long.
-    - highest goes the same ways as thorough, and takes the highest: the MAP. It may be a narrow
-      peak; then scores of the evidence are nearer to the truth at the heaviest.
+    Where scores of the evidence are wanted, it looks for the mode of largest mass as well: the
+    maximum around which most of the posterior lies, as far as Cheeseman–Stutz tells, with every
+    hidden state in use if that can be. Often both are the same.
 
-    Of the likelihood (ML) each takes the highest maximum.
+    - default climbs from random starts, more of them as long as new maxima turn up, and from rows
+      of the data that were merged into as many clusters as there are hidden states. It crosses what
+      these led to, and exchanges states.
+    - thorough starts from several such clusterings, and walks on from the best maximum to better
+      ones near by. Takes some five times as long.
+    - paper does what CH96 did, and ends where that ends.
     """
 
     DEFAULT = "default"
     THOROUGH = "thorough"
-    HIGHEST = "highest"
     PAPER = "paper"
 
 
@@ -75,18 +88,19 @@ class Started(NamedTuple):
 
     climbs: list[Climb]  # from the best random ones, and from merged rows
     beaten: list[Point]  # where the random ones are that lost the last round of their race
+    merged: int = 0  # how many of the climbs, the last ones, are those from merged rows
 
 
-Searcher = Callable[[Objective, int, int], Search]  # of an objective, a number of starts, a seed
+# Of an objective, a number of starts, a seed, and ranks: what is best by each of them.
+Searcher: TypeAlias = Callable[[Objective, int, int, Ranks], tuple[Search, ...]]
+Say: TypeAlias = Callable[[str, float], None]
 
 
-def rank_for(estimate: Estimate, schedule: Schedule) -> Rank:
-    """What a schedule takes: of the likelihood, and where it is asked for, the highest maximum."""
-    highest = estimate is Estimate.ML or schedule is Schedule.HIGHEST
-    return HIGHEST if highest else HEAVIEST
+def ignored(_task: str, _done: float) -> None:
+    """Say nothing."""
 
 
-def search_paper(objective: Objective, starts: int, seed: int) -> Search:
+def search_paper(objective: Objective, starts: int, seed: int, ranks: Ranks) -> tuple[Search, ...]:
     """Follow CH96 §3: halve until one is left, then 200 iterations, whatever they bring."""
     points = random_starts(objective, starts, seed)
     for survivors, _ in halving(objective, points, finalists=1):
@@ -98,46 +112,96 @@ def search_paper(objective: Objective, starts: int, seed: int) -> Search:
         before, point = point, objective.em_step(point)
         converged |= ascent.relative_change(before, point) < ascent.PAPER_CHANGE
     outcome = Outcome.PAPER_CONVERGED if converged else Outcome.PAPER_STOPPED
-    return Search(Climb(point, PAPER_ITERATIONS, outcome), 1, 1, None)
+    found = Search(Climb(point, PAPER_ITERATIONS, outcome), 1, 1, None)
+    return (found,) * len(ranks)
 
 
-def search_default(objective: Objective, starts: int, seed: int) -> Search:
-    """Climb from random starts and from merged rows, cross what was found, exchange states."""
-    rank = rank_for(objective.estimate, Schedule.DEFAULT)
-    started = climb_from_starts(objective, starts, seed, merged=1, rank=rank)
-    climbs = crossed(objective, started, rank, seed)
-    winner = exchanged(objective, climbs, best_of(objective, climbs, rank)[1], rank, seed)
-    return finish(objective, climbs, winner, rank)
+def search(
+    objective: Objective, starts: int, seed: int, ranks: Ranks, *, thorough: bool = False
+) -> tuple[Search, ...]:
+    """Climb from random starts and from merged rows, cross what was found, exchange states.
+
+    All that was climbed is one pool; of it each rank takes its best.
+    """
+    merged = max(1, starts // MERGED) if thorough else 1
+    started = climb_from_starts(objective, starts, seed, merged=merged, ranks=ranks)
+    pool, winners = list(started.climbs), list[Climb]()
+    # The highest last: the mode of largest mass may be it, and is in the pool then.
+    for turn, rank in enumerate(sorted(ranks, key=lambda rank: rank == HIGHEST)):
+        said = 0.5 + 0.4 * turn / len(ranks), 0.5 + 0.4 * (turn + 1) / len(ranks)
+        budget = 0
+        if rank == HIGHEST:
+            budget = steps_worth(objective.problem) if starts > 1 else 0
+            more, budget = climb_more(objective, started, starts, seed, budget)
+            pool += more
+        pool = crossed(objective, Started(pool, started.beaten), rank, seed)
+        _, winner = best_of(objective, [*pool, *winners], rank)
+        winner = exchanged(objective, pool, winner, rank, seed)
+        if thorough or (budget > 0 and not is_sure(pool, winner, rank)):
+            winner = walked(objective, pool, winner, rank, seed, said)
+        winners.append(winner)
+        pool += [] if reached_by(pool, winner) else [winner]
+        objective.executor.say(TASK, said[1])
+    return finish(objective, pool, winners, ranks)
 
 
-def search_further(objective: Objective, starts: int, seed: int, *, schedule: Schedule) -> Search:
-    """Do the same from more starts, and walk on from the best as long as better ones turn up."""
-    rank = rank_for(objective.estimate, schedule)
-    merged = max(1, starts // MERGED)
-    started = climb_from_starts(objective, starts, seed, merged=merged, rank=rank)
-    climbs = crossed(objective, started, rank, seed)
-    winner = exchanged(objective, climbs, best_of(objective, climbs, rank)[1], rank, seed)
+def climb_more(
+    objective: Objective, started: Started, starts: int, seed: int, budget: int
+) -> tuple[list[Climb], int]:
+    """Race and climb more random starts, as long as maxima turn up that no other start reached.
+
+    A budget of steps says how many there may be: what climbs took, and what is left of it.
+    """
+    random = started.climbs[: len(started.climbs) - started.merged]
+    more = list[Climb]()
+    for batch in range(1, 1 + BATCHES):
+        climbs = [*random, *more]
+        top = max(climbs, key=lambda climb: climb.point.g)
+        seen = unseen(climbs) <= UNSEEN and reached_by(climbs, top) >= SURE
+        if seen or budget <= 0:
+            break
+        points, _ = raced(objective, starts, seed, first=batch * starts)
+        found = climb_all(objective, points, ESTIMATE, top, ONE_OF_MANY)
+        budget -= RACE * starts + sum(climb.steps for climb in found)
+        more += found
+    return more, budget
+
+
+def steps_worth(problem: Problem) -> int:
+    """Steps of EM that cost little: small tables have more of them."""
+    states = max((problem.layout.cards[h] for h in problem.network.hidden), default=1)
+    return int(MORE / (OVERHEAD + len(problem.counts) * problem.codes.shape[1] * states))
+
+
+def walked(
+    objective: Objective,
+    climbs: Sequence[Climb],
+    winner: Climb,
+    rank: Rank,
+    seed: int,
+    said: tuple[float, float],
+) -> Climb:
+    """Walk on from the best maximum as long as better ones turn up near by, and exchange again."""
     value, in_vain = rank(objective, winner.point), 0
     for turn in range(ROUNDS):
         walk = partial(wander, objective, winner.point, seed)
         ends = objective.executor.map(walk, range(turn * WALKERS, (turn + 1) * WALKERS))
-        walked = climb_all(objective, ends, rank, winner)
-        value_there, there = best_of(objective, walked, rank)
+        climbs_there = climb_all(objective, ends, (rank,), winner, ONE_OF_MANY)
+        value_there, there = best_of(objective, climbs_there, rank)
         in_vain += 1
         if is_better(value_there, value):
             value, winner, in_vain = value_there, there, 0
-        objective.executor.say(TASK, 0.5 + 0.3 * (turn + 1) / ROUNDS)
+        objective.executor.say(TASK, said[0] + (said[1] - said[0]) * (turn + 1) / ROUNDS)
         if in_vain == PATIENCE:
             break
-    winner = exchanged(objective, climbs, winner, rank, seed)
-    return finish(objective, climbs, winner, rank)
+    return exchanged(objective, climbs, winner, rank, seed)
 
 
 def exchanged(
     objective: Objective, climbs: Sequence[Climb], winner: Climb, rank: Rank, seed: int
 ) -> Climb:
     """Exchange states of the winner, unless most starts agree on it, and climb to the end."""
-    if agree(_reached(climbs, winner), len(climbs)):
+    if is_sure(climbs, winner, rank):
         return winner
     found = exchange(objective, winner.point, rank, seed)
     if not found.made:
@@ -151,42 +215,53 @@ def crossed(objective: Objective, started: Started, rank: Rank, seed: int) -> li
     First in two halves that know nothing of each other. If both end at the same maximum, that is
     a sign that there is no better one, and it was reached twice; else all are crossed.
     """
-    climbs, beaten = started
+    climbs, beaten = started.climbs, started.beaten
     _, winner = best_of(objective, climbs, rank)
-    if agree(_reached(climbs, winner), len(climbs)):
+    if is_sure(climbs, winner, rank):
         return climbs
     crosser = Crosser.build(objective, rank)
     if not crosser.variables:
         return climbs
-    points = [*(climb.point for climb in climbs), *beaten]
+    chosen = _to_cross(climbs)
+    points = [*(climb.point for climb in chosen), *beaten]
     lines = objective.executor.map(crosser.line, points)
     halves = [cross_all(crosser, lines[i::2], seed, i) for i in range(2)]
-    ends = climb_all(objective, [half[0].point for half in halves], rank, winner)
+    ends = climb_all(objective, [half[0].point for half in halves], (rank,), winner)
     # Where a half ends at what one of its own starts had reached, nothing was found.
-    found = [end for i, end in enumerate(ends) if not _reached(climbs[i::2], end)]
-    if not _reached(ends[:1], ends[1]):
+    found = [end for i, end in enumerate(ends) if not reached_by(chosen[i::2], end)]
+    if not reached_by(ends[:1], ends[1]):
         best, *_ = cross_all(crosser, [*halves[0], *halves[1]], seed, len(halves))
-        end, *_ = climb_all(objective, [best.point], rank, winner)
-        found += [] if _reached([*climbs, *ends], end) else [end]
+        end, *_ = climb_all(objective, [best.point], (rank,), winner)
+        found += [] if reached_by([*chosen, *ends], end) else [end]
     return [*climbs, *found]
 
 
 def climb_from_starts(
-    objective: Objective, starts: int, seed: int, *, merged: int, rank: Rank
+    objective: Objective, starts: int, seed: int, *, merged: int, ranks: Ranks
 ) -> Started:
     """Race random starts, and climb to the maximum with a handful and with those of merged rows."""
     executor = objective.executor
-    points, beaten = random_starts(objective, starts, seed), list[Point]()
-    finalists = min(FINALISTS, max(starts // RACED, min(2, starts)))
-    for turn in halving(objective, points, finalists=finalists):
-        points, beaten = turn
-        executor.say(TASK, 0.3 * (1 - len(points) / starts))
-    if objective.problem.network.hidden:
-        points += executor.map(partial(merged_start, objective, seed), range(merged))
+    points, beaten = raced(objective, starts, seed, say=executor.say)
+    if not objective.problem.network.hidden:
+        merged = 0
+    points += executor.map(partial(merged_start, objective, seed), range(merged))
     executor.say(TASK, 0.4)
-    climbs = climb_all(objective, points, rank)
+    climbs = climb_all(objective, points, ranks)
     executor.say(TASK, 0.5)
-    return Started(climbs, beaten)
+    return Started(climbs, beaten, merged)
+
+
+def raced(
+    objective: Objective, starts: int, seed: int, *, first: int = 0, say: Say = ignored
+) -> Round:
+    """Race random starts, of which `first` has the lowest number."""
+    drawn = random_starts(objective, starts, seed, first)
+    ended = Round(drawn, [])
+    finalists = min(FINALISTS, max(starts // RACED, min(2, starts)))
+    for turn in halving(objective, drawn, finalists=finalists):
+        say(TASK, 0.3 * (1 - len(turn.survivors) / starts))
+        ended = turn
+    return ended
 
 
 def merged_start(objective: Objective, seed: int, index: int) -> Point:
@@ -194,39 +269,28 @@ def merged_start(objective: Objective, seed: int, index: int) -> Point:
     return objective.at(agglomerated(objective.problem, seed, index))
 
 
-def climb_all(
-    objective: Objective, points: Sequence[Point], rank: Rank, winner: Climb | None = None
-) -> list[Climb]:
-    """Bring points to their maxima, but for those that a better one leaves behind.
-
-    `winner` is the best maximum so far.
-    """
-    climbs = objective.executor.map(partial(em_while_fast, objective), points)
-    rivals = [*climbs, *([winner] if winner else [])]
-    if rank is HIGHEST:
-        rival = max(c.point.g for c in rivals)
-        return objective.executor.map(partial(ascend, objective, rival=rival), climbs)
-    values = objective.executor.map(partial(_value, objective, rank), rivals)
-    best = max(values)
-    least = best - LEFT_BEHIND - TAIL * ascent.PAPER_CHANGE * abs(best)
-    hopes = [value > least for value in values[: len(climbs)]]
-    ends = iter(objective.executor.map(partial(ascend, objective), compress(climbs, hopes)))
-    return [
-        next(ends) if hope else replace(climb, outcome=Outcome.ABANDONED)
-        for climb, hope in zip(climbs, hopes, strict=True)
-    ]
+def finish(
+    objective: Objective, climbs: Sequence[Climb], winners: Sequence[Climb], ranks: Ranks
+) -> tuple[Search, ...]:
+    """Leave winners that are saddles, and see for each rank which climbs reached the best."""
+    chosen = [_chosen(objective, winners, rank) for rank in ranks]
+    ends = {id(winner): leave_saddles(objective, winner) for winner in chosen}
+    return tuple(
+        _found(objective, [c for c in climbs if c is not winner], *ends[id(winner)], rank)
+        for winner, rank in zip(chosen, ranks, strict=True)
+    )
 
 
-def _value(objective: Objective, rank: Rank, climb: Climb) -> float:
-    return rank(objective, climb.point)
+def _chosen(objective: Objective, winners: Sequence[Climb], rank: Rank) -> Climb:
+    """The best of the winners; of those that are the same maximum, the last, the estimate's own."""
+    return best_of(objective, winners[::-1], rank)[1]
 
 
-def finish(objective: Objective, climbs: Sequence[Climb], winner: Climb, rank: Rank) -> Search:
-    """Leave the winner if it is a saddle, and see which starts reached the same maximum."""
-    climb, curvature = leave_saddles(objective, winner)
-    others = [c for c in climbs if c is not winner]
-    reached = _reached(others, climb) + 1
-    values = objective.executor.map(partial(_value, objective, rank), others)
+def _found(
+    objective: Objective, others: Sequence[Climb], climb: Climb, curvature: Curvature, rank: Rank
+) -> Search:
+    reached = reached_by(others, climb) + 1
+    values = objective.executor.map(partial(value_of, objective, rank), others)
     doubt = 0.0
     if others and reached == 1:
         doubt = max(rank(objective, climb.point) - max(values), 0.0)
@@ -235,71 +299,26 @@ def finish(objective: Objective, climbs: Sequence[Climb], winner: Climb, rank: R
     return Search(climb, len(others) + 1, reached, curvature, doubt, distinct(climb.point, maxima))
 
 
-def distinct(best: Point, others: Sequence[Point]) -> tuple[Point, ...]:
-    """Give a few maxima besides the best; a relabelling of one has the same g, and is the same."""
-    kept = [best]
-    for point in others:
-        if all(abs(point.g - known.g) > SAME_OPTIMUM for known in kept):
-            kept.append(point)
-    return tuple(kept[1 : 1 + KEPT])
+def is_sure(climbs: Sequence[Climb], winner: Climb, rank: Rank) -> bool:
+    """Whether there is nothing to look for: climbs agree, or have seen all maxima."""
+    reached = reached_by(climbs, winner)
+    all_seen = rank == HIGHEST and reached >= SURE and unseen(climbs) <= UNSEEN
+    return all_seen or agree(reached, len(climbs))
 
 
-def agree(reached: int, finalists: int) -> bool:
-    """Whether most starts ended at the same maximum: then there is nothing to look for."""
-    return reached > 1 and 2 * reached >= finalists
-
-
-def _reached(climbs: Sequence[Climb], winner: Climb) -> int:
-    """Count the climbs that ended at a maximum."""
-    return sum(abs(c.point.g - winner.point.g) <= SAME_OPTIMUM for c in climbs)
-
-
-def climb_from(objective: Objective, point: Point) -> tuple[Climb, Curvature]:
-    """Climb to the maximum that is uphill from a point."""
-    return leave_saddles(objective, ascend(objective, em_while_fast(objective, point)))
-
-
-def leave_saddles(objective: Objective, climb: Climb) -> tuple[Climb, Curvature]:
-    """Go on uphill from a saddle until the point is a maximum."""
-    for _ in range(ESCAPES):
-        curvature = _least(objective, climb.point)
-        if curvature.least >= SADDLE:
-            break
-        if (higher := _along(objective, climb.point, curvature)) is None:
-            break
-        climb = ascend(objective, Climb(higher, climb.steps, climb.outcome))
-    return climb, curvature
-
-
-def _least(objective: Objective, point: Point) -> Curvature:
-    """The least curvature; where a part of very many rows shows that there is enough, its own."""
-    part = objective.problem.part
-    if part is not None:
-        there = Objective.build(part, objective.estimate, objective.executor)
-        seen = least_curvature(there, there.at(point.theta))
-        if seen.least > CLEAR:
-            return seen
-    return least_curvature(objective, point)
-
-
-def _along(objective: Objective, point: Point, curvature: Curvature) -> Point | None:
-    """Walk both ways along a direction, ever longer while it rises; None if it never does."""
-    direction = curvature.direction / np.abs(curvature.direction).max()
-    layout = objective.problem.layout
-    highest = point
-    for sign in (1.0, -1.0):
-        length = 0.25
-        while length < 64:
-            there = objective.at(conjugacy.moved(point.theta, sign * length * direction, layout))
-            if not there.g > highest.g:
-                break
-            highest, length = there, 2 * length
-    return highest if highest is not point else None
+def _to_cross(climbs: Sequence[Climb]) -> list[Climb]:
+    """Take all climbs; of many the highest, each maximum once."""
+    if len(climbs) <= CROSSED:
+        return list(climbs)
+    kept = list[Climb]()
+    for climb in sorted(climbs, key=lambda climb: -climb.point.g):
+        if len(kept) < CROSSED and not reached_by(kept, climb):
+            kept.append(climb)
+    return kept
 
 
 SEARCHERS: Mapping[Schedule, Searcher] = {
-    Schedule.DEFAULT: search_default,
-    Schedule.THOROUGH: partial(search_further, schedule=Schedule.THOROUGH),
-    Schedule.HIGHEST: partial(search_further, schedule=Schedule.HIGHEST),
+    Schedule.DEFAULT: search,
+    Schedule.THOROUGH: partial(search, thorough=True),
     Schedule.PAPER: search_paper,
 }

@@ -11,9 +11,10 @@ from lacunet.learn.objective import Objective, Point
 from lacunet.model.conjugacy import random_theta
 
 
-def random_starts(objective: Objective, starts: int, seed: int) -> list[Point]:
-    """Draw the starts; start i is the same whatever the number of starts or threads."""
-    return objective.at_all([_drawn(objective, seed, index) for index in range(starts)])
+def random_starts(objective: Objective, starts: int, seed: int, first: int = 0) -> list[Point]:
+    """Draw starts; start i is the same whatever the number of starts or threads."""
+    numbers = range(first, first + starts)
+    return objective.at_all([_drawn(objective, seed, index) for index in numbers])
 
 
 def random_start(objective: Objective, seed: int, index: int) -> Point:

@@ -6,6 +6,7 @@ from lacunet.scoring.score_input import Evidence, ScoreInput
 
 def bic(at: ScoreInput) -> Evidence:
     """Log-likelihood less half the dimension times log N. Error O(1)."""
+    at = at.at_estimate
     terms = {"log p(D|θ)": at.log_lik, "−d/2 log N": -at.dimension / 2 * at.log_cases}
     return Evidence("bic", terms)
 

@@ -8,6 +8,7 @@ from lacunet.scoring.score_input import Evidence, ScoreInput
 
 def draper(at: ScoreInput) -> Evidence:
     """BIC plus d/2 log 2π. Error O(1), usually a smaller one."""
+    at = at.at_estimate
     terms = {
         "log p(D|θ)": at.log_lik,
         "−d/2 log N": -at.dimension / 2 * at.log_cases,

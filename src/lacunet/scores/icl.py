@@ -10,6 +10,7 @@ from lacunet.scoring.score_input import Evidence, ScoreInput
 
 def icl(at: ScoreInput) -> Evidence:
     """BIC less the entropy of the hidden values given the data."""
+    at = at.at_estimate
     terms = {
         "log p(D|θ)": at.log_lik,
         "−d/2 log N": -at.dimension / 2 * at.log_cases,

@@ -170,7 +170,7 @@ def _score(executor: Executor, task: tuple[Asked, Fit]) -> Scored | Unfitted:
         at = asked.fitting.input_at(fit, executor)
         found = {score.name: score.here(at) for score in asked.scores}
         if not asked.fitting.sizes:  # a candidate: the others are never asked about rows
-            fit = with_posterior(fit, at.softmax_climb.point)
+            fit = with_posterior(fit, at.at_estimate.softmax_climb.point)
     except FAILURES as error:
         return Unfitted(asked.title, error)
     return Scored(fit, at.dimension, found)

@@ -9,6 +9,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sizes import network_with_sizes, prior_of_states, resizable, with_sizes
 from lacunet.inference.symmetry import interchangeable
 from lacunet.learn.fit import Fit, Options, learn
+from lacunet.learn.ranks import BOTH, MASS
 from lacunet.scoring.score_input import ScoreInput
 
 
@@ -50,11 +51,22 @@ class Fitting:
         return with_sizes(self.problem, dict(self.sizes))
 
     def fit(self, executor: Executor) -> Fit:
-        """Learn."""
-        return learn(self.sized, self.options, executor=executor)
+        """Learn; of fits that people do not see, scores want the mode of largest mass alone."""
+        ranks = MASS if self.sizes else BOTH
+        return learn(self.sized, self.options, executor=executor, ranks=ranks)
 
     def input_at(self, fit: Fit, executor: Executor) -> ScoreInput:
         """Give what scores take."""
         d = effective_dimension(fit.problem.network, self.options.seed) if self.rank else None
-        others = tuple(point.theta for point in fit.others)
-        return ScoreInput(fit.problem, fit.model.theta, d, self.options, executor, others)
+        mode = fit.for_scores
+        others = tuple(point.theta for point in mode.others)
+        estimate = fit.model.theta if fit.nats_above_mass else None
+        return ScoreInput(
+            fit.problem,
+            mode.model.theta,
+            d,
+            self.options,
+            executor,
+            others,
+            estimate=estimate,
+        )

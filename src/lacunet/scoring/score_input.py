@@ -15,8 +15,8 @@ from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb
 from lacunet.learn.fit import Options
+from lacunet.learn.maxima import distinct
 from lacunet.learn.predictive import softmax_climb
-from lacunet.learn.schedules import distinct
 from lacunet.learn.variational import Variational, at_theta, vary
 from lacunet.model.conjugacy import log_density, log_prior
 from lacunet.scoring.softmax import SoftmaxMode, softmax_mode
@@ -51,7 +51,7 @@ class Evidence(Framed):
 
 @dataclass(frozen=True, eq=False)
 class ScoreInput:
-    """Parameters, usually a maximum, at which the evidence is approximated."""
+    """Parameters, usually the mode of largest mass, at which the evidence is approximated."""
 
     problem: Problem
     theta: FloatArray  # (size,)
@@ -60,7 +60,16 @@ class ScoreInput:
     executor: Executor = SERIAL
     others: tuple[FloatArray, ...] = ()  # other maxima, each (size,)
     beside: tuple[FloatArray, ...] = ()  # statistics of other modes, of which this is one
+    # The estimate, where that is another maximum: information criteria are taken there.
+    estimate: FloatArray | None = None  # (size,)
     taken: dict[str, Evidence] = field(default_factory=dict, init=False, repr=False)  # by score
+
+    @cached_property
+    def at_estimate(self) -> "ScoreInput":
+        """The same at the parameters that people see."""
+        if self.estimate is None:
+            return self
+        return replace(self, theta=self.estimate, estimate=None, others=(), beside=())
 
     @property
     def parameters(self) -> int:

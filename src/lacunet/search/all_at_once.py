@@ -42,7 +42,7 @@ def by_walk(
     walk = walk_weighted(
         known[max(numbers)].problem,
         numbers,
-        fits={k: c.fit.model.theta for k, c in known.items()},
+        fits={k: c.fit.for_scores.model.theta for k, c in known.items()},
         guesses={k: cheap[k] for k in known if k in cheap},
         seed=selection.options.seed,
         executor=executor,

@@ -92,8 +92,8 @@ class Candidate(Framed):
 
     @property
     def flags(self) -> tuple[Flag, ...]:
-        """What to know of the fit."""
-        return self.fit.flags
+        """What to know of the fit, and of where its scores are taken."""
+        return (*self.fit.flags, *self.fit.mass_flags)
 
     @property
     def lower_bound(self) -> float:

@@ -227,7 +227,7 @@ def em_steps(options: Options) -> int:
         raced += left * iterations
         left, iterations = max(finalists, left // 2), 2 * iterations
     steps = raced + CLIMB * (finalists + 1)
-    further = options.schedule in (Schedule.THOROUGH, Schedule.HIGHEST)
+    further = options.schedule is Schedule.THOROUGH
     return round(steps * (FURTHER if further else 1.0))
 
 

@@ -18,6 +18,6 @@ def candidate_at(
     """Take the scores of a fit, and give it its posterior."""
     at = Fitting(fit.problem, fit.options).input_at(fit, executor)
     found = score_at(at, applicable(scores, fit.problem))
-    fit = with_posterior(fit, at.softmax_climb.point)
+    fit = with_posterior(fit, at.at_estimate.softmax_climb.point)
     labellings = symmetries_of(fit.problem).log_count
     return Candidate(proposal, fit, at.dimension, found, labellings)

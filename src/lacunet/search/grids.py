@@ -50,7 +50,7 @@ def cannot_tell(selection: Selection) -> bool:
     Its evidence is that of a fit that may not be the best one: any number would be too sure.
     """
     doubted = any(flag.kind is Kind.UNSTABLE_SEARCHES for flag in selection.certainty.notes)
-    return doubted and not selection.best.fit.stable
+    return doubted and not selection.best.fit.for_scores.stable
 
 
 def limits(selection: Selection) -> list[str]:

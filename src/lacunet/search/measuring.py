@@ -114,6 +114,6 @@ def _too_large(work: float, most: float) -> Flag:
 
 def _unstable(selection: Selection) -> list[Flag]:
     """Say which searches found their best optimum once only: a score elsewhere may be far off."""
-    unsure = [c.label for c in selection.candidates if not c.fit.stable]
+    unsure = [c.label for c in selection.candidates if not c.fit.for_scores.stable]
     matter = [k for k in may_matter(selection) if k in unsure]
     return about(Kind.UNSTABLE_SEARCHES, matter, selection.unit)

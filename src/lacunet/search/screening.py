@@ -35,12 +35,13 @@ def known_exactly(selection: Selection) -> frozenset[Label]:
 
 def generous_error(candidate: Candidate, guess: float) -> float:
     """Nats by which a guess may be too low; infinite where nothing tells."""
-    return SMALL + abs(_added(candidate, guess) - candidate.log_labellings) + candidate.fit.doubt
+    doubt = candidate.fit.for_scores.doubt
+    return SMALL + abs(_added(candidate, guess) - candidate.log_labellings) + doubt
 
 
 def error_either_way(candidate: Candidate, guess: float) -> float:
     """Nats by which a guess may be wrong: too high also by labellings that are hardly apart."""
-    too_high = SMALL + _added(candidate, guess) + candidate.fit.doubt
+    too_high = SMALL + _added(candidate, guess) + candidate.fit.for_scores.doubt
     return max(too_high, generous_error(candidate, guess))
 
 

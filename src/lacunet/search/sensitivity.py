@@ -61,7 +61,7 @@ def sensitivities(selection: Selection, executor: Executor) -> tuple[Sensitivity
 
 def _shifts(candidate: Candidate) -> list[float]:
     """Nats by which the bound of a candidate moves with each factor."""
-    problem, theta = candidate.problem, candidate.fit.model.theta
+    problem, theta = candidate.problem, candidate.fit.for_scores.model.theta
     bounds = []
     try:
         for factor in (1.0, *FACTORS):

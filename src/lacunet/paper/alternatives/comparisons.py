@@ -12,6 +12,7 @@ from lacunet.executor import Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
+from lacunet.learn.ranks import MASS
 from lacunet.model.conjugacy import random_theta
 from lacunet.paper.alternatives import second_derivatives as by
 from lacunet.paper.alternatives.climbing import (
@@ -50,7 +51,8 @@ class Comparer:
         table = self.experimenter.table(task)
         problem = self.experimenter.problem(table, task.states, task.epsilon)
         seed, starts = self.experimenter.seed, self.experimenter.starts
-        fit = learn(problem, Options(starts=starts, seed=seed), executor=executor)
+        options = Options(starts=starts, seed=seed)
+        fit = learn(problem, options, executor=executor, ranks=MASS)
         # Uphill from wherever the search ended, for a Hessian is wanted at a maximum of g.
         top = learn(problem, start=fit.model)
         return {

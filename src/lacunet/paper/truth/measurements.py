@@ -11,6 +11,7 @@ from lacunet.evidence.measurement import Method
 from lacunet.executor import Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, learn
+from lacunet.learn.ranks import BOTH
 from lacunet.learn.schedules import Schedule
 from lacunet.model.network import Model
 from lacunet.paper.design import Task
@@ -80,10 +81,12 @@ class Measurer:
 
     def _starts(self, task: Task, default: Fit) -> dict[str, Any]:
         """CS and log posterior where each way of starting EM ends."""
-        problem, ways = default.problem, {"default": default}
-        for schedule in (Schedule.PAPER, Schedule.THOROUGH, Schedule.HIGHEST):
-            options = replace(default.options, schedule=schedule)
-            ways[schedule.value] = learn(problem, options, executor=self.executor)
+        problem, ways = default.problem, {"default": default.for_scores}
+        paper, thorough = (
+            learn(problem, replace(default.options, schedule=s), executor=self.executor, ranks=BOTH)
+            for s in (Schedule.PAPER, Schedule.THOROUGH)
+        )
+        ways |= {"paper": paper, "thorough": thorough.for_scores, "highest": thorough}
         if task.states == task.c:
             truth = self.experimenter.generator(task.n, task.c, task.model)
             began = Model(problem.network, truth.theta, problem.alpha)

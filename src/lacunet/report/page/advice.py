@@ -34,6 +34,13 @@ MEANINGS = (
         serious=True,
     ),
     Meaning(
+        (Kind.MASS_ELSEWHERE,),
+        "The best fit is a narrow peak",
+        "The parameters that are shown are the most probable ones, but a broader optimum near by "
+        "holds more of the posterior. Probabilities of the candidates count that mass. Such peaks "
+        "often have a small class: see whether it means something to you.",
+    ),
+    Meaning(
         (Kind.SINGLE_START,),
         "There was one start only",
         "EM ends in the maximum that is uphill from its start. With one start nothing tells "

@@ -16,6 +16,7 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.also_from import better_from, climbed_from
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.objective import Estimate, unbounded
+from lacunet.learn.ranks import BOTH
 from lacunet.model.conjugacy import mean
 from lacunet.model.more_parents import with_more_parents
 from lacunet.model.network import Network
@@ -47,7 +48,8 @@ class Fitted:
     @cached_property
     def log_evidence(self) -> float:
         """The evidence, approximated; NaN where there is none."""
-        at = ScoreInput(self.fit.problem, self.fit.model.theta, options=self.fit.options)
+        theta = self.fit.for_scores.model.theta
+        at = ScoreInput(self.fit.problem, theta, options=self.fit.options)
         return HEADLINE.here(at).value + symmetries_of(self.fit.problem).log_count
 
     def ratio_to(self, narrow: Fitted) -> LikelihoodRatio | None:
@@ -77,12 +79,20 @@ class Workshop:
         problem, how, look = self.problem(network), self.options, look or _by_schedule
         fit = look(problem, how, self.executor)
         fit = better_from(fit, [_start(n.fit, problem) for n in near], self.executor.silent())
+        if fit.heaviest is not None:
+            starts = [_start(n.fit.for_scores, problem) for n in near]
+            mode = better_from(fit.heaviest, starts, self.executor.silent())
+            fit = replace(fit, heaviest=mode)
         return self._completed(fit, near, look)
 
     def tried(self, network: Network, near: Fitted) -> Fitted:
         """Climb from the parameters of a network with fewer edges alone."""
         problem, silent = self.problem(network), self.executor.silent()
         fit = climbed_from(problem, self.options, _start(near.fit, problem), [near.fit], silent)
+        if near.fit.nats_above_mass:
+            mode = near.fit.for_scores
+            climbed = climbed_from(problem, self.options, _start(mode, problem), [mode], silent)
+            fit = replace(fit, heaviest=climbed)
         return self._completed(fit, [near])
 
     def _completed(self, fit: Fit, near: Sequence[Fitted], look: Look | None = None) -> Fitted:
@@ -104,7 +114,7 @@ class Workshop:
 
 
 def _by_schedule(problem: Problem, options: Options, executor: Executor) -> Fit:
-    return learn(problem, options, executor=executor)
+    return learn(problem, options, executor=executor, ranks=BOTH)
 
 
 def _start(fit: Fit, problem: Problem) -> FloatArray:

@@ -12,6 +12,7 @@ from lacunet.executor import Executor
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.also_from import climbed_from
 from lacunet.learn.fit import Fit, Options, learn
+from lacunet.learn.ranks import BOTH
 from lacunet.model.conjugacy import mean
 from lacunet.model.grouped import Grouped
 from lacunet.model.latent_class import with_edges
@@ -216,12 +217,18 @@ def _like(fit: Fit, problem: Problem) -> Model:
 def _apart(grouped: Grouped, problem: Problem, options: Options, executor: Executor) -> Fit:
     """Fit every group by itself, and put what was found together: nothing is shared."""
     groups = range(len(grouped.variable.states))
+    silent = executor.silent()
     each = [
-        learn(one_group(grouped, problem, g), options, executor=executor.silent()) for g in groups
+        learn(one_group(grouped, problem, g), options, executor=silent, ranks=BOTH) for g in groups
     ]
     own = mean(problem.prior, problem.layout)  # of which the sizes of the groups are taken
-    theta = grouped.joined([fit.model.theta for fit in each], own)
-    return climbed_from(problem, options, theta, each, executor)
+
+    def joined(fits: Sequence[Fit]) -> Fit:
+        theta = grouped.joined([fit.model.theta for fit in fits], own)
+        return climbed_from(problem, options, theta, fits, executor)
+
+    modes = joined([fit.for_scores for fit in each])
+    return replace(joined(each), heaviest=modes)
 
 
 def one_group(grouped: Grouped, problem: Problem, g: int) -> Problem:

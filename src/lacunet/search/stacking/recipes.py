@@ -27,6 +27,7 @@ from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.predictive import learn_posterior, quick_posterior
+from lacunet.learn.ranks import MASS
 from lacunet.learn.variational import at_hyperparameters, vary
 from lacunet.model.covariance import Covariance
 from lacunet.model.latent_class import over_leaves
@@ -140,7 +141,7 @@ class ClassRecipe(Recipe):
         problem = build_problem(table, network, dirichlet(network, self.alpha))
         if self.scale is None:
             how = Options(starts=STARTS, seed=seed, estimate=Estimate.SOFTMAX)
-            return (learn_posterior(problem, how).model.predictive,)
+            return (learn_posterior(problem, how, ranks=MASS).model.predictive,)
         # With numbers there are many such models, for every scale: each gets less of a search.
         return (quick_posterior(problem, STARTS // 2, seed).predictive,)
 
