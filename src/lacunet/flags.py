@@ -23,9 +23,8 @@ class Kind(Enum):
         "nats above the next; there may be a better one (try {further})"
     )
     MASS_ELSEWHERE = (
-        "the mass is elsewhere: scores of the evidence, and so p, are those of another optimum, "
-        "{nats:.2g} nats lower than the one that is shown, which has more of the posterior around "
-        "it; log p(D|θ) is {log_lik:.2f} there"
+        "the mass is elsewhere: scores of the evidence belong to a broader optimum, {nats:.2g} "
+        "nats lower, with log p(D|θ) = {log_lik:.2f}"
     )
     SINGLE_START = "single start: nothing tells whether this optimum is the best"
     FLAT_DIRECTION = (

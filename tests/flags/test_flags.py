@@ -39,9 +39,8 @@ SENTENCES = [
     (
         Flag(Kind.MASS_ELSEWHERE, detail={"nats": 1.963, "log_lik": -291.5}),
         (
-            "the mass is elsewhere: scores of the evidence, and so p, are those of another "
-            "optimum, 2 nats lower than the one that is shown, which has more of the posterior "
-            "around it; log p(D|θ) is -291.50 there"
+            "the mass is elsewhere: scores of the evidence belong to a broader optimum, 2 nats "
+            "lower, with log p(D|θ) = -291.50"
         ),
     ),
     (
