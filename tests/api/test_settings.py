@@ -38,7 +38,10 @@ WITH_OPTIONS = {
         ({"starts": 0}, "0 starts: there must be at least 1."),
         ({"schedule": "slow"}, "schedule 'slow' is not known. Choose from default, thorough, pa"),
         ({"schedule": "mass"}, "schedule 'mass' is what scores of the evidence use"),
-        ({"schedule": "highest"}, "every schedule ends at the highest maximum now. Choose thorough"),
+        (
+            {"schedule": "highest"},
+            "every schedule ends at the highest maximum now. Choose thorough",
+        ),
         ({"seed": -1}, "seed -1 is not allowed: give a whole number from 0 up."),
         ({"threads": 0}, "0 threads: there must be at least 1."),
         ({"dimension": "both"}, "dimension 'both' is not known. Choose from parameters, rank."),
