@@ -9,6 +9,7 @@ from typing import Any, Self
 from lacunet.tabular import export
 from lacunet.tabular.frame import Columns, Framed, transposed
 from lacunet.tabular.numbers import Shown
+from lacunet.wording import worded
 
 WORDS = 30  # characters that a column of words gets before it is wrapped
 # How a notebook shows what stands above and below a table; colours are the notebook's own.
@@ -18,13 +19,22 @@ NOTES = "font-size:90%;opacity:0.8;margin:0.2em 0 0.8em"
 
 @dataclass(frozen=True)
 class Grid:
-    """A title, a header, rows of texts, and lines to say below them."""
+    """A title, a header, rows of texts, and lines to say below them.
+
+    Lines name options as the command does, or as Python does.
+
+    >>> Grid("Fits", notes=("Raise --starts 8.",)).notes
+    ('Raise starts=8.',)
+    """
 
     title: str
     header: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     left: frozenset[int] = frozenset({0})  # columns that are words, not numbers
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(worded, self.notes)))
 
     def text(self) -> str:
         """Give aligned plain text.
