@@ -1,6 +1,7 @@
 """Two points crossed: what both tell apart, merged as by trying every pair."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from lacunet.learn.row_counts import Rows, count_families, sparse_rows, statisti
 from lacunet.learn.schedules import Started, crossed
 from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.latent_class import latent_class
+from lacunet.model.network import Network
 from lacunet.model.prior import dirichlet
 from lacunet.model.surgery import with_hidden
 from mixtures import mixed_rows
@@ -256,3 +258,20 @@ def test_threads_change_nothing():
         together = learn(problem, executor=executor)
     np.testing.assert_array_equal(together.point.theta, alone.point.theta)
     assert (together.reached, together.finalists) == (alone.reached, alone.finalists)
+
+
+def test_priors_stay_with_their_tables_whatever_is_hidden():
+    """States are split with other hidden variables seen, which changes how tables are stored."""
+    edges, cards = "G>H G>a H>b G>b", {"G": 3, "H": 2, "a": 2, "b": 3}
+    network = build(edges, cards, "GH")
+    seen = Network.build(
+        [replace(v, hidden=v.name == "H") for v in network.variables], network.parents
+    )
+    alpha = np.random.default_rng(0).uniform(0.5, 2.0, network.layout.size)
+    h = network.index("H")
+    old, new = (Places.build(each.layout, h) for each in (network, seen))
+    moved = old.regroup_prior(alpha, new, 0)
+    for name in "Ga":
+        i = network.index(name)
+        ours, theirs = network.layout.table(alpha, i), seen.layout.table(moved, i)
+        np.testing.assert_array_equal(theirs, ours)

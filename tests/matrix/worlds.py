@@ -22,14 +22,17 @@ from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
 
 ALPHA = 1.3
+SIZES = np.array([0.35, 0.65])
 FIXED = np.array([[0.8, 0.2], [0.3, 0.7]])
+OF_A = {"child": "a", "parents": ["h"], "table": FIXED.tolist()}
+OF_H = {"child": "h", "parents": [], "table": SIZES.tolist()}
+NEVER = {"child": "c", "state": 2, "given": {"h": 0}}
 KNOWLEDGE = {
     "none": KnownTables(),
-    "fixed": KnownTables(
-        fixed=[{"child": "a", "parents": ["h"], "table": FIXED.tolist()}],
-    ),
+    "fixed": KnownTables(fixed=[OF_A]),
     "tied": KnownTables(tied=[["a", "b"]]),
-    "zeros": KnownTables(zeros=[{"child": "c", "state": 2, "given": {"h": 0}}]),
+    "zeros": KnownTables(zeros=[NEVER]),
+    "several": KnownTables(fixed=[OF_H], tied=[["a", "b"]], zeros=[NEVER]),
 }
 COVARIANCES = ("diagonal", "full", "diagonal-common", "full-common")
 KINDS = tuple(
@@ -157,11 +160,13 @@ class World:
             name: np.full([sizes[p] for p in (*parents[name], name)], np.nan) for name in sizes
         }
         children = {name: [name] for name in sizes}
-        if self.knowledge == "fixed":
-            given["a"] = FIXED
-        elif self.knowledge == "tied":
-            children["a"].append(children.pop("b")[0])
-        elif self.knowledge == "zeros":
+        known = KNOWLEDGE[self.knowledge]
+        for entry in known.fixed:
+            given[entry["child"]] = np.array(entry["table"])
+        for first, *others in known.tied:
+            for name in others:
+                children[first] += children.pop(name)
+        if known.zeros:
             given["c"][0, ..., 2] = 0.0
         for first, own in children.items():
             above = [parents[name] for name in own]

@@ -29,7 +29,7 @@ class Places:
     h: int
     layout: Layout
     states: IntArray  # (states, P) positions of each state, in every family with the variable
-    others: IntArray  # positions of the other families
+    others: IntArray  # positions of the other families, in an order that no layout changes
 
     @classmethod
     def build(cls, layout: Layout, h: int) -> Self:
@@ -40,7 +40,10 @@ class Places:
             np.moveaxis(layout.table(positions, i), layout.families[i].index(h), 0) for i in around
         )
         states = np.hstack([table.reshape(layout.cards[h], -1) for table in tables])
-        return cls(h, layout, states, np.setdiff1d(positions, states))
+        # Storage depends on which variables are hidden; the order of tables does not.
+        apart = (i for i in range(len(layout.families)) if i not in around)
+        others = [layout.table(positions, i).reshape(-1) for i in apart]
+        return cls(h, layout, states, np.concatenate([np.zeros(0, dtype=np.int64), *others]))
 
     def regroup(self, x: FloatArray, new: "Places", groups: Sequence[Group]) -> FloatArray:
         """Give statistics of a layout in which each group of states is one state."""
