@@ -4,6 +4,7 @@ import json
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,6 +75,18 @@ def test_a_prior_too_far_away_is_refused(mean):
         api.log_evidence(BASE, 1, kinds="gaussian", number_prior={"mean": mean})
 
 
+def test_a_prior_that_drowns_the_data_is_refused():
+    with pytest.raises(OptionError, match=r"scale 1e\+300 is not allowed.*lost in rounding"):
+        api.log_evidence(BASE, 1, kinds="gaussian", number_prior={"scale": 1e300})
+
+
+def test_counts_of_which_none_weighs_anything_are_refused():
+    counts = [0] * 6 + [1, 2] * 3
+    table = pl.DataFrame({"c": counts, "a": ["x", "y"] * 6, "w": [1.0] * 6 + [0.0] * 6})
+    with pytest.raises(DataError, match=r"column 'c': no row that weighs .*exclude=\['c'\]"):
+        api.log_evidence(table, 2, kinds="c=poisson", weights="w")
+
+
 def test_a_prior_that_says_nothing_of_variances_is_refused():
     with pytest.raises(OptionError, match=r"not allowed together.*must be 1e-06 or more"):
         api.log_evidence(BASE, 1, kinds="gaussian", number_prior={"weight": 1e-9, "scale": 1e-9})
@@ -114,8 +127,6 @@ def test_a_column_whose_square_no_float_holds_is_no_covariate_and_no_outcome(c):
     items = (np.random.default_rng(0).random((60, 4)) < 0.5).astype(int)
     y = np.random.default_rng(1).normal(size=60) * c
     frame = {f"q{j}": items[:, j] for j in range(4)} | {"y": y}
-    import polars as pl
-
     table = pl.DataFrame(frame)
     with pytest.raises(DataError, match=r"column 'y': its values have the mean .* another unit"):
         lacunet.fit(table, 2, covariates="y", starts=2, threads=1)
@@ -130,8 +141,6 @@ def test_outcomes_are_the_same_in_any_unit(correction):
     z = rng.integers(0, 2, 80)
     items = (rng.random((80, 5)) < np.where(z, 0.85, 0.2)[:, None]).astype(int)
     y = rng.normal(3.0 * z)
-    import polars as pl
-
     found = []
     for c in (1.0, 1e-100, 1e100):
         table = pl.DataFrame({f"q{j}": items[:, j] for j in range(5)} | {"y": y * c})
@@ -149,8 +158,6 @@ def test_a_row_too_far_from_a_model_is_refused(far):
 
 
 def test_a_weight_whose_sum_is_no_float_is_refused():
-    import polars as pl
-
     table = pl.DataFrame({"a": ["x", "y"] * 6, "w": [1e308] * 12})
     with pytest.raises(DataError, match=r"weight column 'w': rows add up to more than 1e\+300"):
         api.log_evidence(table, 1, weights="w")

@@ -125,6 +125,11 @@ def _extent(v: Variable) -> Extent:
 def _count(column: Column, cases: FloatArray, prior: NumberPrior) -> Variable:
     total = float(cases @ np.array(column.states, dtype=np.float64))
     _check_total(column, total)
+    if not total:
+        raise DataError(
+            f"column '{column.name}': no row that weighs anything has a count above 0, so nothing "
+            f"can be learned of its rate. Leave it out: --exclude {column.name}."
+        )
     own = prior.of_rate(total / cases.sum())
     return Variable(
         column.name, column.states, family=POISSON, unit=Unit(), prior=own, place=column.place

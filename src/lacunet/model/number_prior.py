@@ -21,6 +21,7 @@ AUTOCLASS = "autoclass"
 # That a prior of numbers may be worth: integrals are differences of logs that large.
 MOST_CASES = 1e6
 FARTHEST = 1e8  # weight × mean² that still leaves eight digits of the scale beside it
+LARGEST_SCALE = 1e12  # beside which squares of the data still have some digits
 FAINTEST = 1e-6  # weight or scale that squares of a class, summed up, do not drown
 
 
@@ -58,6 +59,11 @@ class NumberPrior:
                 )
         if not np.isfinite(self.mean):
             raise OptionError(f"number prior: mean {self.mean:g} is not a finite number.")
+        if self.scale > LARGEST_SCALE:
+            raise OptionError(
+                f"number prior: scale {self.scale:g} is not allowed. It is in variances of a "
+                f"column, and from {LARGEST_SCALE:g} of them on the data are lost in rounding."
+            )
         farthest = float(np.sqrt(FARTHEST * self.scale / self.weight))
         if abs(self.mean) > farthest:
             raise OptionError(
