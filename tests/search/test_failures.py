@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.linalg import LinAlgError
 
@@ -86,3 +87,19 @@ def test_a_defect_is_not_hidden(monkeypatch):
     monkeypatch.setattr(Fitting, "fit", failing(KeyError("x"), Fitting.fit, states=[2]))
     with pytest.raises(KeyError):
         lacunet.select(ROWS, [1, 2], quick=True, threads=1)
+
+
+def test_text_and_json_have_no_number_where_rows_are_impossible():
+    answers = pl.DataFrame({"a": pl.Series(["x"] * 10, dtype=pl.Enum(["x", "y"]))})
+    model = lacunet.fit(answers, 1, estimate="ml", threads=1).model
+    found = lacunet.score(pl.DataFrame({"a": ["x", "y"] * 5}), model)
+    assert found.log_likelihood == -np.inf
+    assert str(found).startswith("log p(D|θ) = –, log p(θ) = –, d = 1")
+    assert "inf" not in str(found).split()
+
+
+def test_numbers_beyond_their_digits_are_written_short():
+    x = np.random.default_rng(0).normal(size=(30, 1))
+    model = lacunet.fit(x, 1, kinds="gaussian", threads=1).model
+    found = lacunet.score(np.array([[1e90], [0.5]]), model)
+    assert re.match(r"log p\(D\|θ\) = -[0-9.]+e\+179, ", str(found))

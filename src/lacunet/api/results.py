@@ -63,7 +63,8 @@ class Scores(Printable):
             ),
         )
         title = (
-            f"log p(D|θ) = {self.log_likelihood:.6f}, log p(θ) = {self.log_prior:.6f}, "
+            f"log p(D|θ) = {number(self.log_likelihood, 6)}, "
+            f"log p(θ) = {number(self.log_prior, 6)}, "
             f"d = {self.dimension}"
         )
         return [Grid(title, ("score", "value", "addends"), rows, frozenset({0, 2}), notes)]

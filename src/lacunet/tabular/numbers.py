@@ -37,13 +37,18 @@ class Shown(str):
         return "" if math.isnan(self.value) else repr(self.value)
 
 
-def number(x: float, digits: int = 2) -> Shown:
-    """Write a number for a table; a value that does not exist is a dash.
+FULL = 1e15  # from which on digits behind the point say nothing
 
-    >>> number(-1234.5678), number(math.nan), number(-math.inf)
-    ('-1234.57', '–', '-inf')
+
+def number(x: float, digits: int = 2) -> Shown:
+    """Write a number for a table; a value that does not exist is a dash, as it is null in JSON.
+
+    >>> number(-1234.5678), number(math.nan), number(-math.inf), number(-1e100)
+    ('-1234.57', '–', '–', '-1e+100')
     """
-    return Shown("–" if math.isnan(x) else f"{x:.{digits}f}", x)
+    if not math.isfinite(x):
+        return Shown("–", x)
+    return Shown(f"{x:.{digits}f}" if abs(x) < FULL else f"{x:.6g}", x)
 
 
 def measured(x: float) -> Shown:
@@ -52,7 +57,7 @@ def measured(x: float) -> Shown:
     >>> measured(1234.5678), measured(0.012344), measured(math.nan)
     ('1235', '0.01234', '–')
     """
-    return Shown("–" if math.isnan(x) else f"{x:.4g}", x)
+    return Shown(f"{x:.4g}" if math.isfinite(x) else "–", x)
 
 
 def probability(p: float, *, exact: bool = True) -> Shown:
