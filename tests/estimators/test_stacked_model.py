@@ -79,3 +79,7 @@ def test_held_out_scores_are_those_of_the_rows_that_were_fitted(rows, fitted):
     again = StackedModel(folds=2, random_state=0, n_jobs=1).fit(rows, sample_weight=weights)
     assert again.held_out_scores_.shape == (200,)
     assert np.isfinite(again.held_out_scores_[5:]).all()
+    odd = rows.copy()
+    odd.loc[0] = [5.0, 6.0, 7.0, 8.0]
+    lost = StackedModel(folds=2, random_state=0, n_jobs=1).fit(odd, sample_weight=weights)
+    assert np.isnan(lost.held_out_scores_[0])  # nothing like it was learned from

@@ -47,9 +47,11 @@ class HeldOutRows:
     def _by_row(self, each: Sequence[FloatArray]) -> FloatArray:
         """Take the mean over the copies of a row, which may be in several blocks."""
         where = np.concatenate([block.where for block in self.blocks if block.where is not None])
-        copies = np.bincount(where)
-        mean = np.bincount(where, np.concatenate(each)) / np.maximum(copies, 1)
-        return np.where(self.place < 0, np.nan, mean[np.maximum(self.place, 0)])
+        size = int(max(where.max(), self.place.max(initial=0))) + 1
+        copies = np.bincount(where, minlength=size)
+        mean = np.bincount(where, np.concatenate(each), size) / np.maximum(copies, 1)
+        unknown = (self.place < 0) | (copies[self.place] == 0)  # a row of weight 0 is in no block
+        return np.where(unknown, np.nan, mean[self.place])
 
 
 def places(table: CodeArray, rows: CodeArray) -> IntArray:
