@@ -16,6 +16,7 @@ LABELS = (
     *(("-1", "1"), ("a=b", "c:d"), ("x;y", "z"), ("1.5", "2.5"), ("=1+1", "@"), ("é", "e\u0301")),
 )
 KINDS = ("category",) * 8 + ("number",) * 3 + ("count", "order", "whole", "constant", "amount")
+EXTREME = 0.03  # share of columns whose numbers are very small or very large
 ODD = ("id", "empty", "single", "skewed")
 
 
@@ -71,6 +72,8 @@ def draw_table(rng: np.random.Generator) -> RandomTable:
 
 def _column(kind: str, group: np.ndarray, rng: np.random.Generator) -> list[object]:
     m, scale = len(group), float(rng.choice([0.01, 1, 1, 1000]))
+    if rng.random() < EXTREME:
+        scale = float(rng.choice([1e-300, 1e-160, 1e-12, 1e12, 1e154, 1e300]))
     match kind:
         case "category":
             labels = LABELS[rng.integers(len(LABELS))]
@@ -78,9 +81,9 @@ def _column(kind: str, group: np.ndarray, rng: np.random.Generator) -> list[obje
             codes = np.where(sure, group, rng.integers(0, len(labels), m)) % len(labels)
             return [labels[k] for k in codes]
         case "number":
-            return [round(float(x), 4) for x in scale * (3 * group + rng.normal(size=m))]
+            return [scale * round(float(x), 4) for x in 3 * group + rng.normal(size=m)]
         case "amount":
-            return [round(float(x), 4) for x in scale * np.exp(group + rng.normal(size=m))]
+            return [scale * round(float(x), 4) for x in np.exp(group + rng.normal(size=m))]
         case "count":
             return [int(x) for x in rng.poisson(1 + 4 * group)]
         case "order":

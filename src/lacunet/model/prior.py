@@ -38,8 +38,8 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
     value, is_size = understand_alpha(alpha)
     if not is_size:
         return _with_own(network, uniform_alpha(layout, value))
-    sizes = np.diff(layout.offsets)
-    return _with_own(network, layout.prior(np.repeat(value / sizes, sizes)))
+    sizes = np.diff(layout.offsets)  # 0: a number whose parameters stand at another of its block
+    return _with_own(network, layout.prior(np.repeat(value / np.maximum(sizes, 1), sizes)))
 
 
 def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
