@@ -355,9 +355,11 @@ def test_separation_in_one_step():
     assert np.isnan(ml.coefficients.estimate[1]).all()
     assert Kind.SEPARATED in kinds(ml)
     assert all(np.isnan(test.p_value) and test.why for test in ml.coefficients.tests)
-    assert np.isfinite(ml.intervals.table("class").stderr).all()
+    assert np.isnan(ml.intervals.table("class").stderr).all()  # not 0
+    assert Kind.WITHOUT_END in kinds(ml.intervals)
     held = lacunet.class_regression(data, 2, ["s", "x"], **QUICK)
     assert np.isfinite(held.coefficients.stderr[1]).all()
+    assert np.isfinite(held.intervals.table("class").stderr).all()
     assert Kind.SEPARATED not in kinds(held)
     assert np.abs(held.coefficients.estimate).max() < 10
 

@@ -35,6 +35,8 @@ from lacunet.model.latent_class import classes_of
 
 HOW = "From the observed information of coefficients and items together, at the {} parameters."
 
+NO_ERROR = 1e-6  # standard error of a logit: 0, but for where the climb stopped
+
 
 @dataclass(frozen=True, eq=False)
 class ClassPrecision:
@@ -105,7 +107,9 @@ class ClassPrecision:
         scaled = np.sqrt((self._changes(self.root) ** 2).sum(axis=1))
         unknown = np.abs(self._changes(self.flat)).max(axis=1, initial=0.0) > TOUCHED
         kept = given.to_plain_layout(self.held.astype(np.float64)) > 0
-        scaled[kept | unknown] = np.nan
+        # Where covariates tell the class of every row, nothing is left for its size to vary by.
+        told = (scaled < NO_ERROR) & bool(self.separated.shape[1])
+        scaled[kept | unknown | told] = np.nan
         if not self.maximum:
             scaled[:] = np.nan
         reach = float(student.ppf((1.0 + level) / 2.0, self._degrees)) * scaled
@@ -117,6 +121,7 @@ class ClassPrecision:
         how = self._how + " Class sizes are those of the rows at hand."
         flags = (
             *self.flags,
+            *(self.coefficients(level).flags if told.any() else ()),
             *counted(Kind.NOT_IDENTIFIED, unknown & ~kept),
             *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
         )
