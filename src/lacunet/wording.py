@@ -163,6 +163,8 @@ def _typed(text: str) -> str:
 def _argument(name: str, value: str) -> str:
     """Name an argument; one that an estimator lacks is one of a function of the package."""
     own, called = OF_ESTIMATOR.get(), _own_name(name)
+    if own is not None and not value and name in ("exclude", "missing"):
+        return (own.left_out if name == "exclude" else own.made_missing).format("...")
     if own is None or called in own.parameters:
         return f"{called}={value}"
     return f"lacunet.{own.function}(..., {name}={value})" if value else f"{name}="

@@ -203,3 +203,10 @@ def test_messages_name_the_parameters_of_the_estimator():
         with pytest.raises(LacunetError, match=message) as caught:
             made()
         assert "--" not in str(caught.value)
+
+
+def test_a_column_that_one_row_shows_cannot_be_held_out():
+    X = table(e=[1.5] + [None] * (ROWS - 1))
+    step = r"'e' is seen in 1 row: .* Leave it out with X\.drop\(columns=\['e'\]\)\."
+    with pytest.warns(UserWarning, match="only one state"), pytest.raises(LacunetError, match=step):
+        StackedModel(**HOW).fit(X)

@@ -8,6 +8,7 @@ taken in a block.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -81,7 +82,7 @@ def cut(table: Table, rows: CodeArray | None, number: int, rng: np.random.Genera
     found = _blocks(table, cases, rng.permutation(len(cases.codes)) % parts)
     blocks = Blocks(found, in_order=False)
     if not blocks.all_seen:
-        raise DataError(f"{_seldom(table)} Leave it out with --exclude, or ask for more folds.")
+        raise _seldom(table)
     return blocks
 
 
@@ -104,8 +105,13 @@ def one_by_one(table: Table) -> Cases:
     return Cases(table.codes[each], table.counts[each] / copies[each], each)
 
 
-def _seldom(table: Table) -> str:
+def _seldom(table: Table) -> DataError:
+    """Say which column is seen too seldom to hold rows out."""
     seen = table.counts @ (table.codes >= 0)
     least = int(seen.argmin())
-    name = table.columns[least].name
-    return f"column '{name}' is seen in {seen[least]:g} rows: too few to hold some of them out."
+    name, several = table.columns[least].name, bool(seen[least] > 1)
+    more = ", or ask for more folds" if several else ""
+    return DataError(
+        f"column '{name}' is seen in {seen[least]:g} row{'s' * several}: too few to hold some of them "
+        f"out. Leave it out with --exclude {shlex.quote(name)}{more}."
+    )
