@@ -112,6 +112,6 @@ def _seldom(table: Table) -> DataError:
     name, several = table.columns[least].name, bool(seen[least] > 1)
     more = ", or ask for more folds" if several else ""
     return DataError(
-        f"column '{name}' is seen in {seen[least]:g} row{'s' * several}: too few to hold some of them "
-        f"out. Leave it out with --exclude {shlex.quote(name)}{more}."
+        f"column '{name}' is seen in {seen[least]:g} row{'s' * several}: too few to hold some of "
+        f"them out. Leave it out with --exclude {shlex.quote(name)}{more}."
     )
