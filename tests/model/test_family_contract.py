@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from lacunet.inference.sampling.written_cases import log_predictive
-from lacunet.model.families import CATEGORICAL, GAUSSIAN, POISSON, Binomial, Common
+from lacunet.model.families import CATEGORICAL, GAUSSIAN, POISSON, Binomial, Common, Segment
 from lacunet.model.families.categorical import Categorical
 from lacunet.model.families.gaussian import NormalInverseGamma, hyperparameters
 from lacunet.model.layout import Layout
@@ -358,3 +358,9 @@ def test_maximize_finds_the_maximum(family):
     nothing = np.zeros(world.size)
     stays = family.maximize(nothing, nothing, world.theta, world.at)
     np.testing.assert_array_equal(stays, world.theta)
+
+
+def test_ordered_answers_of_one_value_have_no_cases_to_count():
+    family = Binomial(most=0)
+    at = Segment.of_table(family, 2, 2)
+    np.testing.assert_array_equal(family.cases(np.zeros(4), at), np.zeros(4))

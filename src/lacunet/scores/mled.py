@@ -20,4 +20,4 @@ def mled(at: ScoreInput) -> Evidence:
     return Evidence("mled", terms)
 
 
-MLED = Score("mled", "MLED", "CH96 eq. 12", mled, bound=True)
+MLED = Score("mled", "MLED", "CH96 eq. 12", mled, bound=True, lower=True)

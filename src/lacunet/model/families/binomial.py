@@ -69,4 +69,4 @@ class Binomial(Categorical):
         return self.most * theta
 
     def cases(self, N: FloatArray, at: Segment) -> FloatArray:
-        return at.totals(N) / self.most
+        return at.totals(N) / max(self.most, 1)  # of a single answer statistics are 0
