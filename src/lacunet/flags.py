@@ -48,6 +48,11 @@ class Kind(Enum):
         "{fewest:g} that {classes:g} classes ask for; how they vary together is what the prior "
         "says (pairs like that: {number:g})"
     )
+    FEW_CASES = (
+        "few cases: {holder}: {cases:.3g} expected cases for a covariance of {columns:g} columns "
+        "('{column}' and others), which needs {fewest:g}; in some direction it is what the prior "
+        "says (try fewer classes, a covariance that classes have in common, or smaller blocks)"
+    )
     NO_EXPECTED_CASES = (
         "boundary: {number} of {total} probabilities have no expected cases ({variable} {states})"
     )

@@ -126,8 +126,9 @@ class Settings:
         USUAL_NUMBERS,
         "Prior of numbers, NAME=NUMBER with commas between. Of means: mean (from the column's, in "
         "its standard deviations) and weight (cases that this is worth); of variances: degrees (of "
-        "freedom) and scale (in variances of the column); of rates of counts: shape. Or autoclass: "
-        "means anywhere in the range of a column, variances between its precision and that range.",
+        "freedom) and scale (in variances of the column, or of what others of its block leave); of "
+        "rates of counts: shape. Or autoclass: means anywhere in the range of a column, variances "
+        "between its precision and that range.",
         in_python="Or a mapping of these.",
         hash=False,
     )

@@ -17,9 +17,6 @@ from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
 
-USUAL = NumberPrior()
-PRIOR = USUAL.mean, USUAL.weight, USUAL.degrees + 1.0, USUAL.scale
-
 
 def small(said, classes=2, rows=8, seed=3):
     """A few rows of two numbers, the second of them with holes, and a category; their evidence."""
@@ -36,7 +33,8 @@ def small(said, classes=2, rows=8, seed=3):
     problem = build_problem(table, network, dirichlet(network, block_sums.ALPHA))
     units = [v.unit for v in network.variables[1:3]]
     seen = np.stack([(x[:, j] - u.origin) / u.size for j, u in enumerate(units)], axis=1)
-    exact = block_sums.log_evidence(seen, colour, classes, PRIOR, common=said == "full-common")
+    usual = block_sums.usual_prior(seen)
+    exact = block_sums.log_evidence(seen, colour, classes, usual, common=said == "full-common")
     told = (~np.isnan(x)).sum(axis=0)
     return problem, exact - told @ np.log([u.size for u in units])
 

@@ -100,6 +100,23 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(
+            Kind.FEW_CASES,
+            detail={
+                "holder": "class 3",
+                "cases": 12.34,
+                "column": "x",
+                "columns": 30,
+                "fewest": 31.0,
+            },
+        ),
+        (
+            "few cases: class 3: 12.3 expected cases for a covariance of 30 columns ('x' and "
+            "others), which needs 31; in some direction it is what the prior says (try fewer "
+            "classes, a covariance that classes have in common, or smaller blocks)"
+        ),
+    ),
+    (
         Flag(Kind.NO_EXPECTED_CASES, ("class", "1", "3"), {"number": 5, "total": 28}),
         "boundary: 5 of 28 probabilities have no expected cases (class 1, 3)",
     ),

@@ -187,9 +187,9 @@ def test_one_class_of_complete_rows_has_a_closed_form(said):
 def test_scores_are_bounds_or_near_the_sum_over_all_labellings(said):
     X = numbers(8, 2, seed=3)
     X[[2, 5], 1] = np.nan
-    problem, usual = made(X, said=said), NumberPrior()
-    prior = usual.mean, usual.weight, usual.degrees + 1.0, usual.scale
+    problem = made(X, said=said)
     x = np.where(np.isnan(X), np.nan, shown_numbers(problem)[_rows_of(problem, X)])
+    prior = block_sums.usual_prior(x)
     exact = block_sums.log_evidence(x, np.full(len(x), -1), 2, prior, common=said == "full-common")
     sizes = [v.unit.size for v in problem.network.variables[1:]]
     exact -= (~np.isnan(X)).sum(axis=0) @ np.log(sizes)

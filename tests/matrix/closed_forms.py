@@ -125,7 +125,7 @@ def normal(columns, parents, sizes, prior, *, common):
     def of_cases(cases, own, number):
         x = columns[cases]
         if d == 2:
-            return log_labelled(x, own, number, (m, weight, degrees + 1.0, scale))
+            return log_labelled(x, own, number, (m, weight, degrees, scale))
         mean, wide = np.full(number, m), np.eye(number) / weight
         return _regression(x[:, 0], np.eye(number)[own], mean, wide, (degrees, scale))
 

@@ -36,6 +36,7 @@ from lacunet.estimators.parameters import Parameters, described
 from lacunet.estimators.row_reading import RowReading
 from lacunet.estimators.tails import Tails
 from lacunet.estimators.warning import warn
+from lacunet.flags import Kind
 from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
 from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.leaves import with_values
@@ -45,6 +46,15 @@ from lacunet.model.network import Model
 from lacunet.model.reordered import model_as_shown
 from lacunet.model.sampling import Drawn, coded, sample_cells
 from lacunet.search.candidates import Candidate
+
+# Flags of a fit that are warnings where columns vary together within classes: there other maxima,
+# and covariances that the prior decides, are other classes. Elsewhere they are in `flags_`.
+DOUBTFUL = (Kind.UNSTABLE, Kind.FEW_CASES)
+
+
+def varies_together(model: Model) -> bool:
+    """Whether some columns have a joint distribution in each class."""
+    return any(v.family.stands_at is not None for v in model.network.variables)
 
 
 @described
@@ -303,6 +313,9 @@ class HiddenStateEstimator(
         self.n_iter_ = fit.iterations
         self.flags_ = fit.flags
         self._warn_unless_converged(fit.status)
+        for flag in fit.flags if varies_together(fit.model) else ():
+            if flag.kind in DOUBTFUL:
+                warn(f"{flag}.", ConvergenceWarning)
 
     def _warn_unless_converged(self, status: Outcome) -> None:
         """Store whether a maximum was reached, and say if it was not."""

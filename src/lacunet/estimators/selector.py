@@ -9,16 +9,19 @@ from lacunet.arrays import FloatArray
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.data.rows import Rows
 from lacunet.errors import OptionError
+from lacunet.estimators.base import varies_together
 from lacunet.estimators.clustering import ClassEstimator
 from lacunet.estimators.latent_class import profiles
 from lacunet.estimators.parameters import Searching, described
 from lacunet.estimators.surveyed import Surveyed
+from lacunet.estimators.warning import warn
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.progress import Listener
 from lacunet.scores import choose_scores
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty
+from lacunet.search.grids import at_the_end
 from lacunet.search.mixing import Mixture, mix
 from lacunet.settings import DEFAULTS, Settings
 
@@ -126,6 +129,9 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         self._keep(best)
         self.selection_ = selection
         self.n_classes_ = chosen
+        if varies_together(best.fit.model):
+            for sentence in at_the_end([c.label for c in selection.candidates], chosen):
+                warn(sentence)
         self.posterior_ = dict(self.certainty_.probabilities)
         self.scores_ = {s.name: selection.values(s.name) for s in selection.scores}
         self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)

@@ -8,6 +8,7 @@ from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import DataError
 
 SAME = 1e-9  # standard deviations by which columns may differ and still say the same
+SHRUNK = 1e-3  # of the identity in correlations: others explain about 99.9 % of a column at most
 NEARLY = 1 - 1e-6  # squared correlation from which on they are looked at
 
 
@@ -61,3 +62,35 @@ def flat_direction(x: FloatArray) -> FloatArray | None:
         return None
     _, sizes, directions = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
     return directions[-1] if sizes[-1] < SAME * np.sqrt(rows) else None
+
+
+def unexplained(numbers: FloatArray, counts: FloatArray) -> FloatArray:
+    """Shares of variances that regressions on the other columns leave, on a diagonal, (d, d).
+
+    1 − R², adjusted for the number of cases: 1 where there are no more cases than columns.
+    Correlations are from the rows that show both of two columns, with weights; such a matrix may
+    have negative eigenvalues, which are set to 0. A part of the identity keeps shares above 0.
+    """
+    shown, d = np.isfinite(numbers).astype(np.float64), numbers.shape[1]
+    pairs = (counts[:, None] * shown).T @ shown
+    R = (1.0 - SHRUNK) * _correlations(numbers, counts, pairs) + SHRUNK * np.eye(d)
+    cases = pairs.min(axis=1)
+    adjusted = (cases - 1.0) / np.diagonal(np.linalg.inv(R))
+    known = adjusted < cases - d  # else the others leave all, as far as anything tells
+    return np.diag(np.where(known, adjusted / np.where(known, cases - d, 1.0), 1.0))
+
+
+def _correlations(numbers: FloatArray, counts: FloatArray, pairs: FloatArray) -> FloatArray:
+    """(d, d), positive semidefinite; 0 of columns that no row shows together."""
+    shown = np.isfinite(numbers)
+    x, told, weight = np.where(shown, numbers, 0.0), shown.astype(np.float64), counts[:, None]
+    n = np.where(pairs > 0, pairs, 1.0)
+    mean = (weight * x).T @ told / n  # (a, b) of column a, in rows that show b too
+    variance = np.maximum((weight * x**2).T @ told / n - mean**2, 0.0)
+    size = np.sqrt(variance * variance.T)
+    R = ((weight * x).T @ x / n - mean * mean.T) / np.where(size > 0, size, 1.0)
+    np.fill_diagonal(R, 1.0)
+    sizes, directions = np.linalg.eigh((R + R.T) / 2.0)
+    found: FloatArray = (directions * np.maximum(sizes, 0.0)) @ directions.T
+    found /= np.sqrt(np.outer(np.diagonal(found), np.diagonal(found)))
+    return found

@@ -10,7 +10,7 @@ from lacunet.data.discover import weighed
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import MOST_CASES, Column, Table
 from lacunet.errors import DataError, OptionError
-from lacunet.inference.dependent import check_independent, independent
+from lacunet.inference.dependent import check_independent, independent, unexplained
 from lacunet.model.covariance import Covariance
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.families import (
@@ -48,10 +48,12 @@ def _joined(leaves: list[Variable], table: Table, prior: NumberPrior) -> list[Va
     for block in prior.covariance.blocks([v.name for v in leaves if v.family == GAUSSIAN]):
         members = tuple(sorted(block, key=places.__getitem__))
         shown = [_numbers(leaves[j], table.codes[:, j]) for j in map(places.__getitem__, members)]
-        check_independent(np.stack(shown, axis=1), members)
+        numbers = np.stack(shown, axis=1)
+        check_independent(numbers, members)
+        shape = unexplained(numbers, table.counts)
         extents = [_extent(leaves[places[name]]) for name in members]
         for place, name in enumerate(members):
-            own = prior.of_block(extents) if place == 0 else ()
+            own = prior.of_block(extents, shape) if place == 0 else ()
             family = GaussianBlock(members, place)
             leaves[places[name]] = replace(leaves[places[name]], family=family, prior=own)
     return [_in_common(v) for v in leaves] if prior.covariance.common else leaves

@@ -27,6 +27,7 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Fla
         yield from _narrow(problem, classes, theta, N)
         for i in classes.leaves:
             yield from _few_pairs(problem, classes, i)
+            yield from _few_cases(problem, classes, i, N)
 
 
 def _few_pairs(problem: Problem, classes: LatentClasses, i: int) -> Iterator[Flag]:
@@ -52,6 +53,28 @@ def _few_pairs(problem: Problem, classes: LatentClasses, i: int) -> Iterator[Fla
                 "number": len(few),
             },
         )
+
+
+def _few_cases(problem: Problem, classes: LatentClasses, i: int, N: FloatArray) -> Iterator[Flag]:
+    """Name classes with fewer cases than the covariance of a block has columns, and one more."""
+    network, d = problem.network, len(members(problem.network, i))
+    if d == 1:
+        return
+    root, sizes = classes.variable, problem.layout.table(N, classes.root)
+    if network.variables[i].family.apart:
+        held = [(f"{root.name} {k}", n, d + 1.0) for k, n in zip(root.labels, sizes, strict=True)]
+    else:  # deviations from a mean in each class
+        held = [("all classes", sizes.sum(), float(d + classes.number))]
+    for holder, number, fewest in held:
+        if EMPTY <= number < fewest:
+            detail: dict[str, str | float] = {
+                "holder": holder,
+                "cases": float(number),
+                "column": network.variables[i].name,
+                "columns": d,
+                "fewest": fewest,
+            }
+            yield Flag(Kind.FEW_CASES, detail=detail)
 
 
 def _narrow(

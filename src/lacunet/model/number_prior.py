@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.model.covariance import Covariance
 from lacunet.model.families import block_places
@@ -39,7 +40,7 @@ class NumberPrior:
     mean: float = 0.0  # m: where means are expected, in standard deviations from the column's
     weight: float = 0.01  # κ₀: cases that this is worth
     degrees: float = 3.0  # ν₀: degrees of freedom of a variance
-    scale: float = 1.0  # its scale matrix, in variances of the column: mean scale/(ν₀ − 2)
+    scale: float = 1.0  # its scale, in variances of the column, or of what other columns leave
     shape: float = 1.01  # of the Gamma distribution of a rate, whose mean is that of the column
     covariance: Covariance = field(default=Covariance())  # which columns vary together
     autoclass: bool = False  # whether all but `shape` follows from how far a column reaches
@@ -89,14 +90,19 @@ class NumberPrior:
         shape = 0.5 / float(np.log(largest / smallest))
         return hyperparameters(0.0, _anywhere(extent), shape, smallest**2)
 
-    def of_block(self, extents: Sequence[Extent]) -> tuple[float, ...]:
-        """The same of d Gaussians together: as many degrees more as they are more."""
+    def of_block(self, extents: Sequence[Extent], shape: FloatArray) -> tuple[float, ...]:
+        """The same of d Gaussians together: as many degrees more as they are more.
+
+        `shape`, (d, d), is what the covariance of a class is expected to be in proportion to. Its
+        factor grows with the degrees, so that the expected precision does not depend on d.
+        """
         d = len(extents)
         if self.autoclass:
             weight = float(np.exp(np.mean([np.log(_anywhere(extent)) for extent in extents])))
             return block_places.hyperparameters(d, 0.0, weight, float(d), 1.0)
         degrees = self.degrees + d - 1.0
-        return block_places.hyperparameters(d, self.mean, self.weight, degrees, self.scale)
+        scale = self.scale * degrees / self.degrees * shape
+        return block_places.hyperparameters(d, self.mean, self.weight, degrees, scale)
 
     def of_rate(self, mean: float) -> tuple[float, ...]:
         """Hyperparameters of a rate, of a column with this mean."""

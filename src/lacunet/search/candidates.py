@@ -187,7 +187,7 @@ class Selection(Printable):
         if labellings is Labellings.ALL and not score.every_labelling:
             values = {c.label: values[c.label] + c.log_labellings for c in self.candidates}
         if not score.only_exact:
-            return Certainty(name, values, self.prior, How.APPROXIMATED)
+            return Certainty(name, values, self.prior, How.APPROXIMATED, notes=self._design_flags)
         no_errors = np.zeros((len(values), len(values)))
         return Certainty(name, values, self.prior, How.EXACT, no_errors, frozenset(values))
 
@@ -195,8 +195,12 @@ class Selection(Printable):
     def certainty(self) -> Certainty:
         """How probable each candidate is, and how sure that is: what the answer says."""
         found = self.found or self.by_score(self.trusted.name)
-        more = [flag for flag in flags_of(self.table.design) if flag not in found.notes]
+        more = [flag for flag in self._design_flags if flag not in found.notes]
         return replace(found, notes=(*found.notes, *more)) if more else found
+
+    @property
+    def _design_flags(self) -> tuple[Flag, ...]:
+        return flags_of(self.table.design)
 
     def posterior(
         self, score: str | None = None, labellings: Labellings = Labellings.PLAIN

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lacunet.flags import Kind
 from lacunet.model.display import model_grids
 from lacunet.model.latent_class import has_classes
 from lacunet.scores import SCORES
-from lacunet.search.average import Labellings
+from lacunet.search.average import Label, Labellings
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.other_choice import why_not_bic
@@ -60,23 +61,23 @@ def limits(selection: Selection) -> list[str]:
     failed = [f"warning: not fitted, and left out: {each}" for each in selection.failed]
     left = [] if selection.reach is None else [str(selection.reach)]
     noted = map(str, selection.certainty.notes)
-    sentences = [*failed, *_at_the_end(selection), *left, *noted, *weighed]
+    ends = at_the_end([c.label for c in selection.candidates], selection.label)
+    sentences = [*failed, *(f"warning: {end}" for end in ends), *left, *noted, *weighed]
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
 
 
-def _at_the_end(selection: Selection) -> list[str]:
+def at_the_end(labels: Sequence[Label], k: Label | None) -> list[str]:
     """Warn of an answer at an end of what was tried: there may be better ones beyond."""
-    k, numbers = selection.label, [c.label for c in selection.candidates]
-    known = [n for n in numbers if isinstance(n, int)]
+    known = [n for n in labels if isinstance(n, int)]
     if not isinstance(k, int) or len(known) < 2:
         return []
     few, many = min(known), max(known)
     if k == many:
         wider = range_words(few, 2 * many)
-        return [f"warning: {k} is the largest number that was tried. Try more: {wider}"]
+        return [f"{k} is the largest number that was tried. Try more: {wider}"]
     if k == few and k > 1:
         wider = range_words(1, many)
-        return [f"warning: {k} is the smallest number that was tried. Try fewer: {wider}"]
+        return [f"{k} is the smallest number that was tried. Try fewer: {wider}"]
     return []
 
 

@@ -132,10 +132,13 @@ class InverseWishart(NamedTuple):
         return integral
 
 
-def hyperparameters(d: int, m: float, kappa: float, nu: float, scale: float) -> tuple[float, ...]:
-    """Write a prior that is the same for all numbers, none of them with another."""
+def hyperparameters(
+    d: int, m: float, kappa: float, nu: float, scale: float | FloatArray
+) -> tuple[float, ...]:
+    """Write a prior whose scale is a matrix, (d, d), or a multiple of the identity."""
     one = np.ones(d)
-    second = scale * np.eye(d) + kappa * m**2 * np.ones((d, d))
+    second = scale * np.eye(d) if isinstance(scale, float) else scale
+    second = second + kappa * m**2 * np.ones((d, d))
     joint = Joint(kappa * m * one, np.array(kappa), second, np.array(nu + 1.0))
     return tuple(places_of(d).write(joint).tolist())
 

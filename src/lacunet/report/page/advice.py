@@ -67,6 +67,13 @@ MEANINGS = (
         "their classes, a model with fewer classes may do.",
     ),
     Meaning(
+        (Kind.FEW_CASES,),
+        "A class with fewer cases than its covariance needs",
+        "In some direction the data say nothing of how the columns vary together in that class, so "
+        "the prior does. Take fewer classes, one covariance for all classes, or smaller blocks.",
+        serious=True,
+    ),
+    Meaning(
         (Kind.EMPTY_CLASS, Kind.EMPTY_STATE),
         "A class that nobody is in",
         "The data do not need it: fewer classes explain them just as well.",
