@@ -37,7 +37,10 @@ def in_terminal(arguments, cwd, columns: int) -> str:
     import struct
     import termios
 
-    master, slave = pty.openpty()
+    try:
+        master, slave = pty.openpty()
+    except OSError as error:  # a container without /dev/pts
+        pytest.skip(f"no terminal can be made here: {error}")
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     process = start(arguments, cwd, stdin=slave, stdout=slave, stderr=subprocess.DEVNULL)
     os.close(slave)
