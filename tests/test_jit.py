@@ -1,8 +1,18 @@
 """The door to Numba."""
 
-import numpy as np
+import os
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
 
-from lacunet.jit import kernel
+import numpy as np
+import pytest
+from numba.core import caching
+
+import lacunet
+from lacunet.errors import OptionError
+from lacunet.jit import NOTICE, _Compiling, kernel
 
 
 @kernel
@@ -19,3 +29,77 @@ def test_numbers_that_are_written_out_are_compiled_like_any_other():
     assert sum_of_some.py_func(np.arange(3.0), 2) == sum_of_some(np.arange(3.0), 2) == 6.0
     sum_of_some.recompile()  # it may have come from the disk, and then called nobody
     assert len(doubled.signatures) == 1
+
+
+def compiled_for(seconds, module="lacunet.anything", announcer=None):
+    """What is said of kernels whose compiling takes so long, one inside the other."""
+    announcer = announcer or _Compiling()
+    dispatcher = SimpleNamespace(py_func=SimpleNamespace(__module__=module))
+    happening = SimpleNamespace(data={"dispatcher": dispatcher})
+    announcer.on_start(happening)
+    announcer.on_start(happening)
+    announcer._inside.begun[:] = [time.monotonic() - seconds] * 2
+    announcer.on_end(happening)
+    announcer.on_end(happening)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "terminal", "module", "said"),
+    [
+        (1.5, True, "lacunet.anything", 1),
+        (0.1, True, "lacunet.anything", 0),
+        (1.5, False, "lacunet.anything", 0),
+        (1.5, True, "somebody.else", 0),
+    ],
+)
+def test_a_person_is_told_once_that_kernels_are_compiled(
+    seconds, terminal, module, said, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    announcer = _Compiling()
+    for _ in range(2):
+        compiled_for(seconds, module, announcer)
+    assert capsys.readouterr().err.count(NOTICE) == said
+
+
+def test_seconds_of_many_kernels_add_up(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    announcer = _Compiling()
+    for _ in range(8):
+        compiled_for(0.2, announcer=announcer)
+    assert capsys.readouterr().err.count(NOTICE) == 1
+
+
+def test_where_no_folder_can_be_written_kernels_are_compiled_each_time(monkeypatch):
+    def nowhere(self, function):
+        raise RuntimeError("no locator available")
+
+    monkeypatch.setattr(caching.CompileResultCacheImpl, "__init__", nowhere)
+    assert kernel(twice)(3) == 6
+
+
+def twice(x):
+    return 2 * x
+
+
+def test_warm_up_names_what_there_is():
+    with pytest.raises(OptionError, match=r"no work 'sing' to warm up\. Give some of 'fit', 'sel"):
+        lacunet.warm_up(["sing"])
+
+
+@pytest.mark.slow
+def test_after_a_warm_up_nothing_is_compiled(tmp_path):
+    """In a process of its own, with the caches that another one wrote."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    words = [sys.executable, "-m", "lacunet", "warm-up", "fit"]
+    subprocess.run(words, env=environment, check=True, capture_output=True, timeout=600)
+    code = (
+        "from numba.core import event\n"
+        "recorder = event.RecordingListener(); event.register('numba:compile', recorder)\n"
+        "import lacunet\n"
+        "lacunet.fit(lacunet.load_dataset('carcinoma'), 3, threads=1)\n"
+        "print(len(recorder.buffer))"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=environment, check=True, capture_output=True, timeout=600)
+    assert done.stdout.strip() == b"0"

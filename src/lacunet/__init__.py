@@ -20,6 +20,7 @@ What there is, by task; `help(lacunet.select)` and the like say more:
   ask a model       query, most_probable, d_separated, cpdag, graph_distances
   keep models       write_model, write_network, to_networkx, to_pgmpy
   show results      write_report, plots, paper_tables, write_tables
+  compile ahead     warm_up
 
 Results print, are HTML in notebooks, and give a dataframe (`to_frame()`). What goes wrong on
 purpose is a `LacunetError`. Estimators are for scikit-learn. `dir(lacunet)` has every name.

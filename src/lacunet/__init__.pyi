@@ -44,6 +44,7 @@ from lacunet.api import (
     stack as stack,
     structural_hamming_distance as structural_hamming_distance,
     three_step as three_step,
+    warm_up as warm_up,
 )
 from lacunet.data.datasets import dataset_path as dataset_path, load_dataset as load_dataset
 from lacunet.data.read import read_table as read_table

@@ -7,15 +7,21 @@ an impossible state honestly weighs.
 
 from __future__ import annotations
 
+import sys
+import threading
+import time
 from collections.abc import Callable
+from multiprocessing import current_process
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba.core import event
 from numba.extending import overload
 
 _FLAGS: dict[str, Any] = {
     "cache": True,
     "nogil": True,
+    "no_cfunc_wrapper": True,
     "error_model": "numpy",
     "fastmath": {"contract"},
 }
@@ -26,7 +32,15 @@ R = TypeVar("R")
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile on first use, keep the result on disk, release the GIL while running."""
-    return cast("Callable[P, R]", _for_any_number(numba.njit(**_FLAGS)(function)))
+    return cast("Callable[P, R]", _for_any_number(_lazily(function)))
+
+
+def _lazily(function: Callable[..., Any], **more: str) -> Any:
+    flags = {**_FLAGS, **more}
+    try:
+        return numba.njit(**flags)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return numba.njit(**{**flags, "cache": False})(function)
 
 
 def _for_any_number(compiled: Any) -> Any:
@@ -51,13 +65,62 @@ def is_compiled(function: Callable[..., Any]) -> bool:
     return bool(getattr(function, "signatures", None)) or bool(load())
 
 
+NOTICED = 1.0  # seconds of compiling after which a person is told
+NOTICE = (
+    "lacunet: compiling kernels, once on this machine (`lacunet warm-up` or lacunet.warm_up() "
+    "compiles them ahead)"
+)
+
+
+class _Compiling(event.Listener):
+    """Say once, in a terminal, that kernels are compiled, when it takes long."""
+
+    def __init__(self) -> None:
+        self._seconds, self._inside, self._said = 0.0, threading.local(), False
+
+    def on_start(self, event: Any) -> None:
+        """Begin to count; a kernel that is compiled for another one counts with it."""
+        begun = self._inside.__dict__.setdefault("begun", [])
+        begun.append(time.monotonic())
+        self._count(event, begun[0])
+
+    def on_end(self, event: Any) -> None:
+        """Count what it took."""
+        begun = self._inside.begun
+        first = begun.pop()
+        if not begun:
+            self._count(event, first)
+            self._seconds += time.monotonic() - first
+
+    def _count(self, event: Any, first: float) -> None:
+        enough = self._seconds + time.monotonic() - first >= NOTICED
+        if enough and not self._said and _by_us(event) and _is_watched():
+            self._said = True
+            sys.stderr.write(f"\r{NOTICE}\n")
+            sys.stderr.flush()
+
+
+def _by_us(event: Any) -> bool:
+    function = getattr(event.data.get("dispatcher"), "py_func", None)
+    return str(getattr(function, "__module__", "")).startswith("lacunet.")
+
+
+def _is_watched() -> bool:
+    """Whether a person sees what this process writes: the others only work for it."""
+    stream = sys.stderr
+    return current_process().name == "MainProcess" and stream is not None and stream.isatty()
+
+
+cast("Any", event).register("numba:compile", _Compiling())
+
+
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
     """Write a kernel into those that call it.
 
     For short ones that take tuples of arrays and are called for every case: a call counts the
     references to all of them, there and back, which takes longer than what is done with a case.
     """
-    return cast("Callable[P, R]", numba.njit(inline="always", **_FLAGS)(function))
+    return cast("Callable[P, R]", _lazily(function, inline="always"))
 
 
 def where_given(otherwise: R) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -68,7 +131,7 @@ def where_given(otherwise: R) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        compiled = numba.njit(**_FLAGS)(function)
+        compiled = _lazily(function)
 
         def door(*args: P.args, **kwargs: P.kwargs) -> R:
             return otherwise if args[0] is None else cast("R", compiled(*args, **kwargs))

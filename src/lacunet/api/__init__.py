@@ -59,3 +59,4 @@ from lacunet.api.sketched import as_sketch, edges_given, sketched, structured
 from lacunet.api.stacking import log_likelihoods, own_rows, rows_in_order, stack
 from lacunet.api.steps import three_step
 from lacunet.api.tabling import paper_tables
+from lacunet.api.warming import warm_up

@@ -23,6 +23,7 @@ from lacunet.cli.select import select
 from lacunet.cli.simulate import simulate
 from lacunet.cli.stack import stack
 from lacunet.cli.three_step import three_step
+from lacunet.cli.warm_up import warm_up
 
 app = typer.Typer(
     name="lacunet",
@@ -50,6 +51,7 @@ COMMANDS = (
     simulate,
     random,
     paper,
+    warm_up,
 )
 for function in COMMANDS:
     app.command()(function)

@@ -141,10 +141,13 @@ def merge_greedily(
                 a = i
         b = partner[a]
         alive[b] = False
-        counts[a] += counts[b]
-        measured.cases[a] += measured.cases[b]
-        measured.sums[a] += measured.sums[b]
-        measured.squares[a] += measured.squares[b]
+        # Number by number, here and elsewhere: sums of arrays take a second to compile.
+        for p in range(counts.shape[1]):
+            counts[a, p] += counts[b, p]
+        for d in range(measured.cases.shape[1]):
+            measured.cases[a, d] += measured.cases[b, d]
+            measured.sums[a, d] += measured.sums[b, d]
+            measured.squares[a, d] += measured.squares[b, d]
         own[a] = worth(first, counts[a], table) + worth_of_sums(measured, a, -1)
         positions = first + counts[a]
         for i in range(m):

@@ -151,26 +151,30 @@ def _describe_components(
     child_start, child, fill = graph.child_start, graph.child, graph.fill
     pattern, seed, size, signature = out
     patterns, n = label.shape
-    place = np.full(n, -1, dtype=np.int64)
+    place = np.empty(n, dtype=np.int64)
     counted = np.empty(n, dtype=np.int64)
     found = 0
     for p in range(patterns):
-        counted[:] = -1  # the component that a family was last counted for
+        for v in range(n):
+            counted[v] = -1  # the component that a family was last counted for
         for v in range(n):
             if label[p, v] < 0:
                 continue
             if label[p, v] == v:
                 place[v] = found
                 pattern[found], seed[found], size[found] = p, v, 0
-                signature[found] = 0
+                signature[found, 0] = signature[found, 1] = 0
                 found += 1
             c = place[label[p, v]]
             size[c] += 1
-            signature[c] += random[0, v]
+            signature[c, 0] += random[0, v, 0]
+            signature[c, 1] += random[0, v, 1]
             for e in range(child_start[v] - 1, child_start[v + 1]):
                 f = v if e < child_start[v] else child[e]
                 if counted[f] != c and (fill or not barren[p, f]):
                     # Families of a component are counted once, at their first member.
                     counted[f] = c
                     # A barren child makes another kind than an observed one.
-                    signature[c] += random[1, f] * (2 if barren[p, f] else 1)
+                    times = 2 if barren[p, f] else 1
+                    signature[c, 0] += random[1, f, 0] * times
+                    signature[c, 1] += random[1, f, 1] * times
