@@ -176,3 +176,14 @@ def test_models_of_any_scale_are_saved_and_read(tmp_path, c):
 
 def test_scores_named_here_are_scores():
     assert len(choose_scores(SCORES)) == 7
+
+
+def test_searches_and_imputations_take_the_same_steps_in_any_unit():
+    fits, filled = [], []
+    for c in (1.0, 3.0, 1e-300, 1e155):
+        fit = lacunet.fit(BASE * c, 3, kinds="gaussian", covariance="full", starts=3, threads=1)
+        fits.append([fit.log_lik + np.isfinite(BASE).sum() * math.log(c), *fit.model.theta[:3]])
+        imputer = lacunet.Imputer(random_state=0, n_jobs=1)
+        filled.append(imputer.fit_transform(BASE[:, :2] * c) / c)
+    np.testing.assert_allclose(fits, [fits[0]] * len(fits), rtol=1e-9)
+    np.testing.assert_allclose(filled, [filled[0]] * len(filled), rtol=1e-6)

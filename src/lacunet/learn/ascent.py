@@ -57,14 +57,18 @@ def em_while_fast(objective: Objective, point: Point) -> Climb:
     steps, fast = 0, True
     while fast and steps < EM_AT_MOST:
         before, point = point, objective.em_step(point)
-        steps, fast = steps + 1, relative_change(before, point) >= PAPER_CHANGE
+        change = relative_change(before, point, objective.problem.log_base)
+        steps, fast = steps + 1, change >= PAPER_CHANGE
     return Climb(point, steps, Outcome.MAX_STEPS)
 
 
-def relative_change(before: Point, after: Point) -> float:
-    """Relative change of g between two iterations, the paper's test; infinite where g goes to 0."""
+def relative_change(before: Point, after: Point, base: float = 0.0) -> float:
+    """Relative change of g between two iterations, the paper's test; infinite where g goes to 0.
+
+    `base` is what no parameter moves: the unit of a number must not decide when EM is done.
+    """
     smallest = float(np.finfo(float).tiny)
-    return abs(float(after.g) - float(before.g)) / max(abs(float(after.g)), smallest)
+    return abs(float(after.g) - float(before.g)) / max(abs(float(after.g) - base), smallest)
 
 
 def ascend(

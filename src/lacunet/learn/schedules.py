@@ -110,7 +110,8 @@ def search_paper(objective: Objective, starts: int, seed: int, ranks: Ranks) -> 
     converged = False
     for _ in range(PAPER_ITERATIONS):
         before, point = point, objective.em_step(point)
-        converged |= ascent.relative_change(before, point) < ascent.PAPER_CHANGE
+        change = ascent.relative_change(before, point, objective.problem.log_base)
+        converged |= change < ascent.PAPER_CHANGE
     outcome = Outcome.PAPER_CONVERGED if converged else Outcome.PAPER_STOPPED
     found = Search(Climb(point, PAPER_ITERATIONS, outcome), 1, 1, None)
     return (found,) * len(ranks)
