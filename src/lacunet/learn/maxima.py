@@ -43,7 +43,8 @@ def climb_all(
     if HEAVIEST in ranks:
         values = objective.executor.map(partial(value_of, objective, HEAVIEST), rivals)
         best = max(values)
-        least = best - LEFT_BEHIND - TAIL * ascent.PAPER_CHANGE * abs(best)
+        size = abs(best - objective.problem.log_base)  # that no unit of a number moves
+        least = best - LEFT_BEHIND - TAIL * ascent.PAPER_CHANGE * size
         hopes = [value > least for value in values[: len(climbs)]]
     tasks = [(c, -np.inf if hope else rival) for c, hope in zip(climbs, hopes, strict=True)]
     return objective.executor.map(partial(_ascended, objective, hopeless), tasks)
