@@ -33,12 +33,16 @@ from lacunet.learn.ranks import (
 )
 from lacunet.learn.starts import Round, halving, random_starts
 from lacunet.learn.wander import wander
+from lacunet.model.joint import members
 
 FINALISTS = 8  # most random starts that are brought to their maximum
 RACED = 4  # starts raced for each of them
 BATCHES = 8  # most batches of random starts after the first,
 MORE = 5e8  # and most work in them: cells of rows times states, for every step;
-OVERHEAD = 30_000  # of a step, in the same unit
+OVERHEAD, OF_BLOCKS = (
+    30_000,
+    200_000,
+)  # of a step, in the same unit; more where numbers vary together
 RACE = 3  # steps of a race for each of its starts, about
 UNSEEN = 0.05  # share of starts expected to end at maxima not seen, below which there are no more,
 SURE = 3  # if so many reached the best;
@@ -170,8 +174,11 @@ def climb_more(
 
 def steps_worth(problem: Problem) -> int:
     """Steps of EM that cost little: small tables have more of them."""
-    states = max((problem.layout.cards[h] for h in problem.network.hidden), default=1)
-    return int(MORE / (OVERHEAD + len(problem.counts) * problem.codes.shape[1] * states))
+    network = problem.network
+    states = max((problem.layout.cards[h] for h in network.hidden), default=1)
+    blocks = any(len(members(network, i)) > 1 for i in network.observed)
+    step = len(problem.counts) * problem.codes.shape[1] * states
+    return int(MORE / (OVERHEAD + OF_BLOCKS * blocks + step))
 
 
 def walked(

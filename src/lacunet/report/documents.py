@@ -133,7 +133,7 @@ def fit_document(fit: Fit) -> dict[str, Any]:
         "starts": fit.options.starts,
         "final_starts": fit.finalists,
         "reached_best": fit.reached,
-        "flags": list(map(str, fit.flags)),
+        "flags": list(map(str, (*fit.flags, *fit.mass_flags))),
     }
 
 
