@@ -84,7 +84,7 @@ class Kind(Enum):
         "assignment tell; there is no estimate"
     )
     FEW_CASES_OF_CLASS = (
-        "few cases: {names} has no more cases than coefficients; they have no estimate"
+        "few cases: no more cases of {names} than coefficients; there is no estimate"
     )
     SHARE_AT_BOUNDARY = (
         "boundary: the shares of {names} are at 0 or 1; they have no standard error and no interval"

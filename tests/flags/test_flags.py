@@ -169,7 +169,7 @@ SENTENCES = [
     ),
     (
         Flag(Kind.FEW_CASES_OF_CLASS, detail={"names": "'class 3'"}),
-        "few cases: 'class 3' has no more cases than coefficients; they have no estimate",
+        "few cases: no more cases of 'class 3' than coefficients; there is no estimate",
     ),
     (
         Flag(Kind.SHARE_AT_BOUNDARY, detail={"names": "'yes in class 1'"}),

@@ -46,7 +46,7 @@ def less_pattern_covariance(
     """Subtract it from A, in free θ coordinates; `table` are the log weights of the patterns."""
     cells, blocks = plan.cells, len(plan.positions)
     positions = plan.positions[:, None] + np.arange(cells)  # (B, K)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # 1/θ of 0, or of a number next to it
         inverse = 1.0 / theta[positions]
     touched = _Touched(positions.reshape(-1), len(theta), coordinates)
     if not len(touched.columns):  # nothing but variables with one state
