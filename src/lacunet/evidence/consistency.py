@@ -99,12 +99,13 @@ def _check_exact(value: float, lower: float, upper: float) -> None:
 
 
 def less_sure(estimate: LogMean, other: LogMean) -> LogMean:
-    """The same with an error that covers an independent estimate above it.
+    """The same with an error that covers an independent estimate.
 
     Chains can miss mass, and then they agree with each other; averages of weights are too low
-    rather than too high. So the higher of two estimates tells how much the lower may have missed.
+    rather than too high. So a difference upwards always counts, one downwards if it is too large.
     """
     above = other.value - estimate.value
-    if not (math.isfinite(above) and above > 0.0):
+    allowed = above < 0.0 and -above <= math.hypot(estimate.stderr, other.stderr)
+    if allowed or not math.isfinite(above):
         return estimate
     return replace(estimate, stderr=math.hypot(estimate.stderr, above))
