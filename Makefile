@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test long test-lower test-upper quick quick-lower quick-upper properties checks check lint types layers format docs links bench fuzz kills lowest versions limits wheel weights lock promises clean
+.PHONY: demo test long test-lower test-upper quick quick-lower quick-upper properties checks check lint types layers format docs links bare bench fuzz kills lowest versions limits wheel weights lock promises clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
@@ -73,6 +73,10 @@ docs: $(VENV)/.docs
 
 links: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going --quiet -b linkcheck docs build/links
+
+# In a minimal Debian, made by debootstrap: the demo, a report, all tests; or COMMAND alone.
+bare:
+	tests/bare.sh $(COMMAND)
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m bench $(BENCH)
