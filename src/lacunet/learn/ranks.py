@@ -4,8 +4,8 @@ The highest is the estimate, which people see. Scores of the evidence are taken 
 largest mass: a narrow peak may be higher, and hold less of the posterior.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from enum import Enum
 from typing import TypeAlias
 
 import numpy as np
@@ -19,35 +19,29 @@ SAME_OPTIMUM = 1e-4  # nats: maxima this near to each other are the same
 LEAST_CASES = 1e-9  # of a state: fewer count as this, so that being empty costs some 20 nats
 
 
-@dataclass(frozen=True)
-class Rank:
-    """A way to value maxima, in nats."""
+class Rank(Enum):
+    """A way to value maxima, in nats: a file of `--resume` keeps which it was."""
 
-    measure: Callable[[Objective, Point], float]
-    wants_all_used: bool  # whether a hidden state without cases counts against a maximum
+    HIGHEST = "highest"  # by g, what learning climbs
+    # By Cheeseman–Stutz, a bound on what the surroundings of a point add to p(D|S). A state without
+    # cases is free to be anything, so there is much mass around such a point; but it is that of a
+    # model with fewer states, which corrections for occupancy add. So it counts with the
+    # probability that no state is empty.
+    HEAVIEST = "heaviest"
+
+    def measure(self, objective: Objective, point: Point) -> float:
+        """Give the height of a point, or the mass around it, whether states are empty or not."""
+        if self is Rank.HIGHEST:
+            return point.g
+        return at_theta(objective.problem, point.theta).bound
 
     def __call__(self, objective: Objective, point: Point) -> float:
         """Value a point, usually a maximum."""
         value = self.measure(objective, point)
-        return value + log_all_used(objective, point) if self.wants_all_used else value
+        return value + log_all_used(objective, point) if self is Rank.HEAVIEST else value
 
 
-def _density(_objective: Objective, point: Point) -> float:
-    return point.g
-
-
-def _mass(objective: Objective, point: Point) -> float:
-    return at_theta(objective.problem, point.theta).bound
-
-
-# By g, what learning climbs.
-HIGHEST = Rank(_density, wants_all_used=False)
-# By Cheeseman–Stutz, a bound on what the surroundings of a point add to p(D|S). A state without
-# cases is free to be anything, so there is much mass around such a point; but it is that of a model
-# with fewer states, which corrections for occupancy add. So it counts with the probability that
-# no state is empty.
-HEAVIEST = Rank(_mass, wants_all_used=True)
-
+HIGHEST, HEAVIEST = Rank.HIGHEST, Rank.HEAVIEST
 Ranks: TypeAlias = tuple[Rank, ...]
 ESTIMATE: Ranks = (HIGHEST,)
 MASS: Ranks = (HEAVIEST,)
