@@ -13,14 +13,13 @@ import lacunet
 from lacunet.data.frames import in_memory
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, LacunetError
-from peers import Peer
 
 COLUMNS = {"a": [0, 1, 0, None] * 5, "b": ["x", "y", "y", "x"] * 5, "c": [0.5, 2.0, None, 2.0] * 5}
 WANTED = read_table(pl.DataFrame(COLUMNS))
 
 
 def of_duckdb():
-    duckdb = Peer("duckdb")
+    duckdb = pytest.importorskip("duckdb")
     frame = pl.DataFrame(COLUMNS).to_arrow()
     return duckdb.from_arrow(frame)
 
