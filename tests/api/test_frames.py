@@ -94,7 +94,7 @@ ROWS = {  # how many each has, and the columns that it begins with
     "GraphDistances": (1, ["structure", "shd", "f1"]),
     "LatentTree": (5, ["variable", "states", "hidden", "parents"]),
     "MissingComparison": (4, ["column", "missing"]),
-    "GroupComparison": (2, ["model", "log_likelihood", "dimension", "AIC"]),
+    "GroupComparison": (3, ["model", "log_likelihood", "dimension", "AIC"]),
     "MostProbable": (2, ["variable", "state"]),
     "Answer": (4, ["A", "B", "probability"]),
     "Separations": (1, ["variable", "other", "separated"]),

@@ -19,7 +19,7 @@ from lacunet.cli.app import app
 
 FEW_ROWS = 60
 ONE, FAST = ("--threads", 1), ("--starts", 2, "--threads", 1)
-WITHOUT_TABLE = {"demo", "random", "paper"}  # those draw what they need, or have it
+WITHOUT_TABLE = {"demo", "random", "paper", "warm-up"}  # those draw what they need, or have it
 TEXT_TOO = ("penguins", "titanic")  # read as people do, besides as JSON
 ADVICE = re.compile(r"Exclude it with --exclude '?([^'\n]+?)'?\. ")
 # What a command may say instead of a result.

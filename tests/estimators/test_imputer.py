@@ -212,3 +212,12 @@ def test_the_function():
     assert len(several.all_filled) == 2
     assert several.filled.columns == [*PAIRS]
     assert "2 times" in str(several)
+
+
+def test_columns_and_rows_that_are_no_frame_come_back_as_polars():
+    X, *_ = words()
+    (frame,) = lacunet.impute(X, model="classes", threads=1).all_filled
+    for plain in (X.to_dict("list"), X.to_dict("records")):
+        found = lacunet.impute(plain, model="classes", threads=1).filled
+        assert isinstance(found, pl.DataFrame)
+        assert found.to_dict(as_series=False) == frame.to_dict("list")

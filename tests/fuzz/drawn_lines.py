@@ -39,6 +39,7 @@ COMMAND_WEIGHTS = {
     "stack": 0.6,
     "impute": 1,
     "demo": 0,
+    "warm-up": 0,
     "paper": 0,
 }
 NEVER = {"cluster", "workers", "device", "memory", "form", "json"}  # other machines; how to print

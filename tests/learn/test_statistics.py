@@ -188,5 +188,5 @@ def test_the_tables_say_which_way_is_better():
     text = str(fit_statistics(problem, fit.model, fit.options.estimate))
     assert text.startswith("Fit statistics (lower is better)\ncriterion")
     assert "there, higher is better" in text
-    assert "--estimate ml" in text
+    assert "estimate='ml'" in text
     assert "no p-values: 128 cells for 118 cases are too sparse" in text

@@ -16,6 +16,7 @@ from lacunet.api.options import StackOptions, divide, with_options
 from lacunet.api.pooled import Asked, learn_asked
 from lacunet.api.results import Assignment
 from lacunet.data import Table
+from lacunet.data.frames import in_memory
 from lacunet.data.read import read_rows
 from lacunet.data.write import column_names, whole_frame
 from lacunet.errors import OptionError
@@ -75,7 +76,7 @@ def impute(
     pool = learn_filling(table, model, settings, listener)
     states = {column.name: column.states for column in table.columns}
     rows = read_rows(data, states, missing=reading.get("missing", ()), kinds=table.kinds)
-    X = whole_frame(data) if isinstance(data, str | os.PathLike) else data
+    X = whole_frame(data) if isinstance(data, str | os.PathLike) else in_memory(data)
     names = column_names(data)
     places = [names.index(column.name) for column in rows.columns]
     holes = Holes(rows, pool.ensemble, places, pool.ensemble.network)

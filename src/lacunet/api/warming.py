@@ -84,7 +84,7 @@ def _learn() -> None:
 
 def _impute() -> None:
     rng = np.random.default_rng(SEED)
-    impute(read_table({**_columns(), "x": rng.normal(size=ROWS).tolist()}), threads=1)
+    impute({**_columns(), "x": rng.normal(size=ROWS).tolist()}, threads=1)
 
 
 def _classify() -> None:

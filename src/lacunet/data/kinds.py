@@ -174,6 +174,7 @@ def _are_few(states: Sequence[State], rows: FloatArray | None) -> bool:
 def different_in_all(rows: FloatArray) -> float:
     """How many different values are to be expected where these, (values,), were seen so often.
 
+    >>> import numpy as np
     >>> different_in_all(np.array([3.0, 2.0, 4.0])), different_in_all(np.ones(8))
     (3.0, 36.0)
     """
