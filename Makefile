@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 
 # Everything but studies over many data sets: the lower layers beside all the rest.
 LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/graphs tests/search
-HALF := $(LOWER) tests/evidence tests/paper tests/robust  # of the time that everything takes, about
+HALF := $(LOWER) tests/evidence tests/fuzz tests/paper tests/robust  # of the time that everything takes, about
 
 # Both halves at once: BLAS threads of either would only be in each other's way.
 test quick: export OMP_NUM_THREADS := 1
