@@ -2,7 +2,8 @@
 # What a minimal Debian has (python3, pip, make, git, nothing more) is enough: for `make bare`.
 #
 # Makes a root with debootstrap, which needs root's permissions, and runs the commands given there in
-# a bare clone (default: the demo, a report of an installed package, and all tests).
+# a bare clone (default: the demo, a report of an installed package, and all tests). --root makes the
+# root alone; --quick collects all tests and runs those of files, reports and pictures only.
 set -eu
 root=${BARE_ROOT:-/var/tmp/lacunet-bare}
 here=$(git rev-parse --show-toplevel)
@@ -13,9 +14,11 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap > /dev/null; then
 fi
 
 if [ ! -e "$root/.made" ]; then
-  # BARE_MIRROR: where Debian's packages come from; what the pip of this machine reads is mounted.
+  # BARE_MIRROR: where Debian's packages come from (default: where apt takes them from).
+  mirror=${BARE_MIRROR:-$(apt-get indextargets --format '$(SITE)' "Codename: $suite" \
+    'Created-By: Packages' 2> /dev/null | head -n 1)}
   debootstrap --variant=minbase --include=python3,python3-venv,python3-pip,make,git,ca-certificates \
-    "$suite" "$root" ${BARE_MIRROR:+"$BARE_MIRROR"}
+    "$suite" "$root" ${mirror:+"$mirror"}
   touch "$root/.made"
 fi
 mounted=
@@ -25,6 +28,7 @@ unmount() {
 trap unmount EXIT
 mount -t proc proc "$root/proc"
 mounted="$root/proc"
+[ "${1:-}" != --root ] || exit 0
 for folder in ${BARE_FOLDERS:-}; do # of package indexes, as BARE_FOLDERS="/srv/wheels"
   mkdir -p "$root$folder"
   mount --bind -o ro "$folder" "$root$folder"
@@ -43,12 +47,22 @@ in_root() {
     $(env | grep -i -E '^(PIP_[A-Z_]+|[a-z]+_proxy)=[^ ]*$' || true) \
     chroot "$root" sh -c "cd /root/lacunet && $1"
 }
-if [ $# -gt 0 ]; then
-  in_root "$*"
-  exit
-fi
+case "${1:-}" in
+  "") tests="make test" ;;
+  --quick)
+    pytest=".venv/bin/python -m pytest -q"
+    quick="-m 'not slow and not long' --hypothesis-profile=quick"
+    tests="make .venv/.dev && $pytest --collect-only src/lacunet tests > /tmp/tests \
+      && tail -n 1 /tmp/tests && $pytest $quick tests/formats tests/report tests/robust/test_wheels.py"
+    ;;
+  *)
+    in_root "$*"
+    exit
+    ;;
+esac
 in_root "make demo"
-in_root "python3 -m venv /root/installed && /root/installed/bin/pip install --quiet '.[report]' \
+in_root "rm -rf /root/installed && python3 -m venv /root/installed \
+  && /root/installed/bin/pip install --quiet '.[report]' \
   && /root/installed/bin/lacunet fit src/lacunet/data/bundled/survey.csv --classes 2 --overwrite \
     --report /root/report.html && grep -q '<svg' /root/report.html"
-in_root "make test"
+in_root "$tests"
