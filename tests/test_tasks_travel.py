@@ -34,9 +34,10 @@ from lacunet.paper.experiments import Experimenter, work_of
 from lacunet.paper.ledger import RESULTS, run_all
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scoring.evaluation import score_at
-from lacunet.search.candidates import Proposal, evaluate
+from lacunet.search.candidates import Proposal
 from lacunet.search.effects.direct import direct_effects
 from lacunet.search.effects.fitted import Workshop
+from lacunet.search.evaluating import evaluate
 from lacunet.search.groups.levels import fit_levels
 from lacunet.search.hole_readings import compare_readings
 from lacunet.search.one_by_one import measure_each

@@ -11,7 +11,7 @@ from lacunet.learn.fit import Options
 from lacunet.progress import Progress
 from lacunet.scores import choose_scores
 from lacunet.search.average import Labellings, choose, posterior
-from lacunet.search.candidates import evaluate
+from lacunet.search.evaluating import evaluate
 from lacunet.search.proposals import latent_classes
 
 

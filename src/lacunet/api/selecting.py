@@ -43,7 +43,8 @@ from lacunet.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.search.average import Label
 from lacunet.search.calibration import best_few
-from lacunet.search.candidates import Proposal, Selection, evaluate
+from lacunet.search.candidates import Proposal, Selection
+from lacunet.search.evaluating import evaluate
 from lacunet.search.long_ranges import Followed, follow
 from lacunet.search.measuring import measure_posterior, quick
 from lacunet.search.one_by_one import by_measurements, measure_each

@@ -4,31 +4,24 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self, TypeAlias, TypeVar
+from typing import Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from lacunet.data.sampling_design import flags_of
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import RatioTest
-from lacunet.errors import LacunetError, ModelError
 from lacunet.evidence.measurement import Measurement
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
-from lacunet.inference.plausible import FAILURES
-from lacunet.inference.problem import Problem, build_problem
-from lacunet.inference.symmetry import symmetries_of
-from lacunet.kept import FORGETFUL, Kept
+from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options
 from lacunet.model.latent_class import counted, unit
 from lacunet.model.network import Model, Network
-from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
-from lacunet.scores import CS, GROUPS, RECOMMENDED, SCORES, Evidence, Score, applicable
-from lacunet.scoring.evaluation import Asked, Unfitted, score_fits
-from lacunet.scoring.fitting import Fitting
-from lacunet.search.average import Label, Labellings, check_prior, choose
+from lacunet.model.prior import Alpha
+from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
+from lacunet.search.average import Label, Labellings, choose
 from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.reach import Reach
 from lacunet.search.sensitivity import Sensitivity
@@ -279,112 +272,3 @@ def _distrust(score: Score) -> int:
     if score in RECOMMENDED:
         return 1 + RECOMMENDED.index(score)
     return 0 if score.only_exact else 1 + len(RECOMMENDED)
-
-
-def candidates_of(
-    proposals: Sequence[Proposal],
-    problems: Sequence[Problem],
-    *,
-    scores: Sequence[Score],
-    options: Options,
-    rank: bool = False,
-    executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
-) -> list[Candidate]:
-    """Fit and score networks, each with its problem; the data of all are the same.
-
-    The first that cannot be fitted ends it.
-    """
-    found = _tried(proposals, problems, scores, Fitter(options, rank, executor, kept))
-    return _fitted(found)
-
-
-class Fitter(NamedTuple):
-    """How candidates are fitted."""
-
-    options: Options
-    rank: bool = False
-    executor: Executor = SERIAL
-    kept: Kept = FORGETFUL
-
-
-def _tried(
-    proposals: Sequence[Proposal],
-    problems: Sequence[Problem],
-    scores: Sequence[Score],
-    by: Fitter,
-) -> list[Candidate | Unfitted]:
-    """Fit and score networks; those that cannot be fitted are among the results."""
-    asked = [
-        Asked(
-            Fitting(problem, by.options, by.rank),
-            tuple(applicable(scores, problem)),
-            proposal.title,
-        )
-        for proposal, problem in zip(proposals, problems, strict=True)
-    ]
-    each = zip(proposals, score_fits(asked, by.executor, by.kept), strict=True)
-    return [
-        s
-        if isinstance(s, Unfitted)
-        else Candidate(
-            proposal, s.fit, s.dimension, s.evidence, symmetries_of(s.fit.problem).log_count
-        )
-        for proposal, s in each
-    ]
-
-
-def _fitted(found: Sequence[T | Unfitted]) -> list[T]:
-    """Give what there is, or raise the error of the first that could not be fitted."""
-    fitted: list[T] = []
-    for each in found:
-        if isinstance(each, Unfitted):
-            if isinstance(each.error, LacunetError):
-                raise each.error
-            raise ModelError(
-                f"{each.title} could not be fitted: {each.reason}. Other options of the prior "
-                "(--alpha, --number-prior), or columns in another unit, may help."
-            ) from each.error
-        fitted.append(each)
-    return fitted
-
-
-def evaluate(
-    table: Table,
-    proposals: Sequence[Proposal],
-    *,
-    scores: Sequence[Score] = GROUPS["usual"],
-    options: Options | None = None,
-    alpha: Alpha = PAPER_ALPHA,
-    prior: Mapping[Label, float] | None = None,
-    rank: bool = False,
-    executor: Executor = SERIAL,
-    kept: Kept = FORGETFUL,
-) -> Selection:
-    """Fit and score every proposal; one that cannot be fitted ends the others only if all are."""
-    options = options or Options()
-    check_prior(prior, [p.label for p in proposals])
-    built = executor.map(partial(_problem, table, alpha), list(proposals))
-    problems = {n: p for n, p in enumerate(built) if isinstance(p, Problem)}
-    by = Fitter(options, rank, executor, kept)
-    tried = _tried([proposals[n] for n in problems], list(problems.values()), scores, by)
-    found: dict[int, Candidate | Problem | Unfitted] = {
-        **dict(enumerate(built)),
-        **dict(zip(problems, tried, strict=True)),
-    }
-    candidates = [c for c in found.values() if isinstance(c, Candidate)]
-    failed = [
-        Failed(proposals[n].label, proposals[n].title, each.reason)
-        for n, each in found.items()
-        if isinstance(each, Unfitted)
-    ]
-    if not candidates:
-        _fitted(list(found.values()))
-    return Selection(table, tuple(candidates), options, alpha, prior, failed=tuple(failed))
-
-
-def _problem(table: Table, alpha: Alpha, proposal: Proposal) -> Problem | Unfitted:
-    try:
-        return build_problem(table, proposal.network, dirichlet(proposal.network, alpha))
-    except FAILURES as error:
-        return Unfitted(proposal.title, error)

@@ -31,7 +31,8 @@ from lacunet.model.latent_class import HIDDEN_NAMES
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
 from lacunet.scores import HEADLINE, Score
-from lacunet.search.candidates import Candidate, Proposal, Selection, candidates_of
+from lacunet.search.candidates import Candidate, Proposal, Selection
+from lacunet.search.evaluating import candidates_of
 from lacunet.tabular import Columns, Grid, Printable, number
 
 AT_RANDOM = "missing at random"

@@ -18,7 +18,8 @@ from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Options
 from lacunet.model.prior import Alpha, dirichlet
 from lacunet.scores import RECOMMENDED, applicable
-from lacunet.search.candidates import Proposal, candidates_of
+from lacunet.search.candidates import Proposal
+from lacunet.search.evaluating import candidates_of
 from lacunet.search.reach import Reach
 
 SHORT = 24  # numbers that are tried whatever comes of it

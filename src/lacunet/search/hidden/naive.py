@@ -12,7 +12,8 @@ from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.scores import CSL_OCCUPIED
 from lacunet.scores.vb import VB
-from lacunet.search.candidates import Selection, evaluate
+from lacunet.search.candidates import Selection
+from lacunet.search.evaluating import evaluate
 from lacunet.search.grids import TITLES
 from lacunet.search.measuring import measure_posterior
 from lacunet.search.proposals import latent_classes
