@@ -3,17 +3,19 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lacunet import Knowledge, learn_structure
+from lacunet import Knowledge, edge_certainty, learn_structure
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.graphs.exact import search_exactly
 from lacunet.graphs.families import CompleteCounts, FamilyScores
 from lacunet.graphs.knowledge_file import parse_edges, parse_tiers, read_knowledge
 from lacunet.graphs.searching import GraphSearch, search
+from lacunet.report.documents import learned_document
 
 NAMES = [f"x{i}" for i in range(1, 6)]
 EDGES = st.lists(
@@ -133,3 +135,38 @@ def test_mistakes_in_options_are_named():
         parse_tiers("a;;b")
     with pytest.raises(OptionError, match=r"nowhere.json cannot be read: No such file"):
         read_knowledge("nowhere.json")
+
+
+def test_what_is_known_orients_edges_in_text_json_and_resamples():
+    rng = np.random.default_rng(1)
+    first = rng.integers(0, 2, 1500)
+    second = np.where(rng.random(1500) < 0.8, first, 1 - first)
+    third = np.where(rng.random(1500) < 0.8, second, 1 - second)
+    table = Table.from_codes(np.column_stack([first, second, third]))  # x1 → x2 → x3
+    free = learn_structure(table)
+    assert free.equivalence_class.reversible == (("x1", "x2"), ("x2", "x3"))
+    for known in (
+        Knowledge(require=[("x1", "x2")]),
+        Knowledge(tiers=[["x1"], ["x2", "x3"]]),
+        Knowledge(forbid=[("x2", "x1")]),
+    ):
+        found = learn_structure(table, knowledge=known)
+        assert found.equivalence_class.compelled == (("x1", "x2"), ("x2", "x3"))
+        assert "—, " not in str(found)
+        assert "as in every graph with the same independences that keeps to what is" in str(found)
+        assert learned_document(found)["reversible"] == ()
+        assert found.tidy()["compelled"] == [True, True]
+        sure = edge_certainty(table, knowledge=known, resamples=4)
+        assert sure.arrows[1, 0] == sure.arrows[2, 1] == 1.0
+
+
+def test_numbers_below_a_required_edge():
+    rng = np.random.default_rng(1)
+    sort = rng.integers(0, 2, 400)
+    kind = np.where(rng.random(400) < 0.8, sort, 1 - sort)
+    height = rng.normal(5.0 * sort, 1.0)
+    table = pl.DataFrame({"sort": sort, "kind": kind, "height": height})
+    found = learn_structure(
+        table, kinds="height=gaussian", knowledge=Knowledge(tiers=[["kind"], ["sort"]])
+    )
+    assert {*found.equivalence_class.compelled} >= {("kind", "sort"), ("sort", "height")}

@@ -20,7 +20,7 @@ from lacunet.graphs.edges.posterior import check_cases, find_edges
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.model import equivalence
-from lacunet.model.equivalence import EquivalenceClass, equivalence_class
+from lacunet.model.equivalence import EquivalenceClass
 from lacunet.model.holders import NetworkLike
 from lacunet.progress import Listener, ignore
 from lacunet.settings import Settings
@@ -123,24 +123,39 @@ def known_of(knowledge: KnowledgeLike | None, max_parents: int | None) -> Knowle
     return as_knowledge(knowledge).and_also(Knowledge(max_parents=max_parents))
 
 
-def cpdag(network: NetworkLike) -> EquivalenceClass:
-    """Give all graphs with the independences of a network (or of its file) as one."""
-    return equivalence_class(as_network(network))
+def cpdag(network: NetworkLike, knowledge: KnowledgeLike | None = None) -> EquivalenceClass:
+    """Give all graphs with the independences of a network (or of its file) as one.
+
+    With `knowledge` (a `Knowledge`, or the path of its JSON file), only graphs that keep to it
+    count: edges that are then the same in all of them are directed (Meek 1995).
+    """
+    return as_knowledge(knowledge).equivalence_class(as_network(network))
 
 
-def structural_hamming_distance(one: NetworkLike, other: NetworkLike) -> int:
+def structural_hamming_distance(
+    one: NetworkLike, other: NetworkLike, knowledge: KnowledgeLike | None = None
+) -> int:
     """Count the pairs of variables between which the CPDAGs of two networks differ."""
-    return equivalence.structural_hamming_distance(cpdag(one), cpdag(other))
+    known = as_knowledge(knowledge)
+    return equivalence.structural_hamming_distance(cpdag(one, known), cpdag(other, known))
 
 
-def graph_distances(networks: Mapping[str, NetworkLike], reference: NetworkLike) -> GraphDistances:
-    """Hold networks, by name, against a reference over the same variables: SHD and F1."""
+def graph_distances(
+    networks: Mapping[str, NetworkLike],
+    reference: NetworkLike,
+    knowledge: KnowledgeLike | None = None,
+) -> GraphDistances:
+    """Compare networks, by name, with a reference over the same variables: SHD and F1.
+
+    With `knowledge`, of edges that point one way by what is known no other direction is counted.
+    """
     if not isinstance(networks, Mapping):
         raise OptionError("networks must be named: give a mapping of names to networks.")
     graphs = {name: as_network(network) for name, network in networks.items()}
-    return distances.graph_distances(graphs, as_network(reference))
+    return distances.graph_distances(graphs, as_network(reference), as_knowledge(knowledge))
 
 
-def edge_f1(found: NetworkLike, true: NetworkLike) -> float:
-    """F1 of the edges of a network's CPDAG, held against those of the true one's."""
-    return equivalence.edge_f1(cpdag(found), cpdag(true))
+def edge_f1(found: NetworkLike, true: NetworkLike, knowledge: KnowledgeLike | None = None) -> float:
+    """F1 of the edges of a network's CPDAG, compared with those of the true one's."""
+    known = as_knowledge(knowledge)
+    return equivalence.edge_f1(cpdag(found, known), cpdag(true, known))

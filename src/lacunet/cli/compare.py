@@ -60,7 +60,7 @@ def compare(
     if dry_run:
         show_forecast(asked, table, 1, networks=by_name, knowledge=knowledge)
         return
-    distances = None if reference is None else api.graph_distances(by_name, reference)
+    distances = None if reference is None else api.graph_distances(by_name, reference, knowledge)
     with asked.work() as how:
         found = api.compare(table, by_name, knowledge=knowledge, resume=resume, **how)
     finish(found, asked.form, save, report, criteria, distances)

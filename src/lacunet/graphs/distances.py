@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lacunet.graphs.knowledge import Knowledge
 from lacunet.model.equivalence import (
     EquivalenceClass,
     edge_f1,
-    equivalence_class,
     structural_hamming_distance,
 )
 from lacunet.model.network import Network
@@ -35,10 +35,12 @@ class GraphDistances(Printable):
         return [Grid(title, ("structure", "SHD", "F1 of edges"), rows, notes=(note,))]
 
 
-def graph_distances(networks: Mapping[str, Network], reference: Network) -> GraphDistances:
-    """Hold graphs against a reference over the same variables."""
-    true = equivalence_class(reference)
-    classes = {name: equivalence_class(network) for name, network in networks.items()}
+def graph_distances(
+    networks: Mapping[str, Network], reference: Network, known: Knowledge
+) -> GraphDistances:
+    """Compare graphs with a reference over the same variables, all oriented as is known."""
+    true = known.equivalence_class(reference)
+    classes = {name: known.equivalence_class(network) for name, network in networks.items()}
     return GraphDistances(
         true,
         {name: structural_hamming_distance(one, true) for name, one in classes.items()},

@@ -13,6 +13,7 @@ import numpy as np
 from lacunet.arrays import BoolArray
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.graphs.moves import Limits
+from lacunet.model.equivalence import EquivalenceClass, equivalence_class
 from lacunet.model.known_tables import KnownTables
 from lacunet.model.network import Network
 
@@ -127,8 +128,29 @@ class Knowledge:
         """Give the graph to start from: (n, n), whether u is a parent of v at [v, u]."""
         return _matrix((*self.start, *self.needed), columns)
 
+    @property
+    def orients(self) -> bool:
+        """Whether edges point one way by what is known."""
+        return bool(self.needed or self.forbid or self.tiers or self.settled)
+
+    def equivalence_class(self, network: Network) -> EquivalenceClass:
+        """Give all graphs with the independences of a network that keep to what is known.
+
+        An edge that is required, or whose reverse is not allowed, points one way; so do the edges
+        that follow from it. `max_parents` limits a search and is not knowledge of a direction.
+        """
+        self._check_edges_of(network)
+        names = [v.name for v in network.variables]
+        allowed, required, _ = self.limits(names)
+        return equivalence_class(network, allowed & ~required.T)
+
     def of(self, network: Network) -> Network:
         """Tell a network what is known of its tables; refuse one that does not keep to the rest."""
+        self._check_edges_of(network)
+        return self.tables.of(network)
+
+    def _check_edges_of(self, network: Network) -> None:
+        """Refuse a network that does not keep to the edges required, forbidden or against tiers."""
         edges = edges_of(network)
         for u, v in self.require:
             if (u, v) not in edges:
@@ -136,7 +158,6 @@ class Knowledge:
         for u, v in edges:
             if why := self._forbidden(u, v):
                 raise OptionError(f"the network has the edge {u} → {v}, which is {why}.")
-        return self.tables.of(network)
 
     def and_also(self, other: Knowledge) -> Knowledge:
         """Join two; the number of parents, tiers and the start are the other's if it has them."""

@@ -6,13 +6,18 @@ from functools import cached_property
 
 from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag
+from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.searching import GraphScore
 from lacunet.learn.variational import Variational
-from lacunet.model.equivalence import EquivalenceClass, equivalence_class
+from lacunet.model.equivalence import EquivalenceClass
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import describe_alpha
 from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
+NOTHING = Knowledge()
+ARROWS = (
+    "→: as in every graph with the same independences{known}; —: may as well point the other way."
+)
 DECIDED = {
     GraphScore.AVAILABLE: "available cases alone: each move on the rows that show all it is about",
     GraphScore.EXPECTED: "expected counts alone: rows completed under the graph before",
@@ -27,6 +32,7 @@ class Learned(Printable):
     alpha: float | str  # the prior, as it was asked for
     families: tuple[float, ...]  # log BD of (expected) counts by variable; all of it if exact
     scored: int  # families scored
+    known: Knowledge = NOTHING  # what the graph keeps to
     steps: int = 0  # moves made, over all climbs
     exact: bool = False  # whether no graph that is allowed has more
     # With holes:
@@ -65,8 +71,8 @@ class Learned(Printable):
 
     @cached_property
     def equivalence_class(self) -> EquivalenceClass:
-        """All graphs that say the same: which edges they share, and which may be turned round."""
-        return equivalence_class(self.network)
+        """All graphs with the same independences that keep to what is known."""
+        return self.known.equivalence_class(self.network)
 
     def tidy(self) -> Columns:
         """Give a row for each edge."""
@@ -95,7 +101,7 @@ class Learned(Printable):
         what = "= {:.4f} (BD, exact)" if self.complete else "≥ {:.4f} (variational bound)"
         title = f"log p(D|S) {what.format(self.log_evidence)}; {edges} edges"
         notes = (
-            "→: as in every graph with the same independences; —: may as well point the other way.",
+            ARROWS.format(known=" that keeps to what is known" if self.known.orients else ""),
             f"Prior: {describe_alpha(self.alpha)}.",
             f"{self._way()}; {self.scored:,} families scored.",
             *self._evidence(),

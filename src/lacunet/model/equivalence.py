@@ -1,6 +1,7 @@
-"""Which graphs say the same: those with the same independences, as one partly directed graph.
+"""Graphs with the same independences, as one partially directed graph (CPDAG).
 
 Data tell graphs without hidden variables apart only as far as this goes (Verma & Pearl 1990).
+Background knowledge orients more edges: the graph is then the maximally oriented one (Meek 1995).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Edge: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, repr=False)
 class EquivalenceClass(Framed):
-    """All graphs with the same independences: a completed partially directed graph (CPDAG)."""
+    """All graphs with the same independences that keep to what is known: a CPDAG, or MPDAG."""
 
     names: tuple[str, ...]  # its variables
     compelled: tuple[Edge, ...]  # parent, child: edges that all of the graphs have
@@ -47,14 +48,19 @@ class EquivalenceClass(Framed):
         return "\n".join([*arrows, *(f"{u} — {v}" for u, v in self.reversible)])
 
 
-def equivalence_class(network: Network) -> EquivalenceClass:
-    """Tell the edges that every graph with the same independences has from the others."""
+def equivalence_class(network: Network, turnable: BoolArray | None = None) -> EquivalenceClass:
+    """Tell the edges that every graph with the same independences has from the others.
+
+    `turnable` is background knowledge, (n, n): whether graphs may have the reverse of u → v, at
+    [u, v]. Only graphs that keep to it count.
+    """
     names = tuple(v.name for v in network.variables)
     edge = np.zeros((len(names), len(names)), dtype=bool)  # [parent, child]
     for v, parents in enumerate(network.parents):
         edge[list(parents), v] = True
-    numbers = np.array([not v.family.tabular for v in network.variables])
-    compelled = find_compelled(edge, numbers)
+    numbers = np.array([not v.family.tabular for v in network.variables])  # have no children
+    free = np.ones_like(edge) if turnable is None else turnable
+    compelled = find_compelled(edge, free & ~numbers[None, :])
     order = [(int(u), int(v)) for u, v in np.argwhere(edge)]
     return EquivalenceClass(
         names,
@@ -67,26 +73,31 @@ def equivalence_class(network: Network) -> EquivalenceClass:
     )
 
 
-def find_compelled(edge: BoolArray, sinks: BoolArray | None = None) -> BoolArray:
+def find_compelled(edge: BoolArray, turnable: BoolArray | None = None) -> BoolArray:
     """Say of each edge [parent, child] whether it is compelled: v-structures, and what they force.
 
-    An edge is forced where the other way would make a new v-structure or a cycle (Meek 1995), or a
-    child of one of the `sinks`, (n,), which cannot have any.
+    An edge is compelled where its reverse is not `turnable`, would make a new v-structure or a
+    cycle, or would force one of these elsewhere: rules 1 to 4 of Meek (1995), which are complete.
     """
-    apart = ~(edge | edge.T)
+    joined = edge | edge.T
+    apart = ~joined
     np.fill_diagonal(apart, val=False)
     compelled = edge & (apart.astype(int) @ edge > 0)  # u → v ← w, u and w apart
-    if sinks is not None:
-        compelled |= edge & sinks[None, :]
+    if turnable is not None:
+        compelled |= edge & ~turnable
     while True:
         free = edge & ~compelled
+        loose = free | free.T
         new = compelled.copy()
         for u, v in np.argwhere(free):
-            either = (free[u] | free[:, u]) & compelled[:, v]
+            either = loose[u] & compelled[:, v]
+            # u — w → x → v, w and v apart, u and x joined
+            behind = (loose[u] & apart[v])[:, None] & (joined[u] & compelled[:, v])[None, :]
             new[u, v] = (
                 (compelled[:, u] & apart[:, v]).any()  # w → u, w and v apart
                 or (compelled[u] & compelled[:, v]).any()  # u → w → v
                 or apart[np.ix_(either, either)].any()  # u — w → v, u — x → v, w and x apart
+                or (behind & compelled).any()
             )
         if (new == compelled).all():
             return compelled

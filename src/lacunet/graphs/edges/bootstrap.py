@@ -13,7 +13,6 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learning import find_graph
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
-from lacunet.model.equivalence import equivalence_class
 
 
 def resample_edges(
@@ -26,7 +25,7 @@ def resample_edges(
 ) -> EdgeCertainty:
     """Learn the graph of so many resamples of the rows, and count.
 
-    An edge that may point either way in graphs with the same independences counts half for each.
+    An edge that may point either way, by its independences and what is known, counts half for each.
     """
     check_replicates(table.counts, resamples)
     learn = partial(_arrows_of_resample, table, alpha, knowledge, how)
@@ -54,7 +53,7 @@ def _arrows_of_resample(
     counts = rng.multinomial(int(table.weight), table.counts / table.weight)
     kept = counts > 0
     drawn = Table.from_codes(table.codes[kept], table.columns, counts[kept])
-    found = equivalence_class(find_graph(graph_task(drawn, alpha, how, knowledge)))
+    found = knowledge.equivalence_class(find_graph(graph_task(drawn, alpha, how, knowledge)))
     place = {name: i for i, name in enumerate(found.names)}
     arrows = np.zeros((len(place), len(place)))
     for parent, child in found.compelled:
