@@ -22,6 +22,7 @@ from lacunet.paper.calibration.calibration_grids import (
     overview_grid,
     reliability_grid,
 )
+from lacunet.paper.calibration.other_tables import others_grid
 from lacunet.paper.page import findings_grid
 from lacunet.paper.paper_grids import reality_grid, table1_grid, table2_grid
 from lacunet.tabular import Grid
@@ -53,6 +54,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Any], Grid | None]]] = {
     "cells": ("calibration.json", lambda x: _cells(x["reliability"])),
     "reference": ("calibration.json", lambda x: _reference(x["reliability"])),
     "coverage": ("calibration.json", lambda x: _coverage(x["coverage"])),
+    "others": ("calibration.json", lambda x: others_grid(x["others"]) if x["others"] else None),
     "calibration": ("calibration.json", lambda x: findings_grid(x["findings"])),
 }
 

@@ -15,6 +15,7 @@ from lacunet.paper.calibration.cells import CALIBRATION, CalibrationDesign
 from lacunet.paper.calibration.coverage_tables import coverage_table, judged
 from lacunet.paper.calibration.judging import VerdictCell
 from lacunet.paper.calibration.known_networks import KNOWN
+from lacunet.paper.calibration.other_priors import OtherCell
 from lacunet.paper.calibration.posteriors import PosteriorCell, draw
 from lacunet.paper.calibration.shapes import SHAPES
 from lacunet.paper.calibration.study import calibrate
@@ -25,6 +26,7 @@ CELL = PosteriorCell("small", 3, 2, 30, 0.2, datasets=3, measured=1, slow=1)
 TINY = CalibrationDesign(
     posteriors=(CELL,),
     verdicts=(VerdictCell("chain", SHAPES["chain"], (5, 8), datasets=2, weight=1.0),),
+    others=(OtherCell("tiny", 12, levels=(2, 3), numbers=1, holes=0.2, datasets=2),),
 )
 HOW = Settings(starts=4, threads=1, target=0.3, budget=20.0)  # which a busy machine has, too
 
@@ -49,6 +51,9 @@ def test_everything_is_written(whole):
     assert row["ways"]["evidence"]["datasets"] == row["ways"]["sequential"]["datasets"] == 1
     assert found.page.read_text(encoding="utf-8").count("<svg") == 1
     assert "mean log p(true k)" in str(found)
+    (cell,) = (row for row in found.others if row["factor"] == "cell")
+    assert (cell["which"], cell["datasets"]) == ("tiny", 2)
+    assert "other priors" in str(found)
 
 
 @pytest.mark.slow
@@ -56,7 +61,7 @@ def test_everything_is_written(whole):
 def test_an_interrupted_study_goes_on_to_the_same_numbers(whole, tmp_path):
     folder, found = whole
     before = lines(folder)
-    (tmp_path / "calibration.jsonl").write_text("".join(before[:3]) + before[3][:30])
+    (tmp_path / "calibration.jsonl").write_text("".join(before[:4]) + before[4][:30])
     again = calibrate(tmp_path, design=TINY, settings=HOW)
     assert len(lines(tmp_path)) == len(before)
     ours, theirs = (x.reliability[0]["ways"]["select"] for x in (again, found))
@@ -88,7 +93,7 @@ def test_the_design_has_what_it_promises():
     assert {c.holes for c in cells} >= {0.0, 0.3}
     assert max(c.most for c in cells) == 32
     assert sum(c.datasets for c in CALIBRATION.verdicts) >= 200
-    assert len(CALIBRATION.cells) == len(cells) + len(CALIBRATION.verdicts)
+    assert len(CALIBRATION.cells) == sum(map(len, CALIBRATION.groups.values()))  # names differ
     for name, sizes in {"asia": (8, 8), "child": (20, 25), "insurance": (27, 52)}.items():
         network = KNOWN[name]
         assert (len(network.variables), sum(map(len, network.parents))) == sizes

@@ -56,13 +56,14 @@ Calibration: TypeAlias = Annotated[
     o.switch(
         "--calibration",
         "Judge posteriors over the number of classes, and error bars of measured evidence, on data "
-        "drawn from the prior. Takes hours; --cells and --datasets make it shorter.",
+        "drawn from the prior and from others. Takes hours; --cells and --datasets make it "
+        "shorter.",
     ),
 ]
 Cells: TypeAlias = Annotated[
     list[str] | None,
     o.option(
-        f"Cells of --calibration, for example reference, posteriors or verdicts; {o.REPEAT}",
+        f"Cells of --calibration, as reference, posteriors, verdicts or others; {o.REPEAT}",
         metavar="NAME",
     ),
 ]

@@ -1,1 +1,1 @@
-"""How sure is sure? Posteriors and error bars, judged on data drawn from the prior itself."""
+"""Calibration: posteriors and error bars, judged on data from the prior and from other priors."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from lacunet.errors import OptionError
 from lacunet.paper.calibration.cell import Cell
 from lacunet.paper.calibration.judging import VerdictCell
+from lacunet.paper.calibration.other_priors import OTHERS, OtherCell
 from lacunet.paper.calibration.posteriors import PosteriorCell
 from lacunet.paper.calibration.shapes import SHAPES
 
@@ -25,29 +26,31 @@ class CalibrationTask:
 class CalibrationDesign:
     """The cells of a study."""
 
-    posteriors: Sequence[PosteriorCell]
-    verdicts: Sequence[VerdictCell]
+    posteriors: Sequence[PosteriorCell] = ()
+    verdicts: Sequence[VerdictCell] = ()
+    others: Sequence[OtherCell] = ()
+
+    @property
+    def groups(self) -> Mapping[str, Sequence[Cell]]:
+        """Cells of one kind, by the name of the kind."""
+        return {"posteriors": self.posteriors, "verdicts": self.verdicts, "others": self.others}
 
     @cached_property
     def cells(self) -> Mapping[str, Cell]:
         """All of them, by name."""
-        every: Sequence[Cell] = [*self.posteriors, *self.verdicts]
-        return {cell.name: cell for cell in every}
+        return {cell.name: cell for group in self.groups.values() for cell in group}
 
     def only(self, names: Sequence[str]) -> CalibrationDesign:
-        """Keep the cells with some names, of cells or of the two groups; all, if none is named."""
-        groups: Mapping[str, Sequence[Cell]] = {
-            "posteriors": self.posteriors,
-            "verdicts": self.verdicts,
-        }
+        """Keep the cells with some names, of cells or of groups; all, if none is named."""
         for name in names:
-            if name not in groups and name not in self.cells:
-                known = ", ".join((*groups, *self.cells))
+            if name not in self.groups and name not in self.cells:
+                known = ", ".join((*self.groups, *self.cells))
                 raise OptionError(f"'{name}' is no cell of this study. Choose from {known}.")
-        kept = {*names, *(cell.name for name in names for cell in groups.get(name, ()))}
+        kept = {*names, *(cell.name for name in names for cell in self.groups.get(name, ()))}
         return CalibrationDesign(
             tuple(c for c in self.posteriors if not names or c.name in kept),
             tuple(c for c in self.verdicts if not names or c.name in kept),
+            tuple(c for c in self.others if not names or c.name in kept),
         )
 
     def repeated(self, datasets: int) -> CalibrationDesign:
@@ -55,12 +58,15 @@ class CalibrationDesign:
         return CalibrationDesign(
             tuple(c.repeated(datasets) for c in self.posteriors),
             tuple(c.repeated(datasets) for c in self.verdicts),
+            tuple(c.repeated(datasets) for c in self.others),
         )
 
     def tasks(self) -> Iterator[CalibrationTask]:
-        """Every task, cell by cell."""
-        for cell in self.cells.values():
-            yield from (CalibrationTask(cell.name, r) for r in range(cell.datasets))
+        """Every task, a data set of each cell in turn: a study that is stopped has all cells."""
+        for r in range(max((cell.datasets for cell in self.cells.values()), default=0)):
+            yield from (
+                CalibrationTask(cell.name, r) for cell in self.cells.values() if r < cell.datasets
+            )
 
     def weight(self, task: CalibrationTask) -> float:
         """How long a task takes, roughly."""
@@ -93,4 +99,5 @@ CALIBRATION = CalibrationDesign(
         VerdictCell("child", SHAPES["child"], (100, 400), datasets=20, weight=3.0),
         VerdictCell("insurance", SHAPES["insurance"], (100, 400), datasets=20, weight=4.0),
     ),
+    others=OTHERS,
 )

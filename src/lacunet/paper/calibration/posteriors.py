@@ -1,8 +1,6 @@
 """Posteriors over the number of classes of data drawn from the prior: by scores, by evidence."""
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -19,7 +17,7 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import uniform_alpha
 from lacunet.model.sampling import sample_codes
-from lacunet.paper.calibration.cell import How
+from lacunet.paper.calibration.cell import How, timed
 from lacunet.paper.ledger import finite
 from lacunet.scores import SCORES
 from lacunet.search.certainty import Certainty
@@ -61,12 +59,12 @@ class PosteriorCell:
         alone = Settings(
             alpha=self.alpha, starts=how.starts, seed=dataset, threads=1, whole_range=True
         )
-        with _timed(cpu, "select"):
+        with timed(cpu, "select"):
             sure = select(table, states, settings=alone).certainty
         answer = {"how": sure.how.value, "by": sure.by, **_by_states(sure, states)}
-        with _timed(cpu, "quick"):
+        with timed(cpu, "quick"):
             select(table, states, settings=alone, quick=True)
-        with _timed(cpu, "scores"):
+        with timed(cpu, "scores"):
             names = (*CHEAP, *SLOW) if dataset < self.slow else CHEAP
             scored = select(table, states, settings=alone, scores=names, quick=True)
         values = {
@@ -76,7 +74,7 @@ class PosteriorCell:
         }
         record = {"classes": k, "select": answer, "scores": values, "cpu": cpu}
         if dataset < self.measured:
-            with _timed(cpu, "evidence"):
+            with timed(cpu, "evidence"):
                 record["evidence"] = _evidence(table, states, self.alpha, how.goal, dataset)
         return record
 
@@ -115,11 +113,3 @@ def _evidence(
         "stderr": [finite(m.stderr) for m in measured],
         "verdicts": [m.verdict.value for m in measured],
     }
-
-
-@contextmanager
-def _timed(cpu: dict[str, float], name: str) -> Iterator[None]:
-    """Keep the CPU seconds that a block takes on its thread."""
-    began = time.thread_time()
-    yield
-    cpu[name] = time.thread_time() - began

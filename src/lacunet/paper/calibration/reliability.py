@@ -65,7 +65,7 @@ def reliability_table(records: Sequence[Record], cell: PosteriorCell) -> Record:
         "holes": cell.holes,
         "alpha": cell.alpha,
         "datasets": len(mine),
-        "cpu": _cpu(mine),
+        "cpu": cpu_seconds(mine),
         "ways": ways,
         # The default where measured evidences are a posterior: only there can the two be compared.
         "where_measured": _summary([r for r in mine if _measured(r)], SELECT),
@@ -76,7 +76,7 @@ def _measured(record: Record) -> bool:
     return log_posterior(record, EVIDENCE) is not None
 
 
-def _cpu(mine: Sequence[Record]) -> dict[str, float]:
+def cpu_seconds(mine: Sequence[Record]) -> dict[str, float]:
     """Mean CPU seconds of each part of a data set."""
     names = dict.fromkeys(name for r in mine for name in r["cpu"])
     return {

@@ -16,6 +16,7 @@ from lacunet.paper.calibration.cells import CALIBRATION, CalibrationDesign, Cali
 from lacunet.paper.calibration.coverage_tables import coverage_table, judged
 from lacunet.paper.calibration.diagrams import write_diagrams
 from lacunet.paper.calibration.known_networks import KNOWN
+from lacunet.paper.calibration.other_tables import others_findings, others_grid, others_table
 from lacunet.paper.calibration.reliability import reliability_table
 from lacunet.paper.ledger import Work, begin, run_all
 from lacunet.paper.page import findings_grid, render, versions
@@ -34,6 +35,7 @@ class Calibrated(Printable):
     folder: Path
     reliability: tuple[Record, ...]  # a row for each cell of posteriors
     coverage: tuple[Record, ...]  # a row for each shape, verdict and method
+    others: tuple[Record, ...]  # a row for each cell of other priors, and for each factor of them
     findings: tuple[str, ...]
 
     @property
@@ -43,8 +45,8 @@ class Calibrated(Printable):
 
     def document(self) -> dict[str, Any]:
         """Give what `--json` shows."""
-        tables = {"reliability": list(self.reliability), "coverage": list(self.coverage)}
-        return {**tables, "findings": list(self.findings)}
+        names = ("reliability", "coverage", "others", "findings")
+        return {name: list(getattr(self, name)) for name in names}
 
     def grids(self) -> Sequence[Grid]:
         """Give what `print` and notebooks show."""
@@ -52,6 +54,7 @@ class Calibrated(Printable):
         every = [grids.overview_grid(rows)] if len(rows) > 1 else []
         every += map(grids.reliability_grid, rows)
         every += [grids.coverage_grid(self.coverage)] if self.coverage else []
+        every += [others_grid(self.others)] if self.others else []
         return [*every, findings_grid(self.findings)]
 
 
@@ -65,14 +68,14 @@ def calibrate(
     command: str = "lacunet paper --calibration",
     listener: Listener = ignore,
 ) -> Calibrated:
-    """Judge posteriors and error bars on data from the prior; what the folder has is not redone.
+    """Judge posteriors and error bars on data that are drawn; what the folder has is not redone.
 
     Parameters
     ----------
     out
         Folder for results, tables, diagrams and the page.
     cells
-        Names of cells, or of the groups `posteriors` and `verdicts` (default: all).
+        Names of cells, or of the groups `posteriors`, `verdicts` and `others` (default: all).
     datasets
         Data sets of each cell (default: as the design says).
     settings, design, command, listener
@@ -112,10 +115,10 @@ def _write(
     problems = [r for r in records if r["cell"] in names]
     measured = judged(problems, asked["budget"])
     coverage = coverage_table(measured)
-    lines = grids.findings(rows, measured)
-    document = {"reliability": rows, "coverage": coverage, "findings": lines}
-    write_text(folder / "calibration.json", json.dumps(document, indent=1) + "\n")
-    found = Calibrated(folder, tuple(rows), tuple(coverage), tuple(lines))
+    others = others_table(records, design.others)
+    lines = [*grids.findings(rows, measured), *others_findings(others)]
+    found = Calibrated(folder, tuple(rows), tuple(coverage), tuple(others), tuple(lines))
+    write_text(folder / "calibration.json", json.dumps(found.document(), indent=1) + "\n")
     write_text(folder / "calibration.md", found.to_markdown())
     content = {
         "figures": write_diagrams(rows, folder),
