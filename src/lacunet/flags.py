@@ -182,6 +182,12 @@ class Kind(Enum):
         "few rows: {rows} for {variables} variables; most edges that there may be cannot show, and "
         "some that show are chance"
     )
+    BETWEEN_NUMBERS = (
+        "dependence between numbers is not modelled, and the data show it: {pairs}. No edge can "
+        "join two numbers, so this graph and its evidence take them as independent given their "
+        "parents. To model it, put a number into bins (--bin {name}=5), or compare classes that "
+        "have covariances (`select` with --covariance full)"
+    )
     # Of the measured evidence
     LOWER_BOUND = "lower bound only"
     MISSED_MODE = "particle runs gave about {value:.1f}: annealing missed a mode"

@@ -34,7 +34,7 @@ OF_ESTIMATOR: ContextVar[EstimatorWords | None] = ContextVar("of_estimator", def
 VALUE = r"'[^']*'|-?[0-9][0-9.:e+-]*[0-9]|[0-9]+"
 WORDS = (
     "map|ml|softmax|ais|smc|walk|auto|exact|default|thorough|highest|survey|frequency|learn|drop|"
-    "cpu|cuda"
+    "cpu|cuda|full"
 )
 LISTED = re.compile(
     r"--(?P<name>exclude|missing)[ =](?!and |or |too |names )(?P<value>'[^']*'|\S*[^\s.,;:)])"

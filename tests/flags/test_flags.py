@@ -369,6 +369,19 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(
+            Kind.BETWEEN_NUMBERS,
+            detail={"pairs": "'a' and 'b' (correlation 0.90)", "name": "a"},
+        ),
+        (
+            "dependence between numbers is not modelled, and the data show it: 'a' and 'b' "
+            "(correlation 0.90). No edge can join two numbers, so this graph and its evidence take "
+            "them as independent given their parents. To model it, put a number into bins "
+            "(bin='a=5'), or compare classes that have covariances (`select` with "
+            "covariance='full')"
+        ),
+    ),
+    (
         Flag(Kind.LOWER_BOUND),
         "lower bound only",
     ),

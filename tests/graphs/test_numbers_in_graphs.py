@@ -8,6 +8,7 @@ import pytest
 
 import lacunet
 from lacunet import Knowledge, OptionError
+from lacunet.flags import Kind
 from lacunet.graphs.completing import Completer
 from lacunet.graphs.knowledge import edges_of
 from lacunet.graphs.scoring import available_scores, complete_scores
@@ -163,3 +164,58 @@ def test_numbers_alone_have_no_edges():
     found = lacunet.learn_structure(frame(40).select("x", "y"), kinds="x=gaussian,y=poisson")
     assert found.network.parents == ((), ())
     assert found.log_evidence == pytest.approx(found.posterior.problem.log_seen)
+
+
+def pairs_in(data, **options):
+    kinds = dict.fromkeys(set(data.columns) & {"x", "y", "z"}, "gaussian")
+    found = lacunet.learn_structure(data, kinds=kinds, sweeps=1, restarts=0, **options)
+    told = found.flags and found.flags[0].kind is Kind.BETWEEN_NUMBERS
+    assert bool(told) == bool(found.between.unexplained)
+    return found, [(pair.one, pair.other, pair.shape) for pair in found.between.unexplained]
+
+
+def dependent(rng, rows, slope):
+    """y depends on x, and z on c alone."""
+    x, c = rng.normal(size=rows), rng.integers(0, 2, rows)
+    y, z = slope(x) + 0.5 * rng.normal(size=rows), 2.0 * c + rng.normal(size=rows)
+    return pl.DataFrame({"x": x, "y": y, "z": z, "c": [f"s{state}" for state in c]})
+
+
+@pytest.mark.parametrize("slope", [lambda x: 1.5 * x, lambda x: x**2], ids=["line", "parabola"])
+@pytest.mark.parametrize("holes", [(), ("x", "y", "c")])
+@pytest.mark.parametrize("weighed", [False, True])
+def test_dependence_between_numbers_is_said_before_the_graph(slope, holes, weighed):
+    data = with_holes(dependent(np.random.default_rng(3), 150, slope), holes)
+    weights = np.random.default_rng(4).gamma(4.0, 1.0, len(data))
+    data = data.with_columns(pl.Series("people", weights)) if weighed else data
+    found, pairs = pairs_in(data, **({"weights": "people"} if weighed else {}))
+    shape = "monotone" if slope(-1.0) != slope(1.0) else "spread"
+    assert pairs[0] == ("x", "y", shape)
+    first, title = str(found).splitlines()[0], found.brief()
+    assert first.startswith("Warning: dependence between numbers is not modelled")
+    assert "'x' and 'y'" in first
+    assert title.endswith("none of them between numbers")
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_independent_numbers_are_seldom_said_to_depend(weighed):
+    """What they share through a category that the graph has is explained."""
+    wrong, sets = 0, 40
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        c = rng.integers(0, 3, 120)
+        sd = np.array([1.0, 2.0, 4.0])[c]
+        columns = {name: 5.0 * c + sd * rng.standard_t(4, len(c)) for name in "xyz"}
+        data = pl.DataFrame(columns | {"c": [f"s{state}" for state in c]})
+        data = data.with_columns(people=rng.gamma(2.0, 1.0, len(c))) if weighed else data
+        found, pairs = pairs_in(data, **({"weights": "people"} if weighed else {}))
+        wrong += bool(pairs)
+        assert pairs or "finds no dependence" in str(found)
+        assert pairs or not str(found).startswith("Warning")
+    assert wrong <= sets // 10
+
+
+def test_one_number_has_nothing_to_depend_on():
+    found = lacunet.learn_structure(frame(60).select("a", "b", "x"), kinds="x=gaussian")
+    assert found.between is None
+    assert "numbers" not in str(found)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lacunet.evidence.measurement import Measurement
-from lacunet.flags import Flag
+from lacunet.flags import Flag, Kind
+from lacunet.graphs.between_numbers import BetweenNumbers
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.searching import GraphScore
 from lacunet.learn.variational import Variational
@@ -42,6 +43,7 @@ class Learned(Printable):
     bounds: tuple[float, ...] = ()  # the bound of each graph that was accepted
     fitted: int = 0  # graphs that were fitted to see whether they are better
     finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
+    between: BetweenNumbers | None = None  # what it leaves unexplained; None without two numbers
     flags: tuple[Flag, ...] = ()
 
     @cached_property
@@ -99,15 +101,28 @@ class Learned(Printable):
         )
         edges = sum(len(p) for p in self.network.parents)
         what = "= {:.4f} (BD, exact)" if self.complete else "≥ {:.4f} (variational bound)"
-        title = f"log p(D|S) {what.format(self.log_evidence)}; {edges} edges"
+        left_out = self.between is not None and bool(self.between.unexplained)
+        without = ", none of them between numbers" if left_out else ""
+        title = f"log p(D|S) {what.format(self.log_evidence)}; {edges} edges{without}"
         notes = (
             ARROWS.format(known=" that keeps to what is known" if self.known.orients else ""),
             f"Prior: {describe_alpha(self.alpha)}.",
             f"{self._way()}; {self.scored:,} families scored.",
             *self._evidence(),
-            *(f"- {flag}" for flag in self.flags),
+            *([str(self.between)] if self.between and not left_out else []),
+            *(f"- {flag}" for flag in self.flags if flag.kind is not Kind.BETWEEN_NUMBERS),
         )
-        return [Grid(title, ("variable", "parents", "log BD"), rows, frozenset({0, 1}), notes)]
+        families = Grid(title, ("variable", "parents", "log BD"), rows, frozenset({0, 1}), notes)
+        return [*self.warnings(), families]
+
+    def warnings(self) -> list[Grid]:
+        """Give what stands before the graph, as it changes what the graph says."""
+        first = [f for f in self.flags if f.kind is Kind.BETWEEN_NUMBERS]
+        return [Grid("", notes=tuple(f"Warning: {flag}." for flag in first))] if first else []
+
+    def brief(self) -> str:
+        """Say in a few words what it is."""
+        return self.grids()[-1].title
 
     def _way(self) -> str:
         """Say how the graph was found."""

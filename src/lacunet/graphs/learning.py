@@ -7,6 +7,8 @@ from lacunet.data.table import Table
 from lacunet.evidence.clock import Goal
 from lacunet.executor import SERIAL, Executor
 from lacunet.files import StrPath
+from lacunet.flags import Flag
+from lacunet.graphs.between_numbers import BetweenNumbers, between_numbers
 from lacunet.graphs.complete import is_exact, search_complete
 from lacunet.graphs.incomplete import search_incomplete
 from lacunet.graphs.journal import FORGETFUL, Journal
@@ -78,6 +80,7 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
     if not network.plain:  # the search scores all tables as if they were learned
         families = conjugacy.log_marginal(problem.seen, alpha, network.layout)
     families = families + problem.log_bases
+    between = between_numbers(task.table, network)
     return Learned(
         posterior=Variational(problem, problem.seen, math.fsum(families)),
         alpha=task.alpha,
@@ -86,8 +89,14 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
         known=task.known,
         steps=found.steps,
         exact=is_exact(task),
-        flags=tuple(few_rows(task.table)),
+        between=between,
+        flags=_flags(task, between),
     )
+
+
+def _flags(task: GraphTask, between: BetweenNumbers | None) -> tuple[Flag, ...]:
+    """Say what a person should know; first, whether numbers depend on each other."""
+    return (*(between.flags if between else ()), *few_rows(task.table))
 
 
 def _incomplete(
@@ -98,6 +107,7 @@ def _incomplete(
     weighed = weigh([found.best, *found.close], goal, task.how.seed, rest)
     best = weighed[0]
     q = best.fitted.to_the_end().posterior
+    between = between_numbers(task.table, q.problem.network)
     families = conjugacy.log_marginal(q.N, q.problem.alpha, q.problem.layout) + q.problem.log_bases
     return Learned(
         posterior=q,
@@ -111,5 +121,6 @@ def _incomplete(
         finalists=len(weighed),
         bounds=found.bounds,
         fitted=found.fitted,
-        flags=tuple(few_rows(task.table)),
+        between=between,
+        flags=_flags(task, between),
     )

@@ -22,6 +22,7 @@ from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.sandwich import Sandwich
+from lacunet.graphs.between_numbers import BetweenNumbers
 from lacunet.graphs.edges.certainty import EdgeCertainty
 from lacunet.graphs.hidden.latent_tree import LatentTree
 from lacunet.graphs.learned import Learned
@@ -218,6 +219,7 @@ def _tests(selection: Selection) -> list[dict[str, Any]]:
 def learned_document(learned: Learned) -> dict[str, Any]:
     """Describe a learned graph."""
     names = [v.name for v in learned.network.variables]
+    between = between_numbers_document(learned.between) if learned.between else None
     return {
         "log_evidence": learned.log_evidence,
         "complete": learned.complete,
@@ -234,7 +236,18 @@ def learned_document(learned: Learned) -> dict[str, Any]:
         "steps": learned.steps,
         "families_scored": learned.scored,
         "graphs_fitted": learned.fitted,
+        **({"between_numbers": between} if between else {}),
         "flags": list(map(str, learned.flags)),
+    }
+
+
+def between_numbers_document(found: BetweenNumbers) -> dict[str, Any]:
+    """Describe the dependence between numbers that a graph leaves out."""
+    of_pair = ("one", "other", "correlation", "shape", "p_value")
+    return {
+        "modelled": False,
+        "pairs_tested": found.pairs,
+        "unexplained": [taken(pair, *of_pair) for pair in found.unexplained],
     }
 
 

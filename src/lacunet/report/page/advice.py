@@ -67,6 +67,14 @@ MEANINGS = (
         "their classes, a model with fewer classes may do.",
     ),
     Meaning(
+        (Kind.BETWEEN_NUMBERS,),
+        "Numbers depend on each other, which no edge can say",
+        "In these graphs a number cannot be a parent, so two numbers are independent given their "
+        "parents. The data contradict that. Put numbers into bins, so that edges can join them, or "
+        "compare classes with covariances (--covariance full).",
+        serious=True,
+    ),
+    Meaning(
         (Kind.FEW_CASES,),
         "A class with fewer cases than its covariance needs",
         "In some direction the data say nothing of how the columns vary together in that class, so "

@@ -37,6 +37,7 @@ class NetworkAnswer:
     compelled: Collection[tuple[str, str]] | None = None  # those that cannot be turned round
     settings: Sequence[tuple[str, str]] = ()  # what the numbers depend on
     groups: GroupView | None = None  # profiles of classes in groups
+    leads: Sequence[str] = ()  # warnings, below the answer
 
 
 def write_network_report(
@@ -63,7 +64,7 @@ def _content(found: NetworkAnswer) -> dict[str, Any]:
     return {
         "question": found.question,
         "answer": found.answer,
-        "leads": [],
+        "leads": found.leads,
         "start": "profiles" if classes else "groups" if found.groups else "network",
         "source": table.source,
         "tiles": [
