@@ -88,7 +88,7 @@ def test_select_saves_everything(lacunet, carcinoma, tmp_path):
     assert [p.name for p in folder.parent.iterdir()] == ["folder"]
     printed = ran.json
     assert json.loads((folder / "selection.json").read_text("utf-8")) == printed
-    assert (folder / "selection.txt").read_text("utf-8").startswith("3 classes (")
+    assert (folder / "selection.txt").read_text("utf-8").startswith("At least 3 classes (")
     with (folder / "candidates.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
     for line, c in zip(lines, printed["candidates"], strict=True):
@@ -290,7 +290,8 @@ def test_help_and_version(invoke, lacunet):
             assert "[default: 1.01]" in text
         if "--starts" in text:
             assert "[default: 64]" in text
-    assert "[default: 1:8]" in invoke("select", "--help").out
+    text = " ".join(invoke("select", "--help").out.replace("│", " ").split())
+    assert "[default: (1:8, and more, up to 32, while they are probable)]" in text
 
 
 def test_a_prior_moves_the_answer(invoke, carcinoma):

@@ -532,6 +532,7 @@ def test_options_of_functions_are_options_of_estimators(holes):
     )
 
 
+@pytest.mark.filterwarnings("ignore:2 is the largest number")
 def test_bootstrap_tests_of_a_selector(holes):
     selector = LatentClassSelector((1, 2), blrt=19, quick=True, **QUICK).fit(holes)
     found = lacunet.select(holes, (1, 2), blrt=19, quick=True, starts=4)

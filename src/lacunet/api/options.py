@@ -46,7 +46,9 @@ ARGUMENTS = {
     "C(region, ref=North) says which state the others are held against.",
     "edges": "Direct effects between answers of a latent class model, beside their class: "
     "'PARENT:CHILD', or pairs of names.",
-    "prior": "Weights of the candidates (default: all the same).",
+    "prior": "Weights of the candidates, by label (default: all the same); or the name of a prior "
+    "of the number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one; or bnb:1,4,3), "
+    "geometric:0.1.",
     "knowledge": "What is known of the tables (and of the edges): a `Knowledge`, or the path of "
     "its JSON file. Fixed tables are not learned, tied ones together, zeros stay zero.",
     "resume": "A file that keeps what is done. If it is there, the work goes on from it; it may be "

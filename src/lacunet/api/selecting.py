@@ -41,15 +41,16 @@ from lacunet.model.number_prior import NumberPrior
 from lacunet.model.sketch import Sketch, is_sketch
 from lacunet.progress import Listener, ignore
 from lacunet.scores import not_defined
-from lacunet.search.average import Label
+from lacunet.search.average import PriorLike, understood_prior
 from lacunet.search.calibration import best_few
 from lacunet.search.candidates import Proposal, Selection
 from lacunet.search.evaluating import evaluate
-from lacunet.search.long_ranges import Followed, follow
+from lacunet.search.long_ranges import Followed, ends_worth, follow, lengthened
 from lacunet.search.measuring import measure_posterior, quick
 from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
 from lacunet.search.ratio_tests import ratio_tests
+from lacunet.search.reach import FIRST, FURTHER
 from lacunet.search.sensitivity import sensitivities
 from lacunet.settings import DEFAULTS, Settings
 
@@ -57,11 +58,11 @@ from lacunet.settings import DEFAULTS, Settings
 @with_options
 def select(
     data: object,
-    states: int | Iterable[int] = range(1, 9),
+    states: int | Iterable[int] | None = None,
     *,
     network: NetworkLike | None = None,
     hidden: Hidden = (),
-    prior: Mapping[Label, float] | None = None,
+    prior: PriorLike = None,
     knowledge: KnowledgeLike | None = None,
     edges: EdgesLike = (),
     resume: StrPath | None = None,
@@ -75,8 +76,10 @@ def select(
     ----------
     **data
     states
-        Numbers of hidden states to try. A range of more than 24 ends where the evidence has fallen
-        far and falls still, unless there is a prior.
+        Numbers of hidden states to try; the answer is "at least" the largest if that is the best.
+        None: 1 to 8, and more (up to 32) while these have a probability above 0.05; several hidden
+        variables 1 to 8 each. A range of more than 24 ends where the evidence has fallen far and
+        falls still, unless there are weights of the candidates.
     network
         A network (or the path of its file) with hidden variables; without it, a latent class model.
     hidden
@@ -85,18 +88,26 @@ def select(
     **prior; knowledge; edges; resume; options
     """
     settings, reading = divide(settings, options)
-    numbers = whole_numbers(states)
+    open_ended = states is None and not isinstance(prior, Mapping)
+    numbers = list(range(1, FIRST + 1)) if states is None else whole_numbers(states)
     if all(s.only_exact for s in settings.chosen_scores) and any(k > 1 for k in numbers):
         raise not_defined(settings.chosen_scores)
     wanted = numbers if not settings.blrt else with_one_less(numbers)
     with in_cluster(settings) as settings:
         table, given = proposed(data, wanted, network, hidden, edges, reading, settings.numbers)
+        open_ended = open_ended and all(isinstance(p.label, int) for p in given)
+        if open_ended:
+            further = list(range(FIRST + 1, ends_worth(table, FURTHER[-1])[-1] + 1))
+            how = network, hidden, edges, ReadOptions(), settings.numbers
+            given += proposed(table, further, *how)[1] if further else []
+            numbers += further
         if settings.blrt:
             check_drawn(table, given)
         proposals = told(given, knowledge)
         below = [p for p in proposals if isinstance(p.label, int) and p.label not in numbers]
         proposals = [p for p in proposals if p not in below]
-        return _evaluate(table, proposals, prior, resume, settings, listener, below)
+        over = below, open_ended
+        return _evaluate(table, proposals, prior, resume, settings, listener, *over)
 
 
 @with_options
@@ -105,7 +116,7 @@ def compare(
     networks: Sequence[NetworkLike] | Mapping[str, NetworkLike],
     *,
     hidden: Hidden = (),
-    prior: Mapping[Label, float] | None = None,
+    prior: PriorLike = None,
     knowledge: KnowledgeLike | None = None,
     resume: StrPath | None = None,
     settings: Settings = DEFAULTS,
@@ -229,20 +240,25 @@ def _own(sizes: Mapping[str, int | None], given: Network | Sketch) -> dict[str, 
 def _evaluate(
     table: Table,
     proposals: Sequence[Proposal],
-    prior: Mapping[Label, float] | None,
+    prior: PriorLike,
     resume: StrPath | None,
     settings: Settings,
     listener: Listener,
     below: Sequence[Proposal] = (),
+    open_ended: bool = False,
 ) -> Selection:
-    """Fit, score and measure; `below` are networks for tests alone."""
+    """Fit, score and measure; `below` are networks for tests alone.
+
+    An open-ended range is followed while more are probable.
+    """
+    named = understood_prior(prior, [p.sizes for p in proposals])
     if settings.missing_as_state:
         every = [*proposals, *below]
         table, answered = with_answers(table, *(p.network for p in every))
         every = [replace(p, network=n) for p, n in zip(every, answered, strict=True)]
         proposals, below = every[: len(proposals)], every[len(proposals) :]
     networks = [p.network for p in proposals]
-    about = _about(table, networks, settings) if resume else None
+    about = _about(table, networks, settings, prior, open_ended) if resume else None
     with (
         at_work(settings, listener) as engine,
         closing(Kept(resume, about)) as kept,
@@ -250,20 +266,33 @@ def _evaluate(
         executor = engine.executor.part(0.0, DRAWN_FROM if settings.blrt else 1.0)
         prepare(executor, *networks)
         held, followed = held_by(table, engine), Followed(tuple(proposals))
-        if prior is None and not settings.whole_range:
+        if not (open_ended or isinstance(prior, Mapping) or settings.whole_range):
             followed = follow(held, proposals, settings.options, settings.alpha, executor, kept)
-        found = evaluate(
-            held,
-            followed.proposals,
-            scores=settings.chosen_scores,
-            options=settings.options,
-            alpha=settings.alpha,
-            prior=prior,
-            rank=settings.rank,
-            executor=executor,
-            kept=kept,
-        )
-        found = as_sure_as_asked(found, settings, executor, kept)
+
+        given = prior if isinstance(prior, Mapping) else None
+
+        def fit(some: Sequence[Proposal]) -> Selection:
+            sizes = {p.label: tuple(p.sizes.values()) for p in some}
+            tried = evaluate(
+                held,
+                some,
+                scores=settings.chosen_scores,
+                options=settings.options,
+                alpha=settings.alpha,
+                prior=given if named is None else named.over(sizes),
+                rank=settings.rank,
+                executor=executor,
+                kept=kept,
+            )
+            return replace(tried, named_prior=named)
+
+        def measure(tried: Selection) -> Selection:
+            return as_sure_as_asked(tried, settings, executor, kept)
+
+        if open_ended:
+            found = lengthened(held, proposals, fit, measure)
+        else:
+            found = measure(fit(followed.proposals))
         sensitive = sensitivities(found, executor)
         drawing = engine.executor.part(DRAWN_FROM, 1.0)
         tests = _tested(table, [*followed.proposals, *below], found, settings, drawing, kept)
@@ -292,13 +321,20 @@ DRAWN_FROM = 0.2  # of the work is done before bootstrap tests begin, about
 WHO: dict[str, Any] = {"threads": None, "cluster": None, "workers": None}
 
 
-def _about(table: Table, networks: Sequence[Network], settings: Settings) -> dict[str, str]:
+def _about(
+    table: Table,
+    networks: Sequence[Network],
+    settings: Settings,
+    prior: PriorLike,
+    open_ended: bool,
+) -> dict[str, str]:
     """Say which work it is: no other may go on from its file."""
     how = replace(settings, budget=DEFAULTS.budget, **WHO)  # these change no number
     return {
         "data": table.fingerprint,
         "candidates": fingerprint(*(network.fingerprint for network in networks)),
         "settings": fingerprint(how),
+        "prior": fingerprint(prior, open_ended),
         "version": __version__,
     }
 

@@ -12,7 +12,8 @@ from lacunet.cli.outcome import finish, show_forecast
 from lacunet.cli.parsing import parse_hidden, parse_states
 from lacunet.cli.table_words import doubt, read_structure
 from lacunet.errors import OptionError
-from lacunet.search.average import Label
+from lacunet.search.average import Label, PriorLike, named_prior
+from lacunet.search.reach import FIRST
 
 
 @command
@@ -29,8 +30,13 @@ def select(
     asked: o.Asked,
     data: o.Data,
     states: Annotated[
-        str, typer.Option(*o.CLASSES, help="Numbers of classes, or hidden states: 4, 1:8 or 2,4,8.")
-    ] = "1:8",
+        str | None,
+        typer.Option(
+            *o.CLASSES,
+            help="Numbers of classes, or hidden states: 4, 1:8 or 2,4,8.",
+            show_default="1:8, and more, up to 32, while they are probable",
+        ),
+    ] = None,
     network: o.NetworkFile = None,
     hidden: o.HiddenOption = None,
     knowledge: o.KnowledgeFile = None,
@@ -38,8 +44,9 @@ def select(
     prior: Annotated[
         str | None,
         o.option(
-            "Prior weights of the numbers of classes, with commas between, in the order of "
-            "--classes (default: all the same)."
+            "Prior of the number of classes: uniform, bnb (BNB(1, 4, 3) of the number less one, or "
+            "bnb:1,4,3), geometric:0.1; or weights with commas between, in the order of --classes "
+            "(default: all the same)."
         ),
     ] = None,
     resume: o.Resume = None,
@@ -55,7 +62,7 @@ def select(
     states of the variables that --hidden names (or, without it, of the network's own hidden ones),
     the rest of the network as given; several of them in every combination.
     """
-    numbers = parse_states(states)
+    numbers = parse_states(states or f"1:{FIRST}")
     sizes = parse_hidden(hidden)
     table, given = read_structure(data, network, sizes, asked)
     varied = api.to_vary(given.network, given.hidden) if given else ["class"]
@@ -74,7 +81,7 @@ def select(
     with asked.work() as how:
         found = api.select(
             table,
-            numbers,
+            None if states is None else numbers,
             network=None if given is None else given.network,
             hidden={} if given is None else given.hidden,
             prior=chances,
@@ -86,9 +93,9 @@ def select(
     finish(found, asked.form, save, report, criteria, tables=tables)
 
 
-def _prior(text: str | None, states: Sequence[Label], varied: int) -> dict[Label, float] | None:
-    if text is None:
-        return None
+def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
+    if text is None or text[:1].isalpha():
+        return None if text is None else named_prior(text)
     if varied > 1:
         raise OptionError("--prior has no meaning for combinations of several hidden variables.")
     try:

@@ -19,6 +19,7 @@ from lacunet.model.covariance import DIAGONAL
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.progress import Listener
 from lacunet.scores import choose_scores
+from lacunet.search.average import PriorLike
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty
 from lacunet.search.grids import at_the_end
@@ -36,13 +37,16 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
 
     Parameters
     ----------
-    n_classes : sequence of int
-        Numbers of classes to try.
+    n_classes : sequence of int or None
+        Numbers of classes to try. None: 1 to 8, and more, up to 32, while they are probable.
     criterion : str or None
         Score that chooses, as 'bic'; it need not stand among `scores`. None: the evidence, measured
         as far as it matters.
     quick : bool
         Whether to go by scores alone and measure nothing: soon done, but surer than it should be.
+    prior : str, mapping of int to float, or None
+        Prior of the number of classes: 'bnb', 'geometric:0.1', 'uniform', or a weight for each
+        number. None: all the same.
     average : bool
         Whether `predict_proba`, `predict`, `score_samples` and `score` speak for all models, each
         weighed by its probability in `posterior_`, instead of the chosen one alone. Classes of the
@@ -100,10 +104,11 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
     {1: 0.0, 2: 0.0, 3: 0.9, 4: 0.1, 5: 0.0}
     """
 
-    n_classes: Iterable[int] = (1, 2, 3, 4, 5, 6, 7, 8)
+    n_classes: Iterable[int] | None = None
     _: KW_ONLY
     criterion: str | None = None
     quick: bool = False
+    prior: PriorLike = None
     average: bool = False
     calibrate: bool = DEFAULTS.calibrate
     whole_range: bool = DEFAULTS.whole_range
@@ -117,7 +122,10 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
 
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         table = self._read_all(X, sample_weight, self.kinds)
-        selection = api.select(table, self.n_classes, settings=self._settings(), listener=listener)
+        settings, numbers = self._settings(), self.n_classes
+        selection = api.select(
+            table, numbers, prior=self.prior, settings=settings, listener=listener
+        )
         self.certainty_ = self._certainty(selection)
         chosen = self.certainty_.choice
         if chosen is None:
@@ -129,8 +137,8 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         self._keep(best)
         self.selection_ = selection
         self.n_classes_ = chosen
-        if varies_together(best.fit.model):
-            for sentence in at_the_end([c.label for c in selection.candidates], chosen):
+        if selection.at_least or varies_together(best.fit.model):
+            for sentence in at_the_end(selection):
                 warn(sentence)
         self.posterior_ = dict(self.certainty_.probabilities)
         self.scores_ = {s.name: selection.values(s.name) for s in selection.scores}

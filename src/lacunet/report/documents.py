@@ -34,6 +34,7 @@ from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty
 from lacunet.search.hidden.found import HiddenFound
+from lacunet.search.reach import ENOUGH
 from lacunet.search.stacking.stack import Stack
 
 
@@ -197,8 +198,18 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         "calibration": calibrated and taken(calibrated, "errors", "nearest"),
         **({"sensitivity": sensitive} if sensitive else {}),
         **({} if selection.reach is None else {"reach": asdict(selection.reach)}),
+        **range_document(selection),
         **({} if not selection.ratio_tests else {"bootstrap_tests": _tests(selection)}),
     }
+
+
+def range_document(selection: Selection) -> dict[str, Any]:
+    """Say whether the answer is at the edge of what was tried, and how probable more are."""
+    if not all(c.proposal.sizes for c in selection.candidates):
+        return {}
+    told = taken(selection, "at_least", "at_edge", "more", "extended")
+    prior = selection.named_prior
+    return {"range": {**told, "limit": ENOUGH, "prior": None if prior is None else str(prior)}}
 
 
 def _tests(selection: Selection) -> list[dict[str, Any]]:

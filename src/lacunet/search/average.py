@@ -1,12 +1,15 @@
 """From evidence to probability: the posterior over candidates."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import betaln, gammaln
 
+from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 
 
@@ -57,6 +60,79 @@ def _weighed(
         k: v + math.log(weights[k]) if math.isfinite(v) and weights[k] > 0 else -math.inf
         for k, v in values.items()
     }
+
+
+@dataclass(frozen=True)
+class NamedPrior:
+    """A prior of the number of classes, k = 1, 2, …, by its name; `uniform` is improper."""
+
+    family: str  # one of `NAMED`
+    parameters: tuple[float, ...] = ()
+
+    def log_weight(self, k: Iterable[int]) -> FloatArray:
+        """Log p(k) of several numbers, (K,); of `uniform` 0."""
+        n = np.array(list(k), dtype=np.float64) - 1.0
+        if self.family == "geometric":
+            (q,) = self.parameters
+            return np.asarray(math.log(q) + n * math.log1p(-q))
+        if self.family == "bnb":
+            r, a, b = self.parameters
+            choices = gammaln(r + n) - gammaln(r) - gammaln(n + 1.0)
+            return np.asarray(choices + betaln(r + a, n + b) - betaln(a, b))
+        return np.zeros(len(n))
+
+    def over(self, sizes: Mapping[Label, Iterable[int]]) -> dict[Label, float]:
+        """Give weights of candidates by the sizes of what is hidden; several are independent."""
+        return {label: math.exp(self.log_weight(k).sum()) for label, k in sizes.items()}
+
+    def __str__(self) -> str:
+        given = ",".join(f"{x:g}" for x in self.parameters)
+        return f"{self.family}:{given}" if given else self.family
+
+
+# Parameters that a name has, where none are given: BNB(1, 4, 3) as Frühwirth-Schnatter,
+# Malsiner-Walli & Grün (2021), geometric with 0.1 as Miller & Harrison (2018).
+NAMED: dict[str, tuple[float, ...]] = {"uniform": (), "bnb": (1.0, 4.0, 3.0), "geometric": (0.1,)}
+
+
+def named_prior(text: str) -> NamedPrior:
+    """Read the name of a prior of the number of classes, perhaps with parameters.
+
+    >>> named_prior("bnb"), named_prior("geometric:0.5")
+    (NamedPrior(family='bnb', parameters=(1.0, 4.0, 3.0)), NamedPrior(family='geometric', \
+parameters=(0.5,)))
+    """
+    family, colon, rest = text.strip().partition(":")
+    usual = NAMED.get(family)
+    try:
+        given = tuple(map(float, rest.split(","))) if colon else usual
+    except ValueError:
+        given = None
+    positive = usual is not None and given is not None and all(0 < x < math.inf for x in given)
+    if not positive or usual is None or given is None or len(given) != len(usual):
+        raise OptionError(
+            f"--prior '{text}' is not known. Give uniform, bnb (or bnb:1,4,3), geometric:0.1, or "
+            "one weight for each number of classes."
+        )
+    if family == "geometric" and given[0] >= 1.0:
+        raise OptionError(f"--prior '{text}': the probability must be below 1.")
+    return NamedPrior(family, given)
+
+
+PriorLike: TypeAlias = Mapping[Label, float] | NamedPrior | str | None
+
+
+def understood_prior(prior: PriorLike, sizes: Sequence[Mapping[str, int]]) -> NamedPrior | None:
+    """Give a prior that has a name, for candidates with these numbers of hidden states, if any."""
+    if prior is None or isinstance(prior, Mapping):
+        return None
+    named = named_prior(prior) if isinstance(prior, str) else prior
+    if not all(sizes):
+        raise OptionError(
+            f"--prior {named} is one of numbers of classes, and these candidates are networks. "
+            "Give one weight for each."
+        )
+    return None if named.family == "uniform" else named
 
 
 def check_prior(prior: Mapping[Label, float] | None, labels: Sequence[Label]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self, TypeAlias, TypeVar
+from typing import Self, TypeAlias
 
 import numpy as np
 
@@ -21,14 +21,13 @@ from lacunet.model.latent_class import counted, unit
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import Alpha
 from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
-from lacunet.search.average import Label, Labellings, choose
+from lacunet.search.average import Label, Labellings, NamedPrior, choose
 from lacunet.search.certainty import Certainty, Factor, How
-from lacunet.search.reach import Reach
+from lacunet.search.reach import ENOUGH, Reach, largest_sizes, probability_of_more
 from lacunet.search.sensitivity import Sensitivity
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
-T = TypeVar("T")
 Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
 
 
@@ -142,6 +141,8 @@ class Selection(Printable):
     reach: Reach | None = None  # where a long range was left, if it was
     ratio_tests: Mapping[int, RatioTest] = field(default_factory=dict)  # k against k − 1, if asked
     failed: tuple[Failed, ...] = ()  # what was asked for besides, and could not be fitted
+    named_prior: NamedPrior | None = None  # of the number of classes, if it has a name
+    extended: bool = False  # whether the range was followed by itself while more were probable
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
@@ -231,6 +232,26 @@ class Selection(Printable):
     def states(self) -> Label | None:
         """The same, where candidates are numbers of hidden states."""
         return self.label
+
+    @cached_property
+    def more(self) -> float | None:
+        """How probable more classes than were tried are; None where candidates are no range."""
+        certainty, weighed = self.certainty, self.prior is not None and self.named_prior is None
+        if weighed or not all(isinstance(c.label, int) for c in self.candidates):
+            return None
+        return probability_of_more(certainty.values, certainty.probabilities, self.named_prior)
+
+    @property
+    def at_least(self) -> bool:
+        """Whether the answer is the largest number that was tried, and more may be right."""
+        return bool(self.at_edge) and (self.more is None or self.more > ENOUGH)
+
+    @cached_property
+    def at_edge(self) -> tuple[str, ...]:
+        """Hidden variables of which the answer has as many states as were tried at most."""
+        if self.label is None or (self.prior is not None and self.named_prior is None):
+            return ()
+        return largest_sizes([c.proposal.sizes for c in self.candidates], self.best.proposal.sizes)
 
     @property
     def best(self) -> Candidate:

@@ -10,11 +10,12 @@ from lacunet.flags import Kind
 from lacunet.model.display import model_grids
 from lacunet.model.latent_class import has_classes
 from lacunet.scores import SCORES
-from lacunet.search.average import Label, Labellings
+from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.other_choice import why_not_bic
 from lacunet.search.ratio_tests import ratio_grid
+from lacunet.search.reach import ENOUGH, FIRST
 from lacunet.search.sensitivity import sensitivity_grid
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Grid, Shown, chance, number, probability
@@ -37,10 +38,17 @@ def answer(selection: Selection) -> str:
         return "No score has a value for any candidate: nothing can be chosen."
     if len(selection.candidates) == 1:
         return f"{_what(selection)} (the only candidate)."
+    if selection.at_least:
+        return f"{_at_least(selection)}, {certainty.how}."
     if cannot_tell(selection):
         return f"{_what(selection)} (how probable that is cannot be told: the search is unstable)."
     chances = "; ".join(
-        [_chance_words(selection), *_rivals(certainty), *_labelled_words(selection)]
+        [
+            _chance_words(selection),
+            *_rivals(certainty),
+            *_beyond(selection),
+            *_labelled_words(selection),
+        ]
     )
     return f"{_what(selection)} ({chances}), {certainty.how}."
 
@@ -61,24 +69,76 @@ def limits(selection: Selection) -> list[str]:
     failed = [f"warning: not fitted, and left out: {each}" for each in selection.failed]
     left = [] if selection.reach is None else [str(selection.reach)]
     noted = map(str, selection.certainty.notes)
-    ends = at_the_end([c.label for c in selection.candidates], selection.label)
-    sentences = [*failed, *(f"warning: {end}" for end in ends), *left, *noted, *weighed]
+    ends = at_the_end(selection)
+    further = [_followed(selection)] if selection.extended else []
+    sentences = [*failed, *(f"warning: {end}" for end in ends), *further, *left, *noted, *weighed]
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
 
 
-def at_the_end(labels: Sequence[Label], k: Label | None) -> list[str]:
-    """Warn of an answer at an end of what was tried: there may be better ones beyond."""
+def at_the_end(selection: Selection) -> list[str]:
+    """Warn where better answers may lie beyond what was tried, and say what to try."""
+    k, labels = selection.label, [c.label for c in selection.candidates]
     known = [n for n in labels if isinstance(n, int)]
+    if isinstance(k, str) and selection.at_edge:
+        sizes = selection.best.proposal.sizes
+        edge = " and ".join(f"{sizes[name]} of {name}" for name in selection.at_edge)
+        most = max(n for c in selection.candidates for n in c.proposal.sizes.values())
+        return [
+            f"{edge} is the largest number that was tried. Try more: {range_words(1, 2 * most)}"
+        ]
     if not isinstance(k, int) or len(known) < 2:
         return []
     few, many = min(known), max(known)
     if k == many:
         wider = range_words(few, 2 * many)
         return [f"{k} is the largest number that was tried. Try more: {wider}"]
+    if selection.more is not None and selection.more > ENOUGH:
+        wider = range_words(few, 2 * many)
+        return [f"more than {many} were not tried, and may be right. Try more: {wider}"]
     if k == few and k > 1:
         wider = range_words(1, many)
         return [f"{k} is the smallest number that was tried. Try fewer: {wider}"]
     return []
+
+
+def _at_least(selection: Selection) -> str:
+    """Say the answer where it is the largest number tried, so that none is known to be right."""
+    what, labels = _what(selection), [c.label for c in selection.candidates]
+    if isinstance(selection.label, str):
+        return f"At least {what} ({_all(selection.at_edge)} at the largest number that was tried)"
+    certainty, (_, *others) = selection.certainty, [selection.label, *_rivals(selection.certainty)]
+    p = chance(certainty.probabilities[selection.best.label], None)
+    among = [f"among {_tried(selection)}, {selection.label}: {p}", *others] if others else []
+    most = f"{max(k for k in labels if isinstance(k, int))} is the most that was tried"
+    return f"At least {what} ({'; '.join([f'{most}, and more may be right', *among])})"
+
+
+def _all(names: Sequence[str]) -> str:
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _beyond(selection: Selection) -> list[str]:
+    """How probable more classes than were tried are, where that is worth a word."""
+    p = selection.more
+    if p is None or p <= ENOUGH:
+        return []
+    most = max(c.label for c in selection.candidates if isinstance(c.label, int))
+    return [f"more than {most}, not tried: up to about {p:.2f}"]
+
+
+def _followed(selection: Selection) -> str:
+    """Say that a range was followed by itself, and why no further."""
+    most = max(c.label for c in selection.candidates if isinstance(c.label, int))
+    more = selection.more or 0.0
+    if more > ENOUGH:
+        return (
+            f"more than {FIRST} {selection.unit} were probable, so that up to {most} were tried; "
+            "without a range of yours no more are"
+        )
+    return (
+        f"more than {FIRST} {selection.unit} were probable, so that up to {most} were tried: "
+        f"more than these have a probability of about {probability(more, exact=False)}"
+    )
 
 
 def _chance_words(selection: Selection) -> str:
@@ -164,11 +224,18 @@ def candidate_grid(selection: Selection) -> Grid:
     with_score = f" and {selection.trusted.title}, widened"
     widened = with_score if certainty.how is How.UNSETTLED else ""
     notes = (
-        f"p({symbol}): posterior by {TITLES[certainty.by]}{ways}{widened}.",
+        f"p({symbol}): posterior by {TITLES[certainty.by]}{ways}{widened}{_under(selection)}.",
         *([] if best is None else [f"log BF: log Bayes factor against {best}, in nats."]),
         "starts: final starts that reached the best optimum.",
     )
     return Grid("Candidates", header, rows, words, notes)
+
+
+def _under(selection: Selection) -> str:
+    """Name the prior of the number of classes, where it has a name, and what was not tried."""
+    prior = selection.named_prior
+    words = "" if prior is None else f", prior {prior}"
+    return f"{words}, among those that were tried" if selection.at_least else words
 
 
 def _dashes(selection: Selection, width: int) -> tuple[tuple[str, ...], ...]:

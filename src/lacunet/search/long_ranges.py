@@ -6,9 +6,10 @@ evidence is far below the best and falls still, the range ends. Short ranges are
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 from lacunet.data.table import Table
 from lacunet.executor import SERIAL, Executor
@@ -18,9 +19,10 @@ from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Options
 from lacunet.model.prior import Alpha, dirichlet
 from lacunet.scores import RECOMMENDED, applicable
-from lacunet.search.candidates import Proposal
+from lacunet.search.candidates import Proposal, Selection
 from lacunet.search.evaluating import candidates_of
-from lacunet.search.reach import Reach
+from lacunet.search.reach import ENOUGH, FIRST, FURTHER, MOST_WORK, Reach
+from lacunet.search.screening import NEGLIGIBLE, guesses
 
 SHORT = 24  # numbers that are tried whatever comes of it
 FAR = 30.0  # nats below the best; e⁻³⁰ of its probability
@@ -86,3 +88,47 @@ def _log_evidence(
         return -math.inf
     value = found.scores[score.name].value
     return value if score.every_labelling else value + found.log_labellings
+
+
+def lengthened(
+    table: Table,
+    proposals: Sequence[Proposal],
+    fit: Callable[[Sequence[Proposal]], Selection],
+    measure: Callable[[Selection], Selection],
+) -> Selection:
+    """Try the first numbers of a range that nobody gave, and more of them while more are probable.
+
+    What is found is what the whole range to its last number would give. Where the last number is
+    far ahead by its score, nothing is measured before more are tried.
+    """
+    for last, following in pairwise([*ends_worth(table, len(proposals)), None]):
+        found = fit(proposals[:last])
+        if following is not None and _rising(found):
+            continue
+        found = measure(found)
+        if found.more is None or found.more <= ENOUGH:
+            break
+    return replace(found, extended=len(found.candidates) > FIRST)
+
+
+def ends_worth(table: Table, most: int) -> list[int]:
+    """Say how far a range is followed by itself: while a stretch is not too much work.
+
+    >>> from types import SimpleNamespace
+    >>> few, many = (SimpleNamespace(distinct_rows=n, columns=range(10)) for n in (500, 200_000))
+    >>> ends_worth(few, 32), ends_worth(many, 32), ends_worth(few, 10)
+    ([8, 12, 16, 24, 32], [8, 12], [8, 10])
+    """
+    cells, ends = table.distinct_rows * len(table.columns), [min(FIRST, most)]
+    for further in FURTHER:
+        last = min(further, most)
+        if last == ends[-1] or cells * sum(range(ends[-1] + 1, last + 1)) > MOST_WORK:
+            break
+        ends.append(last)
+    return ends
+
+
+def _rising(found: Selection) -> bool:
+    """Whether the last number is so far ahead by its score that more must be tried."""
+    values = [v if math.isfinite(v) else -math.inf for v in guesses(found).values()]
+    return values[-1] > max(values[:-1], default=math.inf) + NEGLIGIBLE

@@ -59,6 +59,8 @@ def prior_words(alpha: Alpha) -> str:
 
 
 def _prior(selection: Selection) -> str:
+    if selection.named_prior is not None:
+        return str(selection.named_prior)
     if selection.prior is None:
         return "all the same"
     return ", ".join(f"{k}: {weight:g}" for k, weight in selection.prior.items())
@@ -103,7 +105,9 @@ def python_call(selection: Selection) -> str:
         arguments["dimension"] = "rank"
     if selection.ratio_tests:
         arguments["blrt"] = max(test.asked for test in selection.ratio_tests.values())
-    if selection.prior is not None:
+    if selection.named_prior is not None:
+        arguments["prior"] = str(selection.named_prior)
+    elif selection.prior is not None:
         arguments["prior"] = dict(selection.prior)
     if any(has_missing_state(column) for column in selection.table.columns):
         arguments["missing_as_state"] = True

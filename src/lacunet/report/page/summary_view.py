@@ -35,7 +35,9 @@ def _of_answer(selection: Selection, separations: Sequence[Separation]) -> list[
     alone = len(selection.candidates) == 1
     p = chance(certainty.probabilities[best.label], certainty.stderr[best.label], exact=alone)
     numbers = [Tile("probability", p, f"that the answer is right, {certainty.how}")]
-    if cannot_tell(selection):
+    if selection.at_least:
+        numbers = [Tile("probability", "–", "cannot be told: more were not tried")]
+    elif cannot_tell(selection):
         numbers = [Tile("probability", "–", "cannot be told: the search is unstable")]
     if (second := runner_up(selection)) is not None:
         candidate, factor = second
