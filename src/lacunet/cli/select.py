@@ -94,8 +94,10 @@ def select(
 
 
 def _prior(text: str | None, states: Sequence[Label], varied: int) -> PriorLike:
-    if text is None or text[:1].isalpha():
-        return None if text is None else named_prior(text)
+    if text is None:
+        return None
+    if ":" in text or (text[:1].isalpha() and "," not in text):
+        return named_prior(text)
     if varied > 1:
         raise OptionError("--prior has no meaning for combinations of several hidden variables.")
     try:
