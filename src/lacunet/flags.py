@@ -53,6 +53,16 @@ class Kind(Enum):
         "('{column}' and others), which needs {fewest:g}; in some direction it is what the prior "
         "says (try fewer classes, a covariance that classes have in common, or smaller blocks)"
     )
+    TOO_MANY_PARAMETERS = (
+        "not identifiable: there are {parameters} parameters, and any data of these columns could "
+        "determine {rank} at most; different profiles fit exactly alike, and the prior chooses "
+        "among them (take fewer {unit}, or more columns)"
+    )
+    FEW_DISTINCT_ROWS = (
+        "few distinct rows: {parameters} parameters are not at 0 or 1, and {rows} distinct rows "
+        "cannot determine them all; the prior chooses among profiles that fit alike (take fewer "
+        "{unit})"
+    )
     NO_EXPECTED_CASES = (
         "boundary: {number} of {total} probabilities have no expected cases ({variable} {states})"
     )

@@ -18,6 +18,8 @@ from lacunet import (
     StackedModel,
 )
 
+# Ranges are short here, and end where more classes may be right.
+pytestmark = pytest.mark.filterwarnings("ignore:[23] is the largest number that was tried")
 ROWS = 40
 HOW = {"random_state": 0, "n_jobs": 1}
 ESTIMATORS = {

@@ -38,6 +38,8 @@ from lacunet.learn.ascent import Outcome
 from lacunet.settings import DEFAULTS, OPTIONS
 
 QUICK = {"n_init": 4, "random_state": 0}
+# Ranges are short here, and end where more classes may be right.
+pytestmark = pytest.mark.filterwarnings("ignore:[23] is the largest number that was tried")
 
 
 @pytest.fixture(scope="module")
@@ -532,7 +534,6 @@ def test_options_of_functions_are_options_of_estimators(holes):
     )
 
 
-@pytest.mark.filterwarnings("ignore:2 is the largest number")
 def test_bootstrap_tests_of_a_selector(holes):
     selector = LatentClassSelector((1, 2), blrt=19, quick=True, **QUICK).fit(holes)
     found = lacunet.select(holes, (1, 2), blrt=19, quick=True, starts=4)

@@ -24,7 +24,10 @@ from lacunet import (
     StackedModel,
 )
 
-pytestmark = pytest.mark.slow  # each takes a moment; there are hundreds
+pytestmark = [
+    pytest.mark.slow,  # each takes a moment; there are hundreds
+    pytest.mark.filterwarnings("ignore:2 is the largest number that was tried"),
+]
 
 FEW = {"n_init": 2}
 FULL = os.environ.get("LACUNET_CHECKS") == "full"

@@ -117,6 +117,22 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(Kind.TOO_MANY_PARAMETERS, detail={"parameters": 14, "rank": 13, "unit": "classes"}),
+        (
+            "not identifiable: there are 14 parameters, and any data of these columns could "
+            "determine 13 at most; different profiles fit exactly alike, and the prior chooses "
+            "among them (take fewer classes, or more columns)"
+        ),
+    ),
+    (
+        Flag(Kind.FEW_DISTINCT_ROWS, detail={"parameters": 34, "rows": 20, "unit": "states"}),
+        (
+            "few distinct rows: 34 parameters are not at 0 or 1, and 20 distinct rows cannot "
+            "determine them all; the prior chooses among profiles that fit alike (take fewer "
+            "states)"
+        ),
+    ),
+    (
         Flag(Kind.NO_EXPECTED_CASES, ("class", "1", "3"), {"number": 5, "total": 28}),
         "boundary: 5 of 28 probabilities have no expected cases (class 1, 3)",
     ),

@@ -137,7 +137,8 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         self._keep(best)
         self.selection_ = selection
         self.n_classes_ = chosen
-        if selection.at_least or varies_together(best.fit.model):
+        sure = chosen == selection.label  # another criterion has another edge
+        if (sure and selection.at_least) or varies_together(best.fit.model):
             for sentence in at_the_end(selection):
                 warn(sentence)
         self.posterior_ = dict(self.certainty_.probabilities)

@@ -7,10 +7,11 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
+from lacunet.inference.asking.effective_dimension import identified_parameters
 from lacunet.inference.problem import Problem
 from lacunet.model.conjugacy import cases
 from lacunet.model.joint import members, table_of
-from lacunet.model.latent_class import LatentClasses, find_classes
+from lacunet.model.latent_class import LatentClasses, find_classes, unit
 from lacunet.model.layout import Layout
 
 EMPTY = 0.5  # expected cases below which a state counts as empty
@@ -20,6 +21,7 @@ BOUNDARY = 0.01  # expected cases below which a probability has no data to hold 
 
 def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Flag]:
     """Name empty states and, of a latent class model, duplicate and boundary classes."""
+    yield from _too_many_parameters(problem, N)
     if (classes := find_classes(problem.network)) is None:
         yield from _states(problem, N)
     else:
@@ -28,6 +30,27 @@ def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Fla
         for i in classes.leaves:
             yield from _few_pairs(problem, classes, i)
             yield from _few_cases(problem, classes, i, N)
+
+
+def _too_many_parameters(problem: Problem, N: FloatArray) -> Iterator[Flag]:
+    """Say where more parameters are to be learned than the columns, or the rows, can determine.
+
+    A likelihood depends on the parameters through the probabilities of the distinct rows alone. So
+    where more parameters are free to move, away from 0 and 1, some move without any effect.
+    """
+    network, layout = problem.network, problem.layout
+    name = unit(network)
+    rank = identified_parameters(network)
+    if rank is not None:
+        detail: dict[str, str | float] = {"parameters": network.dimension, "rank": rank}
+        yield Flag(Kind.TOO_MANY_PARAMETERS, detail=detail | {"unit": name})
+        return
+    if find_classes(network) is None or problem.held is not None or not layout.in_tables.all():
+        return
+    free = network.dimension - int(np.sum(layout.learned & (layout.pooled(N) < BOUNDARY)))
+    if free > len(problem.counts):
+        detail = {"parameters": free, "rows": len(problem.counts), "unit": name}
+        yield Flag(Kind.FEW_DISTINCT_ROWS, detail=detail)
 
 
 def _few_pairs(problem: Problem, classes: LatentClasses, i: int) -> Iterator[Flag]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lacunet.flags import Kind
+from lacunet.flags import Flag, Kind, Sizes
 from lacunet.model.display import model_grids
 from lacunet.model.latent_class import has_classes
 from lacunet.scores import SCORES
@@ -29,6 +29,7 @@ TITLES = {score.name: score.title for score in KNOWN}
 RIVALS = 3  # other candidates that the answer names
 WORTH_A_WORD = 0.005  # probability from which on it does
 COLUMNS = {score.name: score.column or score.title for score in KNOWN}
+ONCE = (Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS)
 
 
 def answer(selection: Selection) -> str:
@@ -70,6 +71,9 @@ def limits(selection: Selection) -> list[str]:
     left = [] if selection.reach is None else [str(selection.reach)]
     noted = map(str, selection.certainty.notes)
     ends = at_the_end(selection)
+    if selection.label is not None:
+        about = [flag for flag in selection.best.flags if flag.kind in ONCE]
+        ends += [f"{selection.best.title}: {flag}" for flag in about]
     further = [_followed(selection)] if selection.extended else []
     sentences = [*failed, *(f"warning: {end}" for end in ends), *further, *left, *noted, *weighed]
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
@@ -328,10 +332,27 @@ def starred(x: float, chosen: bool) -> Shown:
 
 def remarks(selection: Selection) -> list[str]:
     """Every flag of every candidate, in words."""
-    lines = []
+    lines = _said_once(selection)
     for c in selection.candidates:
+        own = [flag for flag in c.flags if flag.kind not in ONCE]
         of_scores = (f"{TITLES[n]}: {flag}" for n, e in c.scores.items() for flag in e.flags)
-        lines += [f"{c.title}: {text}" for text in (*c.flags, *of_scores)]
+        lines += [f"{c.title}: {text}" for text in (*own, *of_scores)]
+    return lines
+
+
+def _said_once(selection: Selection) -> list[str]:
+    """Flags of what candidates can determine at all: each kind once, of all that it is about."""
+    lines = []
+    for kind in ONCE:
+        about = [(c, flag) for c in selection.candidates for flag in c.flags if flag.kind is kind]
+        if about:
+            values = {name: [flag.detail[name] for _, flag in about] for name in about[0][1].detail}
+            ends = {
+                n: f"{v[0]}" if v[0] == v[-1] else f"{v[0]} to {v[-1]}" for n, v in values.items()
+            }
+            labels = tuple(c.label for c, _ in about)
+            fits = Sizes(labels, "" if isinstance(labels[0], str) else selection.unit)
+            lines.append(str(Flag(kind, detail=ends, fits=fits)))
     return lines
 
 

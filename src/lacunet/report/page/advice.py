@@ -34,6 +34,13 @@ MEANINGS = (
         serious=True,
     ),
     Meaning(
+        (Kind.TOO_MANY_PARAMETERS, Kind.FEW_DISTINCT_ROWS),
+        "More parameters than the data can determine",
+        "Different profiles fit the data exactly alike, so the prior chooses among them: do not "
+        "interpret the classes of such a model. Take fewer classes, or more columns or rows.",
+        serious=True,
+    ),
+    Meaning(
         (Kind.MASS_ELSEWHERE,),
         "The best fit is a narrow peak",
         "The parameters that are shown are the most probable ones, but a broader optimum near by "
