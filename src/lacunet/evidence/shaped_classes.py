@@ -1,0 +1,248 @@
+"""Classes of numbers that may be skewed and have heavy tails, and their evidence.
+
+In class c a number is x = ξ_c + σ_c u, where sinh(δ asinh(u) − ε) is standard normal (Jones and
+Pewsey 2009): ε is its skewness, δ below 1 means heavy tails, and ε = 0, δ = 1 the normal
+distribution. A column has one shape (ε, δ) in all classes, so that K classes cost two parameters
+more for each column. Everything else is as in a latent class model with diagonal covariances; the
+parameters are integrated out by Laplace's method at the best mode that is found, and all K!
+labellings count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from lacunet.arrays import BoolArray, FloatArray
+from lacunet.evidence.laplace_at_mode import mode_of
+from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
+from lacunet.inference.problem import Problem
+from lacunet.model import conjugacy
+from lacunet.model.families import GAUSSIAN
+from lacunet.model.latent_class import find_classes
+
+SKEWNESS = 0.7  # prior standard deviation of ε
+TAILS = 0.5  # the same of log δ: in the tails of t with 3 degrees of freedom it is −0.5, about
+STEEPEST = 30.0  # of δ asinh(u) − ε: beyond, its sinh squared is as good as infinite
+LARGEST = 400  # parameters whose curvature is worked out
+FIRST_STEPS = 40  # from each start, before the best is followed to the end
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """K classes of numbers with free shapes, fitted."""
+
+    classes: int
+    log_evidence: float  # log p(D | K classes of such numbers)
+    dimension: int
+    skewness: dict[str, float]  # ε by column
+    tails: dict[str, float]  # δ by column
+
+
+def log_shape(
+    x: FloatArray, z: FloatArray, shape: FloatArray
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+    """Log density of numbers (m, 1) in classes z = (ξ, log σ²), (2, K), and its gradients.
+
+    Of shape (ε, log δ). Gradients by ξ, log σ², ε and log δ are (m, K) each.
+    """
+    delta, size = math.exp(shape[1]), np.exp(0.5 * z[1])
+    u = (x - z[0]) / size
+    root = np.sqrt(1.0 + u * u)
+    y = np.arcsinh(u)
+    w = np.clip(delta * y - shape[0], -STEEPEST, STEEPEST)
+    v, cosh = np.sinh(w), np.cosh(w)
+    log_f = shape[1] + np.log(cosh / root) - 0.5 * (v * v + math.log(2.0 * math.pi) + z[1])
+    by_w = v / cosh - v * cosh
+    by_u = by_w * delta / root - u / (root * root)
+    return log_f, (-by_u / size, -0.5 * (u * by_u + 1.0), -by_w, 1.0 + delta * by_w * y)
+
+
+@dataclass(frozen=True, eq=False)
+class ShapedProblem:
+    """A table, ready for any number of classes."""
+
+    x: FloatArray  # (m, D) numbers as their family sees them, 0 where missing
+    seen: BoolArray  # (m, D)
+    of_numbers: tuple[FloatArray, ...]  # hyperparameters, (4,) each
+    names: tuple[str, ...]  # of numbers
+    links: tuple[Link, ...]  # of all other columns
+    of_others: tuple[FloatArray, ...]  # hyperparameters
+    X: FloatArray  # (m, width of these) their statistics
+    counts: FloatArray
+    log_base: float
+    weight: float  # exponent of the share of each class
+
+    def size(self, K: int) -> int:
+        """How many parameters K classes have."""
+        D = len(self.names)
+        return K - 1 + K * (2 * D + sum(link.size for link in self.links)) + 2 * D
+
+    def parts(self, p: FloatArray, K: int) -> tuple[FloatArray, list[FloatArray], FloatArray]:
+        """Shares (K − 1, 1), coordinates of numbers and then others (size, K), shapes (D, 2)."""
+        sizes = [2] * len(self.names) + [link.size for link in self.links]
+        ends = np.cumsum([K - 1, *(K * s for s in sizes)])
+        shares, *rest = np.split(p, ends)
+        tables = [part.reshape(s, K) for part, s in zip(rest[:-1], sizes, strict=True)]
+        return shares.reshape(-1, 1), tables, rest[-1].reshape(-1, 2)
+
+    def log_density(self, p: FloatArray, K: int) -> tuple[float, FloatArray]:
+        """Log p(D, p), and its gradient."""
+        with np.errstate(all="ignore"):
+            value, gradient = self._log_density(p, K)
+        if math.isfinite(value) and np.isfinite(gradient).all():
+            return value, gradient
+        return -1e300, np.zeros_like(gradient)
+
+    def _log_density(self, p: FloatArray, K: int) -> tuple[float, FloatArray]:
+        shares, tables, shapes = self.parts(p, K)
+        D, of_classes = len(self.names), Levels(K)
+        numbers, others = tables[:D], tables[D:]
+        joint = np.broadcast_to(of_classes.natural(shares)[:, 0], (len(self.X), K)).copy()
+        slopes = []
+        for j in range(D):
+            log_f, by = log_shape(self.x[:, j : j + 1], numbers[j], shapes[j])
+            joint += np.where(self.seen[:, j : j + 1], log_f, 0.0)
+            slopes.append(by)
+        if others:
+            pairs = zip(self.links, others, strict=True)
+            joint += self.X @ np.concatenate([link.natural(z) for link, z in pairs])
+        log_p = logsumexp(joint, axis=1)
+        R = np.exp(joint - log_p[:, None]) * self.counts[:, None]
+        value = float(self.counts @ log_p) + self.log_base
+        own, of_shares = np.full(K, self.weight), R.sum(axis=0)
+        value += log_prior(of_classes, own, shares)
+        found = [of_classes.pull(shares, (of_shares + own)[:, None]).reshape(-1)]
+        for j, (z, hyper) in enumerate(zip(numbers, self.of_numbers, strict=True)):
+            mine = np.where(self.seen[:, j : j + 1], R, 0.0)
+            g = np.stack([(mine * slopes[j][0]).sum(axis=0), (mine * slopes[j][1]).sum(axis=0)])
+            found.append((g + Normal().pull(z, np.repeat(hyper[:, None], K, axis=1))).reshape(-1))
+            value += log_prior(Normal(), hyper, z)
+        E, first = self.X.T @ R, 0
+        for link, z, hyper in zip(self.links, others, self.of_others, strict=True):
+            seen = E[first : first + len(hyper)] + hyper[:, None]
+            first += len(hyper)
+            found.append(link.pull(z, seen).reshape(-1))
+            value += log_prior(link, hyper, z)
+        of_shapes = np.empty((D, 2))
+        for j in range(D):
+            mine = np.where(self.seen[:, j : j + 1], R, 0.0)
+            of_shapes[j] = (mine * slopes[j][2]).sum(), (mine * slopes[j][3]).sum()
+        scale = np.array([SKEWNESS, TAILS])
+        value -= float(0.5 * ((shapes / scale) ** 2).sum())
+        value -= D * float(np.log(2.0 * math.pi * scale.prod()))
+        found.append((of_shapes - shapes / scale**2).reshape(-1))
+        return value, np.concatenate(found)
+
+    def start(self, R: FloatArray) -> FloatArray:
+        """Begin from shares of rows in classes, (m, K): their moments, normal shapes."""
+        n = R * self.counts[:, None]
+        K = R.shape[1]
+        p = [Levels(K).at_mean((n.sum(axis=0) + self.weight)[:, None]).reshape(-1)]
+        for j, hyper in enumerate(self.of_numbers):
+            x = self.x[:, j : j + 1]
+            own = np.where(self.seen[:, j : j + 1], n, 0.0)
+            cases = own.sum(axis=0)
+            T = np.stack([(own * x).sum(axis=0), cases, (own * x * x).sum(axis=0), cases])
+            p.append(Normal().at_mean(T + hyper[:, None]).reshape(-1))
+        E, first = self.X.T @ n, 0
+        for link, hyper in zip(self.links, self.of_others, strict=True):
+            p.append(link.at_mean(E[first : first + len(hyper)] + hyper[:, None]).reshape(-1))
+            first += len(hyper)
+        return np.concatenate([*p, np.zeros(2 * len(self.names))])
+
+    def fitted(self, starts: Sequence[FloatArray]) -> Shaped | None:
+        """Fit K classes from shares of rows, (m, K) each; None where there are too many."""
+        K = starts[0].shape[1]
+        if self.size(K) > LARGEST:
+            return None
+
+        def density(p: FloatArray) -> tuple[float, FloatArray]:
+            return self.log_density(p, K)
+
+        first = [mode_of(density, self.start(R), FIRST_STEPS, volume=False) for R in starts]
+        best = max(first, key=lambda mode: mode.log_density)
+        mode = mode_of(density, best.x)
+        _, _, shapes = self.parts(mode.x, K)
+        evidence = mode.log_evidence + float(gammaln(K + 1.0))
+        skewness = dict(zip(self.names, shapes[:, 0].tolist(), strict=True))
+        tails = dict(zip(self.names, np.exp(shapes[:, 1]).tolist(), strict=True))
+        return Shaped(K, evidence, self.size(K), skewness, tails)
+
+
+def shaped_problem(problem: Problem) -> ShapedProblem | None:
+    """Let numbers of a latent class problem have any shape; None where there are none, or blocks.
+
+    Priors are taken from its first class.
+    """
+    network, classes = problem.network, find_classes(problem.network)
+    if classes is None:
+        return None
+    hyper = conjugacy.by_configuration(problem.alpha, network.layout)
+    x, seen, of_numbers, names, links, of_others, X = [], [], [], [], [], [], []
+    for column, i in enumerate(network.observed):
+        v, codes = network.variables[i], problem.codes[:, column]
+        own, link = network.layout.table(hyper, i)[0], link_of(v)
+        if link is None:
+            return None
+        shown = codes >= 0
+        if v.family == GAUSSIAN:
+            x.append(np.where(shown, np.asarray(v.values)[codes], 0.0))
+            seen.append(shown)
+            of_numbers.append(own)
+            names.append(v.name)
+        elif link.size:
+            X.append(np.where(shown[:, None], v.statistics[codes], 0.0))
+            links.append(link)
+            of_others.append(own)
+    if not names:
+        return None
+    counts = np.asarray(problem.counts, dtype=np.float64)
+    shared = float(network.layout.table(hyper, classes.root).mean())
+    # The normal density is worked out here whole; its base is among what no parameter moves.
+    base = problem.log_base + 0.5 * math.log(2.0 * math.pi) * float(counts @ np.sum(seen, axis=0))
+    return ShapedProblem(
+        np.stack(x, axis=1),
+        np.stack(seen, axis=1),
+        tuple(of_numbers),
+        tuple(names),
+        tuple(links),
+        tuple(of_others),
+        np.hstack(X) if X else np.zeros((len(counts), 0)),
+        counts,
+        base,
+        shared,
+    )
+
+
+def merged(R: FloatArray, problem: ShapedProblem, to: int) -> list[FloatArray]:
+    """Merge classes, (m, K) shares of rows, by twos down to some: those that lie nearest.
+
+    Distances of means count in the standard deviations of the wider class, so that a class of
+    outliers is merged with the one that it lies around.
+    """
+    found = [R]
+    while R.shape[1] > to:
+        n = R * problem.counts[:, None]
+        K, cost = R.shape[1], np.full((R.shape[1],) * 2, np.inf)
+        means, sizes = [], []
+        for j in range(len(problem.names)):
+            own = np.where(problem.seen[:, j : j + 1], n, 0.0)
+            cases, x = own.sum(axis=0) + 1e-9, problem.x[:, j : j + 1]
+            mean = (own * x).sum(axis=0) / cases
+            means.append(mean)
+            sizes.append(np.maximum((own * (x - mean) ** 2).sum(axis=0) / cases, 1e-6))
+        mean, size = np.array(means), np.array(sizes)
+        for a in range(K):
+            for b in range(a):
+                apart = (mean[:, a] - mean[:, b]) ** 2 / np.maximum(size[:, a], size[:, b])
+                cost[a, b] = float(apart.sum())
+        a, b = np.unravel_index(int(cost.argmin()), cost.shape)
+        joined = R[:, a] + R[:, b]
+        R = np.column_stack([np.delete(R, [int(a), int(b)], axis=1), joined])
+        found.append(R)
+    return found

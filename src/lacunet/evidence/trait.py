@@ -1,0 +1,210 @@
+"""One continuous trait in place of classes, and its evidence on the same scale.
+
+The trait t is standard normal, and columns are independent given it. Coordinates of a column
+(`links`) are linear in it, z = a + b t:
+
+    answers of r levels    contrasts of the log odds; of two levels the two-parameter logistic model
+                           of item response theory, of more the nominal one (Bock 1972)
+    ordered scores         the log odds of each of their steps
+    counts                 the log rate
+    numbers                the mean: one linear factor
+
+At t = 0 a column has the prior that it has in a class; slopes b are normal around 0. So a trait
+without slopes is one class. Integrals over t are sums at equal distances, missing cells drop out,
+and parameters are integrated out by Laplace's method. Turning the trait round gives an equal mode:
+both count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lacunet.arrays import FloatArray
+from lacunet.evidence.laplace_at_mode import mode_of
+from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
+from lacunet.inference.problem import Problem
+from lacunet.model import conjugacy
+from lacunet.model.latent_class import find_classes
+
+REACH = 4.2  # standard deviations of the trait on either side
+POINTS, FINE = 25, 49  # where it is looked at; numbers can tell it more exactly
+SLOPE = 1.0  # prior standard deviation of slopes of contrasts: 1.4 in log odds of two levels
+OF_NUMBERS = 0.7  # the same of numbers, in deviations of their column, and of logs of rates
+LARGEST = 400  # parameters whose curvature is worked out
+MOST_WORK = 4e9  # products of all steps, about: some seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Trait:
+    """A model of one continuous trait, fitted."""
+
+    log_lik: float  # log p(D | the most probable parameters)
+    log_evidence: float  # log p(D | one trait)
+    dimension: int
+    slopes: dict[str, FloatArray]  # by column; of r levels their logs', (r,), which sum to 0
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """A column: its link, its prior, and which of all statistics are its own."""
+
+    name: str
+    link: Link
+    hyper: FloatArray  # (width,) at t = 0
+    own: slice
+
+    @property
+    def size(self) -> int:
+        """How many parameters it has: a, then b."""
+        return self.link.size + self.link.sloped
+
+    @property
+    def spread(self) -> float:
+        """Prior standard deviation of its slopes."""
+        return SLOPE if isinstance(self.link, Levels) else OF_NUMBERS
+
+    def coordinates(self, p: FloatArray, t: FloatArray) -> FloatArray:
+        """Z at points of the trait, (size of the link, points)."""
+        a, b = np.split(p, [self.link.size])
+        z = np.repeat(a[:, None], len(t), axis=1)
+        z[: len(b)] += b[:, None] * t
+        return z
+
+    def natural(self, p: FloatArray, t: FloatArray) -> FloatArray:
+        """Natural parameters at points of the trait, (width, points)."""
+        return self.link.natural(self.coordinates(p, t))
+
+    def prior(self, p: FloatArray) -> tuple[float, FloatArray]:
+        """Log prior density of its parameters, and the gradient."""
+        a, b = np.split(p, [self.link.size])
+        spread, here = self.spread, a[:, None]
+        of_slopes = -0.5 * float(b @ b) / spread**2
+        of_slopes -= len(b) * (0.5 * math.log(2.0 * math.pi) + math.log(spread))
+        first = self.link.pull(here, self.hyper[:, None])[:, 0]
+        value = log_prior(self.link, self.hyper, here) + of_slopes
+        return value, np.concatenate([first, -b / spread**2])
+
+    def pull(self, p: FloatArray, t: FloatArray, E: FloatArray) -> FloatArray:
+        """Gradient of E · natural, of statistics E (width, points)."""
+        d = self.link.pull(self.coordinates(p, t), E)
+        return np.concatenate([d.sum(axis=1), d[: self.link.sloped] @ t])
+
+    def start(self, X: FloatArray, t: FloatArray, counts: FloatArray) -> FloatArray:
+        """Guess its parameters from a guess of the trait of each row, (m,)."""
+        x = X[:, self.own]
+        n, moved = counts @ x, (counts * t) @ x
+        a = self.link.at_mean((n + self.hyper)[:, None])[:, 0]
+        # One step of Fisher scoring along the trait: the gradient over the information.
+        pulled = self.link.pull(a[:, None], moved[:, None])[:, 0]
+        cases = max(float(counts.sum()), 1.0)
+        share = 1.0 if isinstance(self.link, Normal) else 2.0
+        b = share * pulled[: self.link.sloped] / cases
+        return np.concatenate([a, np.clip(b, -1.5, 1.5)])
+
+
+@dataclass(frozen=True, eq=False)
+class TraitProblem:
+    """Rows as statistics, and the columns that make their density."""
+
+    items: tuple[Item, ...]
+    X: FloatArray  # (m, width of all columns) T(x) of what rows show; 0 where they show nothing
+    counts: FloatArray  # (m,)
+    log_base: float
+    t: FloatArray  # (points,)
+
+    @property
+    def size(self) -> int:
+        """How many parameters there are."""
+        return sum(item.size for item in self.items)
+
+    def parts(self, x: FloatArray) -> list[FloatArray]:
+        """Give each column its parameters."""
+        return np.split(x, np.cumsum([item.size for item in self.items])[:-1])
+
+    def log_lik(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Log p(D | x), and its gradient."""
+        parts, weight = self.parts(x), -0.5 * self.t**2
+        each = list(zip(self.items, parts, strict=True))
+        natural = np.concatenate([item.natural(p, self.t) for item, p in each])
+        joint = self.X @ natural + (weight - logsumexp(weight))
+        log_p = logsumexp(joint, axis=1)
+        E = self.X.T @ (np.exp(joint - log_p[:, None]) * self.counts[:, None])
+        gradient = [item.pull(p, self.t, E[item.own]) for item, p in each]
+        return float(self.counts @ log_p) + self.log_base, np.concatenate(gradient)
+
+    def log_density(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Log p(D, x), and its gradient."""
+        with np.errstate(all="ignore"):
+            value, gradient = self.log_lik(x)
+            each = zip(self.items, self.parts(x), strict=True)
+            priors = [item.prior(p) for item, p in each]
+            value += sum(own for own, _ in priors)
+            gradient = gradient + np.concatenate([g for _, g in priors])
+        if math.isfinite(value) and np.isfinite(gradient).all():
+            return value, gradient
+        return -1e300, np.zeros_like(gradient)
+
+    def start(self) -> FloatArray:
+        """Begin where the first principal component of the statistics is the trait."""
+        t = self._component()
+        return np.concatenate([item.start(self.X, t, self.counts) for item in self.items])
+
+    def _component(self) -> FloatArray:
+        Z = np.zeros_like(self.X)
+        for item in self.items:
+            x = self.X[:, item.own]
+            weight = self.counts * x.any(axis=1)
+            mean = weight @ x / max(float(weight.sum()), 1e-300)
+            Z[:, item.own] = np.where(x.any(axis=1)[:, None], x - mean, 0.0)
+        size = np.sqrt(self.counts @ Z**2)
+        Z /= np.where(size > 1e-9, size, 1.0)
+        _, vectors = np.linalg.eigh(Z.T @ (Z * self.counts[:, None]))
+        t: FloatArray = Z @ vectors[:, -1]
+        return t / max(math.sqrt(float(self.counts @ t**2 / self.counts.sum())), 1e-300)
+
+
+def trait_problem(problem: Problem) -> TraitProblem | None:
+    """Put a trait in the place of the classes of a problem; None where that is not offered."""
+    network = problem.network
+    if find_classes(network) is None:
+        return None
+    hyper = conjugacy.by_configuration(problem.alpha, network.layout)
+    items, X, first = [], [], 0
+    for column, i in enumerate(network.observed):
+        v, codes = network.variables[i], problem.codes[:, column]
+        link = link_of(v)
+        if link is None:
+            return None
+        if not link.size:  # one level, which says nothing
+            continue
+        T = np.where(codes[:, None] >= 0, v.statistics[codes], 0.0)
+        own = network.layout.table(hyper, i).mean(axis=0)
+        items.append(Item(v.name, link, own, slice(first, first + len(own))))
+        X.append(T)
+        first += len(own)
+    if len(items) < 2:
+        return None
+    fine = any(isinstance(item.link, Normal) for item in items)
+    t = np.linspace(-REACH, REACH, FINE if fine else POINTS)
+    counts = np.asarray(problem.counts, dtype=np.float64)
+    return TraitProblem(tuple(items), np.hstack(X), counts, problem.log_base, t)
+
+
+def trait_of(problem: Problem) -> Trait | None:
+    """Fit one trait to the table of a latent class problem; None where it is not offered."""
+    given = trait_problem(problem)
+    if given is None or given.size > LARGEST:
+        return None
+    if given.X.size * len(given.t) * (100 + 2 * given.size) > MOST_WORK:
+        return None
+    mode = mode_of(given.log_density, given.start())
+    slopes = {}
+    for item, p in zip(given.items, given.parts(mode.x), strict=True):
+        b = p[item.link.size :]
+        slopes[item.name] = item.link.contrasts @ b if isinstance(item.link, Levels) else b
+    evidence = mode.log_evidence + math.log(2.0)
+    return Trait(given.log_lik(mode.x)[0], evidence, given.size, slopes)
