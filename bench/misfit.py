@@ -1,6 +1,6 @@
 """How often `select` warns that classes stand for something else, with a departure and without.
 
-    python -m bench.misfit RESULTS [--sets 10] [--first 0] [--kinds pairs3,trait]
+    python -m bench.misfit RESULTS [--sets 10] [--first 0] [--kinds pairs3,trait] [--show]
 
 Tables are drawn from seeds, sizes change from set to set, and a line is written for each, so that
 a study that was stopped can be read. The table is in docs/explanation/misfit.md.
@@ -114,8 +114,65 @@ KINDS: dict[str, tuple[bool, Callable[[Rng, int], Columns]]] = {  # with a depar
 }
 
 
+def tried(kind: str, seed: int) -> dict[str, Any]:
+    """Select a number of classes, and give what it is warned of."""
+    table, began = drawn(kind, seed), time.process_time()
+    found = lacunet.select(table, threads=1)
+    misfit = found.misfit
+    models = () if misfit is None else misfit.alternatives
+    return {
+        "kind": kind,
+        "seed": seed,
+        "rows": len(table),
+        "classes": found.states,
+        "warning": bool(misfit and misfit.clear),
+        "models": [[a.departure.value, a.classes, round(a.log_bayes_factor, 1)] for a in models],
+        "seconds": round(time.process_time() - began, 1),
+    }
+
+
+def main() -> None:
+    """Run what is not there yet, or show what is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--sets", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--show", action="store_true")
+    asked = parser.parse_args()
+    known = []
+    if asked.results.exists():
+        known = [json.loads(line) for line in asked.results.read_text().splitlines()]
+    if asked.show:
+        show(known)
+        return
+    there = {(r["kind"], r["seed"]) for r in known}
+    for seed in range(asked.first, asked.first + asked.sets):
+        for kind in asked.kinds.split(","):
+            if (kind, seed) not in there:
+                with asked.results.open("a") as file:
+                    file.write(json.dumps(tried(kind, seed)) + "\n")
+
+
+def show(known: list[dict[str, Any]]) -> None:
+    """Print a row for each kind."""
+    print("| data | warned | mostly as | classes chosen |\n|---|---:|---|---|")
+    for kind in KINDS:
+        mine = [r for r in known if r["kind"] == kind]
+        if not mine:
+            continue
+        warned = [r["models"][0][0] for r in mine if r["warning"]]
+        most = max(set(warned), key=warned.count) if warned else "–"
+        chosen = sorted(r["classes"] for r in mine)
+        print(f"| {kind} | {len(warned)} of {len(mine)} | {most} | {chosen[0]} to {chosen[-1]} |")
+
+
 def drawn(kind: str, seed: int) -> pl.DataFrame:
     """Draw one table."""
     rng = np.random.default_rng([list(KINDS).index(kind), seed])
     found = pl.DataFrame(KINDS[kind][1](rng, SIZES[seed % len(SIZES)]), strict=False)
     return found.with_columns(pl.col(pl.Float64).fill_nan(None))
+
+
+if __name__ == "__main__":
+    main()

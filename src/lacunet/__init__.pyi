@@ -113,6 +113,11 @@ from lacunet.search.effects.direct import DirectEffects as DirectEffects
 from lacunet.search.groups.comparison import GroupComparison as GroupComparison
 from lacunet.search.hidden.found import HiddenFound as HiddenFound
 from lacunet.search.hole_readings import MissingComparison as MissingComparison
+from lacunet.search.misfit import (
+    Alternative as Alternative,
+    Departure as Departure,
+    Misfit as Misfit,
+)
 from lacunet.search.paper_tables import PaperTables as PaperTables
 from lacunet.search.pooling.pool import Pool as Pool
 from lacunet.search.regression.class_regression import ClassRegression as ClassRegression

@@ -47,6 +47,7 @@ from lacunet.search.candidates import Proposal, Selection
 from lacunet.search.evaluating import evaluate
 from lacunet.search.long_ranges import Followed, ends_worth, follow, lengthened
 from lacunet.search.measuring import measure_posterior, quick
+from lacunet.search.misfit import misfit_of
 from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
 from lacunet.search.ratio_tests import ratio_tests
@@ -294,9 +295,12 @@ def _evaluate(
         else:
             found = measure(fit(followed.proposals))
         sensitive = sensitivities(found, executor)
+        misfit = misfit_of(found, settings.numbers, executor)
         drawing = engine.executor.part(DRAWN_FROM, 1.0)
         tests = _tested(table, [*followed.proposals, *below], found, settings, drawing, kept)
-        return replace(found, sensitivity=sensitive, reach=followed.reach, ratio_tests=tests)
+        return replace(
+            found, sensitivity=sensitive, reach=followed.reach, ratio_tests=tests, misfit=misfit
+        )
 
 
 def _tested(

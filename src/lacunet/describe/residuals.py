@@ -14,7 +14,7 @@ from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.plans.decompose import hole_patterns
 from lacunet.inference.plans.merging import totals
 from lacunet.model import conjugacy
-from lacunet.model.latent_class import find_classes
+from lacunet.model.latent_class import has_classes
 from lacunet.model.network import Model, Network
 
 LARGEST_TABLE = 1 << 20  # cells: beyond that a table is so sparse that no test of it means anything
@@ -131,13 +131,13 @@ def bivariate_residuals(
     classes, `sizes` are the probabilities of the classes in each row, (rows, K).
     """
     variables, pairs = model.network.variables, []
-    columns = enumerate(model.network.observed)
+    tables, columns = PairTables(model), enumerate(model.network.observed)
     tabular = [(a, i) for a, i in columns if variables[i].family.tabular]
     for (a, i), (b, j) in itertools.combinations(tabular, 2):
         both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
         cases = counts[both].sum()
         own = None if sizes is None or not cases else counts[both] @ sizes[both] / cases
-        expected = cases * pair_table(model, i, j, own)
+        expected = cases * (tables if own is None else PairTables(model, own))(i, j)
         cell = codes[both, a].astype(np.int64) * expected.shape[1] + codes[both, b]
         observed = totals(cell, counts[both], expected.size).reshape(expected.shape)
         pairs.append(pair_residual(variables[i].name, variables[j].name, observed, expected))
@@ -162,10 +162,46 @@ def worst_first(pairs: Sequence[PairResidual]) -> list[PairResidual]:
 
 def pair_table(model: Model, i: int, j: int, sizes: FloatArray | None = None) -> FloatArray:
     """Give p(x_i, x_j) of two variables that can be seen; with other class sizes, (K,)."""
-    network, layout = model.network, model.network.layout
-    if (classes := find_classes(network)) is not None:
-        own, a, b = (layout.table(model.theta, v) for v in (classes.root, i, j))
-        sizes = own if sizes is None else sizes
-        joint: FloatArray = np.einsum("c,ca,cb->ab", sizes, a, b)
+    return PairTables(model, sizes)(i, j)
+
+
+class PairTables:
+    """p(x_i, x_j) of any two variables of a model that can be seen.
+
+    Where one hidden root stands behind every answer, two answers that no path of direct effects
+    joins are independent within its classes; only the others ask the whole network.
+    """
+
+    def __init__(self, model: Model, sizes: FloatArray | None = None) -> None:
+        """Find the classes, of which there may be other `sizes` (K,), and which answers join."""
+        network = model.network
+        self.model, self.joined = model, list(range(len(network.variables)))
+        self.root = network.hidden[0] if has_classes(network) else None
+        if self.root is None:
+            return
+        self.sizes = network.layout.table(model.theta, self.root) if sizes is None else sizes
+        self.of_class: dict[int, FloatArray] = {}
+        for child, parents in enumerate(network.parents):
+            for parent in set(parents) - {self.root}:
+                old, new = self.joined[child], self.joined[parent]
+                self.joined = [new if other == old else other for other in self.joined]
+
+    def __call__(self, i: int, j: int) -> FloatArray:
+        """Give the table of a pair."""
+        if self.root is None or self.joined[i] == self.joined[j]:
+            return marginal(self.model, (i, j))
+        a, b = (self._given_class(v, self.root) for v in (i, j))
+        joint: FloatArray = np.einsum("c,ca,cb->ab", self.sizes, a, b)
         return joint
-    return marginal(model, (i, j))
+
+    def _given_class(self, i: int, root: int) -> FloatArray:
+        """p(x_i | class), (K, r)."""
+        if i not in self.of_class:
+            network = self.model.network
+            if network.parents[i] == (root,):
+                self.of_class[i] = network.layout.table(self.model.theta, i)
+            else:
+                both = marginal(self.model, (root, i))
+                size = both.sum(axis=1, keepdims=True)
+                self.of_class[i] = both / np.where(size > 0, size, 1.0)
+        return self.of_class[i]

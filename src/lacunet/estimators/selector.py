@@ -77,6 +77,8 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         Each score of each number of classes, in nats; higher is better.
     selection_ : lacunet.Selection
         All candidates; prints as a report. `selection_.ratio_tests` has the bootstrap tests.
+    misfit_ : lacunet.Misfit or None
+        What the chosen classes may stand for instead; `misfit_.clear` holds what is probable.
     class_sizes_ : ndarray of shape (n_classes_,)
         Share of each class; the largest comes first.
     profiles_ : dict of str to ndarray of shape (n_classes_, states)
@@ -137,6 +139,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         self._keep(best)
         self.selection_ = selection
         self.n_classes_ = chosen
+        self.misfit_ = selection.misfit
         sure = chosen == selection.label  # another criterion has another edge
         if (sure and selection.at_least) or varies_together(best.fit.model):
             for sentence in at_the_end(selection):

@@ -8,7 +8,7 @@ A is taken by central differences of the gradient, so that a model needs nothing
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -41,7 +41,7 @@ def mode_of(
         value, gradient = density(x)
         return -value, -gradient
 
-    options = {"maxiter": most, "maxfun": 2 * most, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-3}
+    options: Any = {"maxiter": most, "maxfun": 2 * most, "maxcor": 20, "ftol": 1e-9, "gtol": 1e-3}
     found = minimize(negative, start, jac=True, method="L-BFGS-B", options=options)
     x, value = np.asarray(found.x, dtype=np.float64), -float(found.fun)
     if not volume:

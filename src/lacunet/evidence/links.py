@@ -146,4 +146,6 @@ def link_of(v: Variable) -> Link | None:
 
 def log_prior(link: Link, hyper: FloatArray, z: FloatArray) -> float:
     """Log density of the coordinates of one point or of several, each with the same prior."""
-    return float((hyper @ link.natural(z)).sum()) - z.shape[1] * link.log_integral(hyper)
+    density = float((hyper @ link.natural(z)).sum())
+    points: int = z.shape[1]
+    return density - points * link.log_integral(hyper)

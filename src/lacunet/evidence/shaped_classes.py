@@ -241,8 +241,8 @@ def merged(R: FloatArray, problem: ShapedProblem, to: int) -> list[FloatArray]:
             for b in range(a):
                 apart = (mean[:, a] - mean[:, b]) ** 2 / np.maximum(size[:, a], size[:, b])
                 cost[a, b] = float(apart.sum())
-        a, b = np.unravel_index(int(cost.argmin()), cost.shape)
+        a, b = divmod(int(cost.argmin()), K)
         joined = R[:, a] + R[:, b]
-        R = np.column_stack([np.delete(R, [int(a), int(b)], axis=1), joined])
+        R = np.column_stack([np.delete(R, [a, b], axis=1), joined])
         found.append(R)
     return found

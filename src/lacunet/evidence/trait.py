@@ -9,22 +9,22 @@ The trait t is standard normal, and columns are independent given it. Coordinate
     counts                 the log rate
     numbers                the mean: one linear factor
 
-At t = 0 a column has the prior that it has in a class; slopes b are normal around 0. So a trait
-without slopes is one class. Integrals over t are sums at equal distances, missing cells drop out,
-and parameters are integrated out by Laplace's method. Turning the trait round gives an equal mode:
-both count.
+At t = 0 a column has the prior that it has in a class; slopes b are normal around 0, and their
+standard deviation is one of three. So a trait without slopes is one class. Integrals over t are
+sums at equal distances, missing cells drop out, and parameters are integrated out by Laplace's
+method. Turning the trait round gives an equal mode: both count.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.arrays import FloatArray
-from lacunet.evidence.laplace_at_mode import mode_of
+from lacunet.evidence.laplace_at_mode import Mode, mode_of
 from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
@@ -32,6 +32,8 @@ from lacunet.model.latent_class import find_classes
 
 REACH = 4.2  # standard deviations of the trait on either side
 POINTS, FINE = 25, 49  # where it is looked at; numbers can tell it more exactly
+FAR = 40.0  # nats below what is asked for, from which other scales are not tried
+SCALES = {1.0: 0.5, 2.0: 0.25, 0.5: 0.25}  # factors of the next two, and their probabilities
 SLOPE = 1.0  # prior standard deviation of slopes of contrasts: 1.4 in log odds of two levels
 OF_NUMBERS = 0.7  # the same of numbers, in deviations of their column, and of logs of rates
 LARGEST = 400  # parameters whose curvature is worked out
@@ -56,6 +58,7 @@ class Item:
     link: Link
     hyper: FloatArray  # (width,) at t = 0
     own: slice
+    scale: float = 1.0  # of the slopes that are expected
 
     @property
     def size(self) -> int:
@@ -65,7 +68,7 @@ class Item:
     @property
     def spread(self) -> float:
         """Prior standard deviation of its slopes."""
-        return SLOPE if isinstance(self.link, Levels) else OF_NUMBERS
+        return self.scale * (SLOPE if isinstance(self.link, Levels) else OF_NUMBERS)
 
     def coordinates(self, p: FloatArray, t: FloatArray) -> FloatArray:
         """Z at points of the trait, (size of the link, points)."""
@@ -148,6 +151,11 @@ class TraitProblem:
             return value, gradient
         return -1e300, np.zeros_like(gradient)
 
+    def scaled(self, factor: float) -> TraitProblem:
+        """Expect other slopes."""
+        items = tuple(replace(item, scale=factor) for item in self.items)
+        return replace(self, items=items)
+
     def start(self) -> FloatArray:
         """Begin where the first principal component of the statistics is the trait."""
         t = self._component()
@@ -157,9 +165,10 @@ class TraitProblem:
         Z = np.zeros_like(self.X)
         for item in self.items:
             x = self.X[:, item.own]
-            weight = self.counts * x.any(axis=1)
+            shown = np.asarray(x.any(axis=1))
+            weight = self.counts * shown
             mean = weight @ x / max(float(weight.sum()), 1e-300)
-            Z[:, item.own] = np.where(x.any(axis=1)[:, None], x - mean, 0.0)
+            Z[:, item.own] = np.where(shown[:, None], x - mean, 0.0)
         size = np.sqrt(self.counts @ Z**2)
         Z /= np.where(size > 1e-9, size, 1.0)
         _, vectors = np.linalg.eigh(Z.T @ (Z * self.counts[:, None]))
@@ -194,17 +203,28 @@ def trait_problem(problem: Problem) -> TraitProblem | None:
     return TraitProblem(tuple(items), np.hstack(X), counts, problem.log_base, t)
 
 
-def trait_of(problem: Problem) -> Trait | None:
-    """Fit one trait to the table of a latent class problem; None where it is not offered."""
+def trait_of(problem: Problem, wanted: float = -math.inf) -> Trait | None:
+    """Fit one trait to the table of a latent class problem; None where it is not offered.
+
+    An evidence far below what is wanted is that of one scale of slopes alone.
+    """
     given = trait_problem(problem)
     if given is None or given.size > LARGEST:
         return None
     if given.X.size * len(given.t) * (100 + 2 * given.size) > MOST_WORK:
         return None
-    mode = mode_of(given.log_density, given.start())
+    modes: dict[float, Mode] = {}
+    for factor in SCALES:
+        start = given.start() if not modes else modes[1.0].x
+        modes[factor] = mode_of(given.scaled(factor).log_density, start)
+        if not modes[factor].log_evidence > wanted - FAR:
+            break
+    each = {f: math.log(SCALES[f]) + m.log_evidence for f, m in modes.items()}
+    known = [value for value in each.values() if math.isfinite(value)]
+    best = modes[max(modes, key=lambda f: each[f] if math.isfinite(each[f]) else -math.inf)]
     slopes = {}
-    for item, p in zip(given.items, given.parts(mode.x), strict=True):
+    for item, p in zip(given.items, given.parts(best.x), strict=True):
         b = p[item.link.size :]
         slopes[item.name] = item.link.contrasts @ b if isinstance(item.link, Levels) else b
-    evidence = mode.log_evidence + math.log(2.0)
-    return Trait(given.log_lik(mode.x)[0], evidence, given.size, slopes)
+    evidence = float(logsumexp(known)) + math.log(2.0) if known else math.nan
+    return Trait(given.log_lik(best.x)[0], evidence, given.size, slopes)

@@ -199,6 +199,11 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         **({"sensitivity": sensitive} if sensitive else {}),
         **({} if selection.reach is None else {"reach": asdict(selection.reach)}),
         **range_document(selection),
+        **(
+            {}
+            if selection.misfit is None
+            else {"misfit": selection.misfit.document(selection.best.title)}
+        ),
         **({} if not selection.ratio_tests else {"bootstrap_tests": _tests(selection)}),
     }
 

@@ -23,6 +23,7 @@ from lacunet.model.prior import Alpha
 from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
 from lacunet.search.average import Label, Labellings, NamedPrior, choose
 from lacunet.search.certainty import Certainty, Factor, How
+from lacunet.search.misfit import Misfit
 from lacunet.search.reach import ENOUGH, Reach, largest_sizes, probability_of_more
 from lacunet.search.sensitivity import Sensitivity
 from lacunet.search.truth import TRUTH
@@ -143,6 +144,7 @@ class Selection(Printable):
     failed: tuple[Failed, ...] = ()  # what was asked for besides, and could not be fitted
     named_prior: NamedPrior | None = None  # of the number of classes, if it has a name
     extended: bool = False  # whether the range was followed by itself while more were probable
+    misfit: Misfit | None = None  # what the classes may stand for, where that was looked at
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:

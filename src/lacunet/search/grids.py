@@ -13,6 +13,7 @@ from lacunet.scores import SCORES
 from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.certainty import Certainty, Factor, How
+from lacunet.search.misfit import misfit_grid
 from lacunet.search.other_choice import why_not_bic
 from lacunet.search.ratio_tests import ratio_grid
 from lacunet.search.reach import ENOUGH, FIRST
@@ -75,8 +76,24 @@ def limits(selection: Selection) -> list[str]:
         about = [flag for flag in selection.best.flags if flag.kind in ONCE]
         ends += [f"{selection.best.title}: {flag}" for flag in about]
     further = [_followed(selection)] if selection.extended else []
-    sentences = [*failed, *(f"warning: {end}" for end in ends), *further, *left, *noted, *weighed]
+    sentences = [
+        *_misfit_words(selection),
+        *failed,
+        *(f"warning: {end}" for end in ends),
+        *further,
+        *left,
+        *noted,
+        *weighed,
+    ]
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
+
+
+def _misfit_words(selection: Selection) -> list[str]:
+    """Say what the chosen classes probably stand for, if that is not classes."""
+    found = selection.misfit
+    if found is None or found.chosen != selection.label or not found.clear:
+        return []
+    return [f"warning: {found.clear[0].sentence(selection.best.title)}"]
 
 
 def at_the_end(selection: Selection) -> list[str]:
@@ -366,6 +383,8 @@ def selection_grids(selection: Selection) -> list[Grid]:
         grids.append(Grid(why.title, notes=why.sentences))
     if (calibrated := calibration_grid(selection)) is not None:
         grids.append(calibrated)
+    if selection.misfit is not None and selection.misfit.clear:
+        grids.append(misfit_grid(selection.misfit, selection.best.title))
     if selection.sensitivity:
         grids.append(sensitivity_grid(selection.sensitivity))
     if flags := remarks(selection):

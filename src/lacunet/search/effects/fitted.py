@@ -78,9 +78,11 @@ class Workshop:
         """Search for the best parameters, also from those of networks with fewer edges."""
         problem, how, look = self.problem(network), self.options, look or _by_schedule
         fit = look(problem, how, self.executor)
-        fit = better_from(fit, [_start(n.fit, problem) for n in near], self.executor.silent())
+        fit = better_from(
+            fit, [start_with_edges(n.fit, problem) for n in near], self.executor.silent()
+        )
         if fit.heaviest is not None:
-            starts = [_start(n.fit.for_scores, problem) for n in near]
+            starts = [start_with_edges(n.fit.for_scores, problem) for n in near]
             mode = better_from(fit.heaviest, starts, self.executor.silent())
             fit = replace(fit, heaviest=mode)
         return self._completed(fit, near, look)
@@ -88,10 +90,14 @@ class Workshop:
     def tried(self, network: Network, near: Fitted) -> Fitted:
         """Climb from the parameters of a network with fewer edges alone."""
         problem, silent = self.problem(network), self.executor.silent()
-        fit = climbed_from(problem, self.options, _start(near.fit, problem), [near.fit], silent)
+        fit = climbed_from(
+            problem, self.options, start_with_edges(near.fit, problem), [near.fit], silent
+        )
         if near.fit.nats_above_mass:
             mode = near.fit.for_scores
-            climbed = climbed_from(problem, self.options, _start(mode, problem), [mode], silent)
+            climbed = climbed_from(
+                problem, self.options, start_with_edges(mode, problem), [mode], silent
+            )
             fit = replace(fit, heaviest=climbed)
         return self._completed(fit, [near])
 
@@ -109,7 +115,9 @@ class Workshop:
             likeliest = better_from(likeliest, [fit.model.theta], silent)
         known = [n.likeliest for n in near if n.likeliest is not None]
         better = [n for n in known if n.log_lik > likeliest.log_lik - TIE]
-        likeliest = better_from(likeliest, [_start(n, fit.problem) for n in better], silent)
+        likeliest = better_from(
+            likeliest, [start_with_edges(n, fit.problem) for n in better], silent
+        )
         return Fitted(fit, likeliest)
 
 
@@ -117,7 +125,7 @@ def _by_schedule(problem: Problem, options: Options, executor: Executor) -> Fit:
     return learn(problem, options, executor=executor, ranks=BOTH)
 
 
-def _start(fit: Fit, problem: Problem) -> FloatArray:
+def start_with_edges(fit: Fit, problem: Problem) -> FloatArray:
     """Parameters of a fit with fewer edges, a little off the edge of what can be."""
     theta = with_more_parents(fit.model.theta, fit.problem.layout, problem.layout)
     if not problem.layout.tabular:
