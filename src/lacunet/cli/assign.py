@@ -8,7 +8,7 @@ from lacunet.cli.console import command, say_written, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import remind, say_not_shown
 from lacunet.data.write import append_columns, column_names
-from lacunet.report.documents import assignment_document
+from lacunet.report.answer_documents import assignment_document
 
 
 @command

@@ -9,7 +9,7 @@ from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_given, parse_names, parse_soft, split
 from lacunet.cli.paths import READS
 from lacunet.errors import OptionError
-from lacunet.report.documents import (
+from lacunet.report.answer_documents import (
     answer_document,
     most_probable_document,
     separations_document,

@@ -13,7 +13,8 @@ from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import read, say_not_shown
 from lacunet.data.write import append_columns, check_table_file, column_names
 from lacunet.model.formats import check_stack_file, write_stack
-from lacunet.report.documents import stack_document, table_document, unusual_document
+from lacunet.report.answer_documents import unusual_document
+from lacunet.report.documents import stack_document, table_document
 from lacunet.search.stacking.recipes import Kind
 from lacunet.search.stacking.stack import FOLDS
 from lacunet.tabular import Printable, Together

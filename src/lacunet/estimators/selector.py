@@ -22,8 +22,8 @@ from lacunet.scores import choose_scores
 from lacunet.search.average import PriorLike
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty
-from lacunet.search.grids import at_the_end
 from lacunet.search.mixing import Mixture, mix
+from lacunet.search.range_words import at_the_end
 from lacunet.settings import DEFAULTS, Settings
 
 

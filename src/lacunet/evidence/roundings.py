@@ -86,13 +86,22 @@ class Told(Protocol):
 
 def told_together(problem: Problem, parts: Sequence[Told]) -> dict[str, Any]:
     """Give the `used`, `details` and `notes` of all roundings of a problem."""
-    numbers = sorted({m for part in parts for m in part.used})
     note = Flag(Kind.WEIGHTS_ROUNDED, detail={"roundings": len(parts), "cases": problem.cases})
     return {
-        "used": {m: sum(p.used.get(m, 0.0) for p in parts) / len(parts) for m in numbers},
+        "used": mean_shares([part.used for part in parts]),
         "details": {"roundings of the weights": len(parts), **parts[0].details},
         "notes": (note, *dict.fromkeys(flag for part in parts for flag in part.notes)),
     }
+
+
+def mean_shares(parts: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """Average shares, by what they are shares of.
+
+    >>> mean_shares([{1: 1.0}, {1: 0.5, 2: 0.5}])
+    {1: 0.75, 2: 0.25}
+    """
+    numbers = sorted({m for part in parts for m in part})
+    return {m: sum(part.get(m, 0.0) for part in parts) / len(parts) for m in numbers}
 
 
 def _with(problem: Problem, counts: FloatArray) -> Problem:

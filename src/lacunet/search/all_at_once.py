@@ -94,8 +94,13 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
         walk.notes,
         doubts,
     )
+    used: dict[Label, dict[int, float] | None]
+    used = {label: walk.used_of.get(label) for label in labels if isinstance(label, int)}
     candidates = tuple(
-        c.with_evidence(evidence[c.label]) if c.label in evidence else c
+        replace(
+            c.with_evidence(evidence[c.label]) if c.label in evidence else c,
+            walked=used.get(c.label),
+        )
         for c in selection.candidates
     )
     return replace(selection, candidates=candidates, found=found)

@@ -17,7 +17,7 @@ from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options
-from lacunet.model.latent_class import counted, unit
+from lacunet.model.latent_class import counted, has_classes, unit
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import Alpha
 from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
@@ -29,6 +29,7 @@ from lacunet.search.sensitivity import Sensitivity
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
+UNKNOWN = 0.01  # probability of candidates of which it is not known how many classes are used
 Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
 
 
@@ -57,6 +58,7 @@ class Candidate(Framed):
     scores: Mapping[str, Evidence]  # by name
     log_labellings: float  # log of the number of equal modes that its labels make
     measured: Measurement | None = None  # the evidence itself, where it was asked for
+    walked: Mapping[int, float] | None = None  # see `used`, by a walk over partitions
 
     @property
     def problem(self) -> Problem:
@@ -87,6 +89,13 @@ class Candidate(Framed):
     def flags(self) -> tuple[Flag, ...]:
         """What to know of the fit, and of where its scores are taken."""
         return (*self.fit.flags, *self.fit.mass_flags)
+
+    @property
+    def used(self) -> Mapping[int, float] | None:
+        """Posterior of the number of classes with a case, given this candidate; None: not known."""
+        if self.label == 1:
+            return {1: 1.0}
+        return self.walked or (self.measured and self.measured.used) or None
 
     @property
     def lower_bound(self) -> float:
@@ -247,6 +256,20 @@ class Selection(Printable):
     def at_least(self) -> bool:
         """Whether the answer is the largest number that was tried, and more may be right."""
         return bool(self.at_edge) and (self.more is None or self.more > ENOUGH)
+
+    @cached_property
+    def used(self) -> dict[int, float] | None:
+        """Posterior of the number of classes with a case; None where it was not measured."""
+        if not all(has_classes(c.proposal.network) for c in self.candidates):
+            return None
+        p = self.certainty.probabilities
+        known = [(p[c.label], c.used) for c in self.candidates if c.used is not None]
+        total = math.fsum(chance for chance, _ in known)
+        if not total >= 1.0 - UNKNOWN:
+            return None
+        numbers = sorted({m for _, used in known for m in used})
+        shares = {m: math.fsum(x * used.get(m, 0.0) for x, used in known) / total for m in numbers}
+        return {m: share for m, share in shares.items() if share > 0}
 
     @cached_property
     def at_edge(self) -> tuple[str, ...]:

@@ -15,12 +15,11 @@ from lacunet.search.calibration import calibration_grid
 from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.misfit import misfit_grid
 from lacunet.search.other_choice import why_not_bic
+from lacunet.search.range_words import at_the_end, beyond, followed, used_note, used_sentence
 from lacunet.search.ratio_tests import ratio_grid
-from lacunet.search.reach import ENOUGH, FIRST
 from lacunet.search.sensitivity import sensitivity_grid
 from lacunet.search.truth import TRUTH
-from lacunet.tabular import Columns, Grid, Shown, chance, number, probability
-from lacunet.wording import range_words
+from lacunet.tabular import Columns, Grid, Shown, chance, number, probability, share
 
 if TYPE_CHECKING:
     from lacunet.search.candidates import Selection
@@ -48,7 +47,7 @@ def answer(selection: Selection) -> str:
         [
             _chance_words(selection),
             *_rivals(certainty),
-            *_beyond(selection),
+            *beyond(selection),
             *_labelled_words(selection),
         ]
     )
@@ -75,9 +74,10 @@ def limits(selection: Selection) -> list[str]:
     if selection.label is not None:
         about = [flag for flag in selection.best.flags if flag.kind in ONCE]
         ends += [f"{selection.best.title}: {flag}" for flag in about]
-    further = [_followed(selection)] if selection.extended else []
+    further = [followed(selection)] if selection.extended else []
     sentences = [
         *_misfit_words(selection),
+        *used_sentence(selection),
         *failed,
         *(f"warning: {end}" for end in ends),
         *further,
@@ -96,32 +96,6 @@ def _misfit_words(selection: Selection) -> list[str]:
     return [f"warning: {found.clear[0].sentence(selection.best.title)}"]
 
 
-def at_the_end(selection: Selection) -> list[str]:
-    """Warn where better answers may lie beyond what was tried, and say what to try."""
-    k, labels = selection.label, [c.label for c in selection.candidates]
-    known = [n for n in labels if isinstance(n, int)]
-    if isinstance(k, str) and selection.at_edge:
-        sizes = selection.best.proposal.sizes
-        edge = " and ".join(f"{sizes[name]} of {name}" for name in selection.at_edge)
-        most = max(n for c in selection.candidates for n in c.proposal.sizes.values())
-        return [
-            f"{edge} is the largest number that was tried. Try more: {range_words(1, 2 * most)}"
-        ]
-    if not isinstance(k, int) or len(known) < 2:
-        return []
-    few, many = min(known), max(known)
-    if k == many:
-        wider = range_words(few, 2 * many)
-        return [f"{k} is the largest number that was tried. Try more: {wider}"]
-    if selection.more is not None and selection.more > ENOUGH:
-        wider = range_words(few, 2 * many)
-        return [f"more than {many} were not tried, and may be right. Try more: {wider}"]
-    if k == few and k > 1:
-        wider = range_words(1, many)
-        return [f"{k} is the smallest number that was tried. Try fewer: {wider}"]
-    return []
-
-
 def _at_least(selection: Selection) -> str:
     """Say the answer where it is the largest number tried, so that none is known to be right."""
     what, labels = _what(selection), [c.label for c in selection.candidates]
@@ -136,30 +110,6 @@ def _at_least(selection: Selection) -> str:
 
 def _all(names: Sequence[str]) -> str:
     return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
-
-
-def _beyond(selection: Selection) -> list[str]:
-    """How probable more classes than were tried are, where that is worth a word."""
-    p = selection.more
-    if p is None or p <= ENOUGH:
-        return []
-    most = max(c.label for c in selection.candidates if isinstance(c.label, int))
-    return [f"more than {most}, not tried: up to about {p:.2f}"]
-
-
-def _followed(selection: Selection) -> str:
-    """Say that a range was followed by itself, and why no further."""
-    most = max(c.label for c in selection.candidates if isinstance(c.label, int))
-    more = selection.more or 0.0
-    if more > ENOUGH:
-        return (
-            f"more than {FIRST} {selection.unit} were probable, so that up to {most} were tried; "
-            "without a range of yours no more are"
-        )
-    return (
-        f"more than {FIRST} {selection.unit} were probable, so that up to {most} were tried: "
-        f"more than these have a probability of about {probability(more, exact=False)}"
-    )
 
 
 def _chance_words(selection: Selection) -> str:
@@ -222,6 +172,7 @@ def candidate_grid(selection: Selection) -> Grid:
     certainty, both = selection.certainty, _labelled(selection)
     alone, best = len(selection.candidates) == 1, certainty.choice
     labelled = selection.posterior(labellings=Labellings.ALL)
+    used = None if alone else selection.used
     first, words = first_column(selection)
     symbol = "S" if words else "k"
     rows = tuple(
@@ -231,6 +182,7 @@ def candidate_grid(selection: Selection) -> Grid:
             number(c.fit.log_lik),
             chance(certainty.probabilities[c.label], certainty.stderr[c.label], exact=alone),
             *([probability(labelled[c.label], exact=alone)] if both else []),
+            *([] if used is None else [share(used.get(int(c.label), 0.0))]),
             *([] if best is None else [factor_words(certainty.bayes_factor(c.label, best))]),
             f"{c.fit.reached}/{c.fit.finalists}",
             number(sum(c.seconds.values())),
@@ -239,6 +191,7 @@ def candidate_grid(selection: Selection) -> Grid:
     )
     rows += _dashes(selection, len(rows[0]))
     chances = [f"p({symbol})", *([f"p({symbol}), k!"] if both else [])]
+    chances += [] if used is None else ["used"]
     factors = [] if best is None else ["log BF"]
     header = (first, "d", "log p(D|θ)", *chances, *factors, "starts", "seconds")
     ways = ", plain and with log k!" if both else ""
@@ -246,6 +199,7 @@ def candidate_grid(selection: Selection) -> Grid:
     widened = with_score if certainty.how is How.UNSETTLED else ""
     notes = (
         f"p({symbol}): posterior by {TITLES[certainty.by]}{ways}{widened}{_under(selection)}.",
+        *used_note(selection),
         *([] if best is None else [f"log BF: log Bayes factor against {best}, in nats."]),
         "starts: final starts that reached the best optimum.",
     )

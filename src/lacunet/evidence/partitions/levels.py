@@ -43,6 +43,11 @@ class Occupancy:
         parts = logsumexp(self.log_factors() + log_z, axis=0)
         return np.asarray(np.exp(parts - logsumexp(parts)))
 
+    def used_of(self, log_z: FloatArray) -> FloatArray:
+        """Posterior of the number of blocks given each number of classes, (K, M)."""
+        parts = self.log_factors() + log_z
+        return np.asarray(np.exp(parts - logsumexp(parts, axis=1, keepdims=True)))
+
     def made_of(self, log_z: FloatArray, first: int, last: int) -> frozenset[int]:
         """The numbers of classes whose evidence comes, but for a trifle, from so many blocks."""
         parts = self.log_factors() + log_z

@@ -55,6 +55,8 @@ class Walk:
     used: dict[int, float]  # posterior of the number of used classes, all k being as likely
     details: dict[str, int] = field(default_factory=dict)  # what was run
     notes: tuple[Flag, ...] = ()
+    # Posterior of the number of used classes given each number of classes.
+    used_of: dict[int, dict[int, float]] = field(default_factory=dict)
 
     @property
     def posterior(self) -> FloatArray:
@@ -139,4 +141,8 @@ def _told(rounds: Rounds) -> Walk:
         used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
         details={"chains": company.number, "sweeps each": sweeps * (rounds.number - left_out)},
         notes=notes,
+        used_of={
+            k: {m: s for m, s in enumerate(shares, start=1) if s > 0}
+            for k, shares in zip(levels.numbers, levels.used_of(found.log_z).tolist(), strict=True)
+        },
     )

@@ -16,6 +16,7 @@ from lacunet.evidence.roundings import (
     ROUNDINGS,
     bound_near,
     mean_of_roundings,
+    mean_shares,
     nearest_whole,
     roundings,
     told_together,
@@ -86,6 +87,7 @@ def _joined(
         measured=frozenset.intersection(*(walk.measured for walk in walks)),
         anchored=all(walk.anchored for walk in walks),
         verdict=first.verdict if told else Verdict.LOWER_BOUND,
+        used_of={k: mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
         **told_together(problem, walks),
     )
 
