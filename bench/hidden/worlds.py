@@ -51,6 +51,43 @@ def random_graph(rng: np.random.Generator, rows: int) -> IntArray:
     return np.column_stack(columns)
 
 
+def random_network(
+    rng: np.random.Generator, rows: int, most_states: int, *, hidden: bool, columns: int = 6
+) -> IntArray:
+    """Columns of any graph and any tables; one of two or three states behind three to five of them.
+
+    Each data set has its own share of edges and its own Dirichlet exponent.
+    """
+    share, exponent = rng.choice([0.2, 0.4, 0.6]), rng.choice([0.3, 0.5, 1.0])
+    n = columns + hidden
+    order = rng.permutation(n)
+    cards = rng.integers(2, most_states + 1, n)
+    if hidden:
+        cards[columns] = rng.integers(2, 4)
+    parents = np.zeros((n, n), dtype=bool)
+    place = np.argsort(order)
+    for v in range(n):
+        own = [u for u in range(n) if place[u] < place[v] and rng.random() < share]
+        rng.shuffle(own)
+        parents[v, own[:3]] = True
+    if hidden:
+        parents[columns], parents[:, columns] = False, False
+        for v in rng.permutation(columns)[: rng.integers(3, 6)]:
+            others = np.flatnonzero(parents[v])
+            if len(others) > 1:
+                parents[v, rng.permutation(others)[1:]] = False
+            parents[v, columns] = True
+        order = np.array([columns, *(v for v in order if v != columns)])
+    codes = np.zeros((rows, n), dtype=np.int64)
+    for v in order.tolist():
+        j, q = np.zeros(rows, dtype=np.int64), 1
+        for u in np.flatnonzero(parents[v]).tolist():
+            j, q = j * cards[u] + codes[:, u], q * int(cards[u])
+        below = np.cumsum(rng.dirichlet(np.full(cards[v], exponent), q), axis=1)[j]
+        codes[:, v] = np.minimum((rng.random(rows)[:, None] > below).sum(axis=1), cards[v] - 1)
+    return codes[:, :columns]
+
+
 def classes(leaves: int, states: int = 2) -> Callable[[np.random.Generator, int], IntArray]:
     """A latent class model."""
 

@@ -1,5 +1,7 @@
 """Hidden variables: found where there are some, not where there are none, and what is kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,14 +14,18 @@ from lacunet.evidence.measure import measure
 from lacunet.graphs.hidden import cliques
 from lacunet.graphs.hidden.growing import Growing, behind, has_sense, split_off
 from lacunet.graphs.hidden.sketch import Sketch, edge_matrix, empty_sketch
+from lacunet.graphs.learning import learn_task
 from lacunet.graphs.moves import find_ancestors
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
+from lacunet.report.documents import hidden_document
 from lacunet.report.page.answers import hidden_answer
 from lacunet.search import measuring
 from lacunet.search.hidden import looking
 from lacunet.search.hidden.found import WITHOUT
 from lacunet.settings import Settings
+
+NO_PARENTS = np.zeros(5, dtype=np.int64)
 
 
 def copied(rng, x, share):
@@ -78,6 +84,54 @@ def test_a_chain_of_columns_has_none_and_the_factor_is_that_of_measured_evidence
     other = next(c for c in found.selection.candidates if c.label != WITHOUT)
     again = measure(other.problem, seed=9)
     assert found.factor.log == pytest.approx(again.value - found.log_evidence, abs=1.0)
+
+
+def large_table(seed, rows=400):
+    """Three columns that are independent, and a fourth with any table of all of them."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, [4, 4, 2, 4], (rows, 4))
+    given = (codes[:, 0] * 4 + codes[:, 1]) * 2 + codes[:, 2]
+    below = np.cumsum(rng.dirichlet(np.ones(4), 32), axis=1)[given]
+    codes[:, 3] = np.minimum((rng.random(rows)[:, None] > below).sum(axis=1), 3)
+    return Table.from_codes(codes)
+
+
+@pytest.mark.parametrize("seed", [4, 7])
+def test_a_prior_that_does_not_fit_large_tables_makes_no_hidden_variable(seed):
+    """Under BDeu alone the factor speaks for one: it has smaller tables than the true graph."""
+    found = find_hidden(large_table(seed), alpha="bdeu:10", threads=1, most=1)
+    assert found.factor.log > 2.0
+    assert len(found.averaged.pairs) == 2
+    assert found.averaged.factor.log < -2.0
+    assert found.hidden == {}
+    assert found.probability < 0.1
+    assert "averaged over both" in str(found)
+
+
+def test_the_decision_goes_by_evidence_averaged_over_priors(monkeypatch):
+    monkeypatch.setattr(looking, "CLOSE", 0.0)  # nothing has to be measured
+    found = find_hidden(large_table(4), alpha="bdeu:10", threads=1, most=1)
+    averaged = found.averaged
+    assert averaged.prior_odds == pytest.approx(3 / 4)
+    fewer, more = np.exp(averaged.log_evidence - averaged.log_evidence.max()).sum(axis=0)
+    odds = more / fewer * 3 / 4
+    assert averaged.probability == pytest.approx(odds / (1 + odds))
+    document = hidden_document(found)
+    assert [one["alpha"] for one in document["by_prior"]] == ["bdeu:10", 2.0]
+    assert document["probability"] == found.probability
+    assert document["averaged_log_bayes_factor"]["value"] == averaged.factor.log
+
+
+def test_a_graph_without_hidden_variables_is_searched_again_with_missing_values():
+    table = leaves(5, 200, 0.2, 2)
+    task = tasked(table)
+    growing = Growing(task, np.random.default_rng(0))
+    empty = growing.first(learn_task(replace(task, limits=task.limits._replace(most=NO_PARENTS))))
+    assert not empty.sketch.parents.any()
+    behind_all = growing.one_more(growing.first(learn_task(task)))[0]
+    again = growing.without_again(empty, behind_all)
+    assert not again.sketch.sizes
+    assert again.value > empty.value + 20.0
 
 
 def test_near_cliques_are_what_their_definition_says():

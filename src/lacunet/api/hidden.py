@@ -76,8 +76,9 @@ def find_hidden(
 ) -> HiddenFound:
     """Look for hidden variables in the graph over the columns of a table.
 
-    One is kept only if the evidence of the best graph with it is larger than that of the best
-    without; where they are close, it is measured.
+    The best graph with one is compared with the best without: by measured evidence where they are
+    close, averaged over the prior given and one that the data support more. It is kept if it has
+    more than half of the probability.
 
     Parameters
     ----------

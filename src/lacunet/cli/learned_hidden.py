@@ -30,8 +30,8 @@ ShapeOption: TypeAlias = Annotated[
 HiddenAuto: TypeAlias = Annotated[
     str | None,
     o.option(
-        "auto: also look for variables that no column shows; one is kept only if the evidence is "
-        "larger with it.",
+        "auto: also look for variables that no column shows; one is kept only if it is "
+        "more probable than not, under priors that the data support.",
         metavar="auto",
     ),
 ]

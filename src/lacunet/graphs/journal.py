@@ -58,6 +58,10 @@ class Journal:
                 text = json.dumps({**self.header, "pieces": self.pieces}, allow_nan=False)
                 write_text(self.path, text)
 
+    def chapter(self, name: str) -> Journal:
+        """Give a journal for one of several like searches, whose pieces stand in this one."""
+        return _Chapter(self, name)
+
     def __reduce__(self) -> tuple[type[Journal], tuple[()]]:
         """Travel as one that keeps nothing: where a task ends up, there is no such file."""
         return Journal, ()
@@ -73,6 +77,23 @@ class Journal:
             if found.get(name) != value:
                 raise _refused(path, f"it belongs to a search with other {name}")
         self.pieces = found["pieces"]
+
+
+class _Chapter(Journal):
+    """Pieces of another journal whose names begin alike."""
+
+    def __init__(self, whole: Journal, name: str) -> None:
+        """Take the journal that holds the pieces, and what their names begin with."""
+        super().__init__()
+        self.whole, self.name = whole, name
+
+    def get(self, piece: str) -> dict[str, Any] | None:
+        """Where a piece of this chapter stood."""
+        return self.whole.get(f"{self.name}: {piece}")
+
+    def put(self, piece: str, **stand: Any) -> None:
+        """Keep where a piece of this chapter stands."""
+        self.whole.put(f"{self.name}: {piece}", **stand)
 
 
 FORGETFUL = Journal()

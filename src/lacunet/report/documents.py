@@ -25,7 +25,7 @@ from lacunet.scores import Evidence
 from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.certainty import Certainty
+from lacunet.search.certainty import Certainty, Factor
 from lacunet.search.hidden.found import HiddenFound
 from lacunet.search.reach import ENOUGH
 from lacunet.search.stacking.stack import Stack
@@ -308,17 +308,29 @@ def imputation_document(found: Imputation) -> dict[str, Any]:
 
 def hidden_document(found: HiddenFound) -> dict[str, Any]:
     """Describe a graph with the hidden variables that were found, if any."""
-    factor = found.factor
+    factor, averaged = found.factor, found.averaged
+    known = factor is not None
     return {
         "hidden": found.hidden,
         "log_evidence": found.log_evidence,
-        "log_bayes_factor": None
-        if factor is None
-        else {"value": factor.log, "stderr": factor.stderr},
+        "log_bayes_factor": _factor_document(factor) if factor else None,
+        "averaged_log_bayes_factor": _factor_document(averaged.factor) if known else None,
+        "prior_odds": averaged.prior_odds if known else None,
+        "probability": found.probability,
+        "by_prior": [
+            {"alpha": pair.alpha, "without": float(without), "with": float(more)}
+            for pair, (without, more) in zip(averaged.pairs, averaged.log_evidence, strict=True)
+        ]
+        if known
+        else [],
         "certainty": certainty_document(found.selection.certainty),
         "parents": parents_document(found.network),
         "without": learned_document(found.without),
     }
+
+
+def _factor_document(factor: Factor) -> dict[str, float | None]:
+    return {"value": factor.log, "stderr": factor.stderr}
 
 
 def parents_document(network: Network) -> dict[str, list[str]]:

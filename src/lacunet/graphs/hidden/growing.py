@@ -72,6 +72,34 @@ class Growing:
         improved = max(again, key=lambda one: one.value, default=None)
         return [] if improved is None else [improved, best[0].brought_close()]
 
+    def taken_over(self, other: Fitted, number: int) -> Fitted:
+        """Fit a graph that was found under another prior."""
+        piece = f"{hidden_piece(number)}, taken over"
+        return self.kept.once(piece, partial(self._taken_over, other))[0].brought_close()
+
+    def _taken_over(self, other: Fitted) -> list[Fitted]:
+        filled = complete(self.task.table, other, self.rng)
+        return [self._fit(Proposal(other.sketch, filled))]
+
+    def without_again(self, now: Fitted, other: Fitted) -> Fitted:
+        """Search a graph without hidden variables again, from rows completed by one that has some.
+
+        A hidden variable must not win because the search without it stopped short.
+        """
+        if self.task.complete:  # completed rows are those that were searched
+            return now
+        piece = "without hidden variables"
+        found = self.kept.once(piece, partial(self._without, now, other))[0]
+        return max(now, self.improved(found, piece), key=lambda one: one.value)
+
+    def _without(self, now: Fitted, other: Fitted) -> list[Fitted]:
+        filled = complete(self.task.table, other, self.rng)
+        for h in reversed(other.sketch.hidden):
+            filled = filled.without(h)
+        rows = self._completed(now.sketch, filled)
+        graph = search_complete(rows, [now.sketch.parents]).parents
+        return [self._fit(Proposal(now.sketch.with_graph(graph), filled), now.value)]
+
     def _proposed(self, now: Fitted) -> list[Fitted]:
         """Fit proposals, and give the best."""
         filled = complete(self.task.table, now, self.rng)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from lacunet.graphs.hidden.hidden_grid import hidden_grid, hidden_variables
 from lacunet.graphs.learned import Learned
 from lacunet.model.network import Model, Network
+from lacunet.model.prior import describe_alpha
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Factor
+from lacunet.search.hidden.averaging import KEPT, Averaged
 from lacunet.tabular import Columns, Grid, Printable
 
 WITHOUT = "no hidden variable"
@@ -24,6 +27,7 @@ class HiddenFound(Printable):
     selection: Selection  # that, and the best with hidden variables
     label: Label  # which of the two is the answer
     model: Model  # the same, with posterior means for parameters
+    others: tuple[Selection, ...] = ()  # the same under other priors that the data support more
 
     @property
     def network(self) -> Network:
@@ -44,21 +48,46 @@ class HiddenFound(Printable):
     def factor(self) -> Factor | None:
         """Bayes factor of the best graph with hidden variables and the best without.
 
-        None where no graph with a hidden variable was worth a comparison.
+        Under the prior that was given; `averaged.factor` is averaged over the priors. None where no
+        graph with a hidden variable was worth a comparison.
         """
         with_some = [k for k in self.selection.certainty.ranking if k != WITHOUT]
         if not with_some:
             return None
         return self.selection.bayes_factor(with_some[0], WITHOUT)
 
+    @cached_property
+    def averaged(self) -> Averaged:
+        """The comparison averaged over priors: what decides."""
+        return Averaged((self.selection, *self.others))
+
+    @property
+    def probability(self) -> float | None:
+        """Probability of the best graph with hidden variables against that without, given both."""
+        return None if self.factor is None else self.averaged.probability
+
     @property
     def comparison(self) -> str:
-        """The Bayes factor as a sentence, or why there is none."""
-        if self.factor is None:
+        """The Bayes factor and the probability in sentences, or why there are none."""
+        if self.factor is None or self.probability is None:
             return "No graph with a hidden variable came near the best one without."
+        odds = f"prior odds {self.averaged.prior_odds:.2g}; kept above {KEPT:g}"
         return (
-            f"Log Bayes factor of the best graph with hidden variables and without: {self.factor}."
+            f"Log Bayes factor of the best graph with hidden variables and without: "
+            f"{self._factors()}. Probability with hidden variables, of these two: "
+            f"{self.probability:.2g} ({odds})."
         )
+
+    def _factors(self) -> str:
+        """The Bayes factor under each prior, and averaged over them."""
+        pairs, labels = self.averaged.pairs, self.averaged.labels
+        each = [
+            f"{pair.bayes_factor(more, fewer)} under {_prior_of(pair)}"
+            for pair, (fewer, more) in zip(pairs, labels, strict=True)
+        ]
+        if len(each) == 1:
+            return each[0]
+        return f"{', '.join(each)}; averaged over both, {self.averaged.factor}"
 
     def tidy(self) -> Columns:
         """Give a row for each variable: its states, and its parents."""
@@ -70,7 +99,7 @@ class HiddenFound(Printable):
         what = hidden_variables(number) if number else WITHOUT
         title = f"{what[:1].upper()}{what[1:]}: log p(D|S) ≈ {self.log_evidence:.2f} ({how})"
         close = "It is not kept: they are too close for an approximation to tell."
-        better = self.factor is not None and self.factor.log > 0
+        better = self.probability is not None and self.probability > KEPT
         notes = (
             self.comparison,
             *([close] if not number and better else []),
@@ -78,6 +107,12 @@ class HiddenFound(Printable):
         )
         first = hidden_grid(self.model, title, notes) if number else Grid(title, notes=notes)
         return [first, graph_grid(self.network)]
+
+
+def _prior_of(pair: Selection) -> str:
+    """Say the prior of a comparison in words."""
+    alpha = pair.alpha
+    return describe_alpha(alpha) if isinstance(alpha, str | int | float) else "the prior given"
 
 
 def graph_grid(network: Network) -> Grid:

@@ -1,8 +1,14 @@
-"""Look for hidden variables, one after the other, for as long as the evidence rises."""
+"""Look for hidden variables, one after the other, for as long as the evidence rises.
+
+A prior that does not fit the tables of a graph speaks for hidden variables, which make tables
+smaller. So graphs are searched under the prior that was given and under the one of some others that
+the data support best; evidence averaged over both decides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -14,31 +20,28 @@ from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.executor import SERIAL, Executor
 from lacunet.files import StrPath
-from lacunet.graphs.hidden.fitting import Fitted
-from lacunet.graphs.hidden.growing import Growing, hidden_piece
-from lacunet.graphs.hidden.hidden_grid import by_size, hidden_variables
+from lacunet.graphs.complete import search_complete
+from lacunet.graphs.completing import Completer
+from lacunet.graphs.hidden.growing import hidden_piece
+from lacunet.graphs.hidden.hidden_grid import by_size
 from lacunet.graphs.hidden.latent_tree import check_columns, mean_model
+from lacunet.graphs.hidden.sketch import edge_matrix
 from lacunet.graphs.journal import Journal
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
-from lacunet.graphs.learning import learn_task
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import USUAL, GraphTask, graph_task
 from lacunet.learn.fit import Options
 from lacunet.model.number_prior import NumberPrior
-from lacunet.scores import CSL_OCCUPIED
-from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.certainty import How
-from lacunet.search.hidden.fitted_candidates import candidate_of
-from lacunet.search.hidden.found import WITHOUT, HiddenFound
-from lacunet.search.measuring import measure_posterior
-from lacunet.search.one_by_one import by_measurements, measure_each
+from lacunet.search.hidden.averaging import Averaged
+from lacunet.search.hidden.found import HiddenFound
+from lacunet.search.hidden.one_prior import Measuring, OnePrior
 
 MOST = 3  # hidden variables, if nothing else is asked for
 CLOSE = 10.0  # nats between two graphs, from which on scores are trusted to tell which is better
 FIRST = 0.3  # of the work, about, is the graph without hidden variables
-EQUAL = 1e-6  # nats: nobody is better by less
-STARTS = 8  # of fits with fewer states, which scores need
+EXPONENTS = (0.5, 1.0, 2.0)  # of Dirichlet priors that are held against the one that was given
+WORTH = 1.0  # nats by which data must support one of them more, to search under it too
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,86 +86,76 @@ def find_hidden(
     _check_room(knowledge)
     task = graph_task(table, alpha, how.graphs, knowledge, prior)
     with closing(Journal(resume, how.fingerprint(task) if resume else None)) as journal:
-        without = learn_task(task, executor.part(0.0, FIRST), journal)
-        growing = Growing(task, np.random.default_rng([how.graphs.seed, 2]), journal)
-        looking = _Looking(growing, how, executor.part(FIRST, 1.0))
-        return looking.found(without)
+        half, rest = executor.part(0.0, FIRST), executor.part(FIRST, 1.0)
+        measuring = Measuring(how.options, how.goal, how.always, CLOSE, rest)
+        seed = how.graphs.seed
+        priors = [OnePrior.begin(task, seed, measuring, half, journal)]
+        other = supported_exponent(task, priors[0].without)
+        if other is not None:
+            wider, chapter = replace(task, alpha=other), journal.chapter("supported prior")
+            priors.append(OnePrior.begin(wider, seed, measuring, half, chapter))
+        return _look(priors, how.most, rest, journal)
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    other: Candidate  # the best graph with one hidden variable more
-    better: bool  # than the best graph before
-    pair: Selection | None = None  # both; None if it was decided before the search was stopped
+def supported_exponent(task: GraphTask, learned: Learned) -> float | None:
+    """Find the exponent under which the best graph has most evidence, if that is clearly more.
+
+    Each prior has a graph of its own: one that makes large tables dear leaves edges out. Where
+    cells are missing, rows that were completed once tell.
+    """
+    rows, start = task.table, edge_matrix(learned.network)
+    if not task.complete:
+        rows = Completer(rows, np.random.default_rng([task.how.seed, 3]))(learned.model)
+    how = replace(task.how, restarts=0)
+    values = {}
+    for alpha in (task.alpha, *EXPONENTS):
+        completed = replace(task, table=rows, alpha=alpha, how=how)
+        values[alpha] = math.fsum(search_complete(completed, [start]).families)
+    best = max(EXPONENTS, key=lambda exponent: values[exponent])
+    return best if values[best] > values[task.alpha] + WORTH else None
 
 
-@dataclass(frozen=True, eq=False)
-class _Looking:
-    growing: Growing
-    how: HiddenSearch
-    executor: Executor
-
-    def found(self, without: Learned) -> HiddenFound:
-        """Add hidden variables for as long as each makes the graph better."""
-        now = self.growing.first(without)
-        alone = best = rival = self._candidate(WITHOUT, now)
-        last = None  # the comparison of these, where it was made on the way
-        for number in range(1, self.how.most + 1):
-            self.executor.say(hidden_piece(number), (number - 1) / self.how.most)
-            tried = {number_of(number, k): one for k, one in enumerate(self.growing.one_more(now))}
-            if not tried:
-                break
-            step = self._step(number, best, tried)
-            if best is alone:
-                rival, last = step.other, step.pair
-            if not step.better:
-                break
-            if best is not alone:
-                rival, last = step.other, None
-            best, now = step.other, tried[str(step.other.label)]
-        pair = last or self._pair(alone, rival)
-        return HiddenFound(without, pair, best.label, by_size(mean_model(best.fit.model)))
-
-    def _step(self, number: int, best: Candidate, tried: Mapping[str, Fitted]) -> _Step:
-        """Decide whether a graph with one hidden variable more is better, if that is not known."""
-        journal, piece = self.growing.journal, f"{hidden_piece(number)}, decision"
-        if decided := journal.get(piece):
-            label = decided["label"]
-            return _Step(self._candidate(label, tried[label]), decided["better"])
-        others = [self._candidate(label, one) for label, one in tried.items()]
-        other = max(others, key=_score)
-        pair = self._pair(best, other)
-        # Graphs that are close and too large to be measured are not told apart by approximations.
-        known = pair.certainty.how is not How.APPROXIMATED
-        better = known and pair.bayes_factor(other.label, best.label).log > EQUAL
-        journal.put(piece, label=other.label, better=better)
-        return _Step(other, better, pair)
-
-    def _candidate(self, label: str, found: Fitted) -> Candidate:
-        options = replace(self.how.options, starts=min(STARTS, self.how.options.starts))
-        return candidate_of(label, found, options, self.executor)
-
-    def _pair(self, one: Candidate, other: Candidate) -> Selection:
-        """Compare two graphs; where they are close their evidence is measured."""
-        task, both = self.growing.task, (one,) if one is other else (one, other)
-        found = Selection(task.table, both, self.how.options, task.alpha, None)
-        if self.how.always and len(both) > 1:
-            labels, goal = [c.label for c in both], self.how.goal
-            return by_measurements(measure_each(found, labels, goal=goal, executor=self.executor))
-        if len(both) == 1 or abs(_score(one) - _score(other)) > CLOSE:
-            # Each graph was searched for: that one climb ended the search is no sign of doubt.
-            certainty = replace(found.by_score(CSL_OCCUPIED.name), how=How.CLEAR)
-            return replace(found, found=certainty)
-        return measure_posterior(found, goal=self.how.goal, executor=self.executor.silent())
+def _look(
+    priors: Sequence[OnePrior], most: int, executor: Executor, journal: Journal
+) -> HiddenFound:
+    """Add hidden variables for as long as each makes the graph better."""
+    for number in range(1, most + 1):
+        executor.say(hidden_piece(number), (number - 1) / most)
+        _propose(priors, number)
+        if not priors[0].tried or not _decide(priors, number, journal):
+            break
+    pairs, first = [one.against_none() for one in priors], priors[0]
+    model = by_size(mean_model(first.kept.fit.model))
+    return HiddenFound(first.without, pairs[0], first.kept.label, model, tuple(pairs[1:]))
 
 
-def number_of(number: int, variant: int) -> str:
-    """Label a candidate."""
-    return f"{hidden_variables(number)}{' as proposed' * (variant > 0)}"
+def _propose(priors: Sequence[OnePrior], number: int) -> None:
+    """Find graphs with one hidden variable more under each prior, and fit them under the other."""
+    for one in priors:
+        one.propose(number)
+    own = [dict(one.tried) for one in priors]
+    for one in priors:
+        for other, found in zip(priors, own, strict=True):
+            if other is not one:
+                one.take_over(number, found)
+    if number == 1:
+        for one in priors:
+            one.search_alone_again()
 
 
-def _score(candidate: Candidate) -> float:
-    return candidate.scores[CSL_OCCUPIED.name].value
+def _decide(priors: Sequence[OnePrior], number: int, journal: Journal) -> bool:
+    """Decide whether a graph with one hidden variable more is better, if that is not known."""
+    piece = f"{hidden_piece(number)}, decision"
+    if decided := journal.get(piece):
+        for one, label in zip(priors, decided["labels"], strict=True):
+            one.decided(label, None, better=decided["better"])
+        return bool(decided["better"])
+    compared = [one.compare() for one in priors]
+    better = Averaged(tuple(pair for _, pair in compared)).kept
+    for one, (label, pair) in zip(priors, compared, strict=True):
+        one.decided(label, pair, better=better)
+    journal.put(piece, labels=[label for label, _ in compared], better=better)
+    return better
 
 
 def _check_room(knowledge: Knowledge) -> None:

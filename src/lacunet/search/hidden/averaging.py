@@ -1,0 +1,96 @@
+"""Evidence for a hidden variable, averaged over priors of the tables, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.arrays import FloatArray
+from lacunet.graphs.hidden.cliques import FEWEST
+from lacunet.search.average import Label
+from lacunet.search.candidates import Selection
+from lacunet.search.certainty import Factor, How
+
+KEPT = 0.5  # probability from which on a hidden variable is kept
+WORTH = 1e-3  # weight of a prior from which on it must be known how graphs compare under it
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """Two graphs compared under several priors, which are equally probable before the data."""
+
+    pairs: tuple[Selection, ...]  # each with the graph with more hidden variables last
+
+    @property
+    def labels(self) -> list[tuple[Label, Label]]:
+        """The graph with fewer hidden variables and that with more, under each prior."""
+        return [(p.candidates[0].label, p.candidates[-1].label) for p in self.pairs]
+
+    @cached_property
+    def log_evidence(self) -> FloatArray:
+        """Log p(D|S) of both graphs under each prior, (priors, 2)."""
+        values = [p.certainty.values for p in self.pairs]
+        each = [[v[a], v[b]] for v, (a, b) in zip(values, self.labels, strict=True)]
+        return np.array(each, dtype=np.float64)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Posterior weights of the priors given each graph, (priors, 2)."""
+        w = np.exp(self.log_evidence - self.log_evidence.max(axis=0))
+        found: FloatArray = w / w.sum(axis=0)
+        return found
+
+    @cached_property
+    def factor(self) -> Factor:
+        """The Bayes factor of the graph with more hidden variables, averaged over the priors."""
+        fewer, more = (float(np.logaddexp.reduce(column)) for column in self.log_evidence.T)
+        each = [
+            p.bayes_factor(b, a).stderr for p, (a, b) in zip(self.pairs, self.labels, strict=True)
+        ]
+        matter = [(w, e) for w, e in zip(self.weights.max(axis=1), each, strict=True) if w >= WORTH]
+        errors = [None if e is None else float(w * e) for w, e in matter]
+        stderr = None if None in errors else math.hypot(*(e for e in errors if e is not None))
+        return Factor(more - fewer, stderr)
+
+    @property
+    def more(self) -> int:
+        """How many hidden variables one graph has more than the other."""
+        first = self.pairs[0].candidates
+        return len(first[-1].problem.network.hidden) - len(first[0].problem.network.hidden)
+
+    @property
+    def prior_odds(self) -> float:
+        """Odds of hidden variables before the data.
+
+        Columns have room for a third as many hidden variables that share no child, for each has
+        three at least. Wherever the best one stands, so many places were tried: the odds of each
+        hidden variable are one to their number.
+        """
+        places = len(self.pairs[0].table.columns) / FEWEST
+        return float(places**-self.more)
+
+    @property
+    def probability(self) -> float:
+        """Probability of the graph with more hidden variables, against that with fewer."""
+        log_odds = self.factor.log + math.log(self.prior_odds)
+        return float(1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0))))
+
+    @property
+    def known(self) -> bool:
+        """Whether more than an approximation tells, under each prior that matters.
+
+        Graphs that are close and too large to be measured are not told apart by approximations.
+        """
+        weights = self.weights.max(axis=1)
+        hows = [pair.certainty.how for pair in self.pairs]
+        return all(
+            w < WORTH or how is not How.APPROXIMATED for w, how in zip(weights, hows, strict=True)
+        )
+
+    @property
+    def kept(self) -> bool:
+        """Whether the graph with more hidden variables is the answer."""
+        return self.known and self.more > 0 and self.probability > KEPT
