@@ -105,19 +105,19 @@ def test_a_data_set_follows_from_seed_cell_and_number():
         assert other[1] != again[1]
 
 
-def record(k, posterior, *says, dataset=0):
+def record(k, posterior, *remarks):
     states = list(range(1, len(posterior) + 1))
     choice = 1 + int(np.argmax(posterior))
-    told = {"choice": choice, "states": states, "probabilities": posterior, "says": list(says)}
+    told = {"choice": choice, "states": states, "probabilities": posterior, "remarks": remarks}
     made = {"classes": k, "power": 1.0, "profile": "vague"}
-    return {"cell": "tiny", "dataset": dataset, **made, "select": told, "cpu": {"select": 2.0}}
+    return {"cell": "tiny", **made, "select": told, "cpu": {"select": 2.0}}
 
 
 def test_a_table_by_hand():
     """0.9 on the right number; 0.6 on a wrong one, without a word and with one."""
     cell = o.OtherCell("tiny", 12, numbers=1)
     right, wrong = record(1, [0.9, 0.1]), record(3, [0.4, 0.6])
-    warned = record(1, [0.4, 0.6], "2 classes", "This depends on the prior.")
+    warned = record(1, [0.4, 0.6], "prior")
     rows = others_table([right, wrong, warned], [cell])
     row = rows[0]
     assert (row["factor"], row["which"], row["datasets"]) == ("cell", "tiny", 3)

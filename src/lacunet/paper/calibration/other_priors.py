@@ -25,6 +25,12 @@ Data: TypeAlias = Mapping[str, list[Any]]  # columns by name, None = missing
 
 POWERS = (0.0, 1.0, 2.0)  # class j has a weight in proportion to 1/j^power: even to uneven
 MOST = 4  # classes: 1 to so many, equally often
+DEPENDS = "depends on the prior"  # in a first line
+REMARKS: Mapping[str, str] = {  # that limit an answer
+    "prior": "the answer depends on the prior",
+    "misfit": "classes may stand for something else",
+    "at least": "at least so many classes",
+}
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,18 @@ def _answer(found: Selection) -> dict[str, Any]:
         "states": list(sure.probabilities),
         "probabilities": [finite(p) for p in sure.probabilities.values()],
         "says": [found.brief(), *limits(found)],
+        "remarks": [name for name, there in _remarks(found).items() if there],
         "sensitivity": [[s.factor, s.choice, s.probabilities[s.choice]] for s in found.sensitivity],
+    }
+
+
+def _remarks(found: Selection) -> Mapping[str, bool]:
+    """What limits an answer, by the names of REMARKS."""
+    misfit = found.misfit
+    return {
+        "prior": any(DEPENDS in line for line in [found.brief(), *limits(found)]),
+        "misfit": misfit is not None and bool(misfit.clear) and misfit.chosen == found.label,
+        "at least": found.at_least,
     }
 
 

@@ -5,24 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.paper.calibration.other_priors import OtherCell
+from lacunet.paper.calibration.other_priors import REMARKS, OtherCell
 from lacunet.paper.calibration.reliability import LEAST, bins_of, cpu_seconds
 from lacunet.paper.tables import Record
 from lacunet.tabular import Grid, number
 
-REMARKS = {  # by the name of a column: the words of a first line
-    "prior": "depends on the prior",
-    "misfit": "does not fit",
-    "at least": "at least",
-}
 TOLERATED = 0.08  # by which the probability stated may exceed the share that is right
 WHOLE = (0.0, 1.0)  # one bin for all probabilities
-
-
-def remarks(record: Record) -> frozenset[str]:
-    """Name what the first lines of an answer say beside its probability."""
-    text = " ".join(record["select"]["says"])
-    return frozenset(name for name, words in REMARKS.items() if words in text)
 
 
 def others_table(records: Sequence[Record], cells: Sequence[OtherCell]) -> list[Record]:
@@ -46,7 +35,7 @@ def others_table(records: Sequence[Record], cells: Sequence[OtherCell]) -> list[
 
 def _summary(mine: Sequence[Record]) -> dict[str, Any]:
     """Sum up data sets: all answers, and those without a remark that limits them."""
-    said = [remarks(r) for r in mine]
+    said = [r["select"]["remarks"] for r in mine]
     answers = [r["select"] for r in mine]
     too_many = [a["choice"] - r["classes"] for a, r in zip(answers, mine, strict=True)]
     at_true = [dict(zip(a["states"], a["probabilities"], strict=True)) for a in answers]
@@ -99,8 +88,8 @@ def others_grid(rows: Sequence[Record]) -> Grid:
     notes = (
         "Stated: mean probability of the chosen number.",
         f"Difference: stated − right ± binomial error; * more than {TOLERATED:g}.",
-        f"Says: answers whose first lines say {', '.join(map(repr, REMARKS.values()))}.",
-        "Silent: the other answers.",
+        f"Says: share of answers whose first lines say this: {'; '.join(REMARKS.values())}.",
+        "Silent: answers that say none of this.",
         "log p(true): mean log probability of the true number.",
     )
     title = "The default answer on data from other priors"
