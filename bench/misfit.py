@@ -1,6 +1,6 @@
 """How often `select` warns that classes stand for something else, with a departure and without.
 
-    python -m bench.misfit RESULTS [--sets 10] [--first 0] [--kinds pairs3,trait] [--show]
+    python -m bench.misfit RESULTS [--sets 10] [--first 0] [--kinds pairs3,trait] [--quick] [--show]
 
 Tables are drawn from seeds, sizes change from set to set, and a line is written for each, so that
 a study that was stopped can be read. The table is in docs/explanation/misfit.md.
@@ -114,10 +114,10 @@ KINDS: dict[str, tuple[bool, Callable[[Rng, int], Columns]]] = {  # with a depar
 }
 
 
-def tried(kind: str, seed: int) -> dict[str, Any]:
+def tried(kind: str, seed: int, *, quick: bool) -> dict[str, Any]:
     """Select a number of classes, and give what it is warned of."""
     table, began = drawn(kind, seed), time.process_time()
-    found = lacunet.select(table, threads=1)
+    found = lacunet.select(table, threads=1, quick=quick)
     misfit = found.misfit
     models = () if misfit is None else misfit.alternatives
     return {
@@ -125,7 +125,9 @@ def tried(kind: str, seed: int) -> dict[str, Any]:
         "seed": seed,
         "rows": len(table),
         "classes": found.states,
-        "warning": bool(misfit and misfit.clear),
+        "warning": bool(misfit and misfit.warning(found.best.title)),
+        "clear": bool(misfit and misfit.clear),
+        "failed": [] if misfit is None else [check.name for check in misfit.failed],
         "models": [[a.departure.value, a.classes, round(a.log_bayes_factor, 1)] for a in models],
         "seconds": round(time.process_time() - began, 1),
     }
@@ -138,6 +140,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--quick", action="store_true", help="choose by scores, measure nothing")
     parser.add_argument("--show", action="store_true")
     asked = parser.parse_args()
     known = []
@@ -151,20 +154,24 @@ def main() -> None:
         for kind in asked.kinds.split(","):
             if (kind, seed) not in there:
                 with asked.results.open("a") as file:
-                    file.write(json.dumps(tried(kind, seed)) + "\n")
+                    file.write(json.dumps(tried(kind, seed, quick=asked.quick)) + "\n")
 
 
 def show(known: list[dict[str, Any]]) -> None:
     """Print a row for each kind."""
-    print("| data | warned | mostly as | classes chosen |\n|---|---:|---|---|")
+    print("| data | warned | by evidence | by checks | mostly as | classes chosen |")
+    print("|---|---:|---:|---:|---|---|")
     for kind in KINDS:
         mine = [r for r in known if r["kind"] == kind]
         if not mine:
             continue
-        warned = [r["models"][0][0] for r in mine if r["warning"]]
-        most = max(set(warned), key=warned.count) if warned else "–"
+        warned = sum(r["warning"] for r in mine)
+        models = [r["models"][0][0] for r in mine if r["clear"]]
+        most = max(set(models), key=models.count) if models else "–"
+        checks = sum(bool(r["failed"]) for r in mine)
         chosen = sorted(r["classes"] for r in mine)
-        print(f"| {kind} | {len(warned)} of {len(mine)} | {most} | {chosen[0]} to {chosen[-1]} |")
+        counted = f"{warned} of {len(mine)} | {len(models)} | {checks}"
+        print(f"| {kind} | {counted} | {most} | {chosen[0]} to {chosen[-1]} |")
 
 
 def drawn(kind: str, seed: int) -> pl.DataFrame:

@@ -31,6 +31,7 @@ class Kind(Enum):
         "flat direction: along some direction of the parameters the data tell {share:.1g} of what "
         "complete data would"
     )
+    MISFIT = "misfit: {check}. {advice}"
     UNKNOWABLE = "unknowable: nothing that depends on {variable} is observed in any row"
     EMPTY_STATE = "empty state: {variable} {states} holds {cases:.2g} expected cases"
     EMPTY_CLASS = "empty class: {variable} {states} holds {cases:.2g} expected cases"

@@ -55,6 +55,10 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(Kind.MISFIT, detail={"check": "repeated rows fail, p = 0.005", "advice": "Try more"}),
+        "misfit: repeated rows fail, p = 0.005. Try more",
+    ),
+    (
         Flag(Kind.UNKNOWABLE, ("G",)),
         "unknowable: nothing that depends on G is observed in any row",
     ),

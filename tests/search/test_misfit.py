@@ -12,10 +12,12 @@ from scipy.stats import multivariate_t, norm
 
 import lacunet
 from lacunet.data.table import Column, Table
+from lacunet.describe.predictive_checks import failed, predictive_checks
 from lacunet.describe.residuals import PairTables
 from lacunet.evidence import shaped_classes, trait
 from lacunet.evidence.shaped_classes import log_shape, shaped_problem
 from lacunet.evidence.trait import SCALES, SLOPE, trait_of, trait_problem
+from lacunet.flags import Kind
 from lacunet.inference.asking.query import marginal
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
@@ -202,10 +204,11 @@ def test_classes_that_stand_for_pairs_are_called_so(rng):
     assert best.classes < found.states
     second = limits(found)[0]
     assert second.startswith(f"Warning: {found.states} classes may stand for direct dependence")
-    assert "--residuals add" in second
+    assert "add_direct_effects()" in second
     assert "In place of classes" in str(found)
     told = json.loads(json.dumps(selection_document(found)["misfit"]))
-    assert told["warning"] is True
+    assert told["warning"] == found.misfit.warning(found.best.title)
+    assert {c["name"] for c in told["checks"]} == {"pairs of answers", "repeated rows"}
     assert told["models"][0]["edges"] == list(best.edges)
 
 
@@ -244,7 +247,55 @@ def test_classes_that_are_classes_get_no_warning(rng):
     assert found.misfit is not None
     assert found.misfit.alternatives
     assert not found.misfit.clear
+    assert not found.misfit.failed
     assert "may stand for" not in str(found)
+    assert "do not explain all" not in str(found)
+
+
+def test_a_fit_says_which_pair_its_classes_do_not_explain(rng):
+    fit = lacunet.fit(frame(pairs(rng, 500)), 2, starts=8)
+    flag, *_ = (flag for flag in fit.flags if flag.kind is Kind.MISFIT)
+    assert "pairs of answers" in str(flag)
+    assert "edges=['a" in str(flag)
+    assert str(flag) in str(fit)
+    good = (rng.random((500, 6)) < np.where(rng.random(500) < 0.4, 0.9, 0.2)[:, None]).astype(int)
+    assert Kind.MISFIT not in [flag.kind for flag in lacunet.fit(frame(good), 2, starts=8).flags]
+
+
+def test_a_fit_says_which_numbers_are_not_as_it_has_them(rng):
+    z = 6.0 * (rng.random(400) < 0.5)
+    x = np.column_stack([z + rng.gamma(1.5, size=400), z + rng.normal(size=400)])
+    checks = predictive_checks(lacunet.fit({"x": x[:, 0], "y": x[:, 1]}, 2, starts=8))
+    (worst,) = failed(checks)
+    assert (worst.name, worst.columns) == ("shapes of numbers", ("x",))
+    noise = rng.normal(size=400)
+    x = np.column_stack([z + noise, z + 0.7 * noise + rng.normal(size=400)])
+    checks = predictive_checks(lacunet.fit({"x": x[:, 0], "y": x[:, 1]}, 2, starts=8))
+    (worst,) = failed(checks)
+    assert (worst.name, set(worst.columns)) == ("pairs of numbers", {"x", "y"})
+
+
+def test_a_number_that_hangs_on_an_answer_within_classes_is_found(rng):
+    z, a = rng.random(600) < 0.5, rng.integers(0, 2, 600)
+    b = (rng.random((600, 3)) < np.where(z, 0.9, 0.1)[:, None]).astype(int)
+    counts = rng.poisson(np.where(a == 1, 6.0, 3.0))
+    rows = {"a": a.astype(str), "n": counts} | frame(b)
+    fit = lacunet.fit(rows, 2, starts=8, kinds={"n": "poisson"})
+    names = {check.name: check for check in failed(predictive_checks(fit))}
+    assert set(names) <= {"answers and numbers", "shapes of numbers"}
+    if "answers and numbers" in names:
+        assert set(names["answers and numbers"].columns) == {"a", "n"}
+    else:
+        assert names
+
+
+def test_checks_with_weights_and_missing_cells_pass_where_the_model_is_right(rng):
+    model = lacunet.random_model(2, 6, leaf_states=3, seed=5)
+    table = lacunet.simulate(model, 400, seed=6, missing_rate=0.2)
+    fit = lacunet.fit(table, 2, starts=8)
+    checks = predictive_checks(fit)
+    assert {check.name for check in checks} == {"pairs of answers", "repeated rows"}
+    assert not failed(checks)
 
 
 def test_nothing_is_said_of_networks():

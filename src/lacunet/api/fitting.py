@@ -27,6 +27,7 @@ from lacunet.api.regression import class_regression
 from lacunet.api.results import Scores
 from lacunet.api.structure import EdgesLike, one_number, table_and_structure
 from lacunet.data import Table
+from lacunet.describe.predictive_checks import misfit_flags
 from lacunet.errors import OptionError
 from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
@@ -124,7 +125,8 @@ def _fit(table: Table, structure: Network, settings: Settings, listener: Listene
         prepare(engine.executor, structure)
         alpha = dirichlet(structure, settings.alpha)
         problem = build_problem(held_by(table, engine), structure, alpha)
-        return learn_posterior(problem, settings.options, engine.executor)
+        found = learn_posterior(problem, settings.options, engine.executor)
+        return replace(found, flags=(*found.flags, *misfit_flags(found)))
 
 
 def _check_covariates_meant(options: RegressionOptions) -> None:

@@ -91,9 +91,10 @@ def limits(selection: Selection) -> list[str]:
 def _misfit_words(selection: Selection) -> list[str]:
     """Say what the chosen classes probably stand for, if that is not classes."""
     found = selection.misfit
-    if found is None or found.chosen != selection.label or not found.clear:
+    if found is None or found.chosen != selection.label:
         return []
-    return [f"warning: {found.clear[0].sentence(selection.best.title)}"]
+    said = found.warning(selection.best.title)
+    return [f"warning: {said}"] if said else []
 
 
 def _at_least(selection: Selection) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lacunet.data.table import Table
+from lacunet.describe.predictive_checks import Check, failed, predictive_checks
 from lacunet.describe.residuals import PairResidual, bivariate_residuals
 from lacunet.describe.statistics import few_pairs
 from lacunet.evidence.shaped_classes import merged, shaped_problem
@@ -32,7 +33,7 @@ from lacunet.inference.thinning import at_equal_distances
 from lacunet.learn.also_from import climbed_from
 from lacunet.learn.fit import Fit, learn
 from lacunet.model.covariance import Covariance
-from lacunet.model.latent_class import find_classes, over_leaves, with_edges
+from lacunet.model.latent_class import find_classes, has_classes, over_leaves, with_edges
 from lacunet.model.network import Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import Alpha, dirichlet
@@ -41,6 +42,7 @@ from lacunet.scores import HEADLINE, ScoreInput
 from lacunet.search.effects.adding import Edge, log_weight
 from lacunet.search.effects.fitted import start_with_edges
 from lacunet.tabular import Grid, probability
+from lacunet.wording import residual_words, worded
 
 if TYPE_CHECKING:
     from lacunet.search.candidates import Selection
@@ -110,16 +112,18 @@ class Alternative:
             )
         other = f"{self.title}: {against}"
         if self.departure is Departure.EDGES:
-            do = f"lacunet fit DATA --classes {self.classes} --residuals add"
-            return f"{chosen} may stand for direct dependence between answers. {other}. Try {do}"
+            classes = f"{self.classes} class{'' if self.classes == 1 else 'es'}"
+            return (
+                f"{chosen} may stand for direct dependence between answers. {other}. Try "
+                f"{residual_words()} with {classes}"
+            )
         if self.departure is Departure.COVARIANCE:
             return (
                 f"{chosen} may stand for numbers that vary together within classes. {other}. "
-                "Try --covariance full"
+                + worded("Try --covariance full")
             )
-        return (
-            f"{chosen} may stand for skewness or heavy tails within classes. {other}. Try another "
-            "kind of column (--kinds NAME=lognormal), or read several classes as one"
+        return f"{chosen} may stand for skewness or heavy tails within classes. {other}. " + worded(
+            "Try another kind of column (--kinds NAME=lognormal), or logarithms"
         )
 
 
@@ -129,12 +133,27 @@ class Misfit:
 
     chosen: int  # number of classes that they are held against
     alternatives: tuple[Alternative, ...]
+    checks: tuple[Check, ...] = ()  # posterior predictive ones of the chosen model
 
     @property
     def clear(self) -> tuple[Alternative, ...]:
         """Those that are worth a warning: above 20 to 1, for each of them that was tried."""
         least = CLEAR + math.log(max(len(self.alternatives), 1))
         return tuple(a for a in self.alternatives if a.log_bayes_factor > least)
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """Checks of the chosen model that fail, the worst first."""
+        return failed(self.checks)
+
+    def warning(self, chosen: str) -> str:
+        """Say what the chosen classes stand for, or do not explain; nothing if all is well."""
+        if self.clear:
+            return self.clear[0].sentence(chosen)
+        if not self.failed:
+            return ""
+        worst = self.failed[0]
+        return f"{chosen} do not explain all: {worst.sentence}. {worst.advice}"
 
     def document(self, chosen: str) -> dict[str, Any]:
         """Describe it for JSON; `chosen` names the chosen classes."""
@@ -153,7 +172,22 @@ class Misfit:
             }
             for a in self.alternatives
         ]
-        return {"warning": bool(self.clear), "chosen": self.chosen, "models": models}
+        checks = [
+            {
+                "name": c.name,
+                "columns": c.columns,
+                "p_value": c.p_value,
+                "draws": c.draws,
+                "failed": c in self.failed,
+            }
+            for c in self.checks
+        ]
+        return {
+            "warning": self.warning(chosen),
+            "chosen": self.chosen,
+            "models": models,
+            "checks": checks,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,20 +209,24 @@ class Ground:
 
 def misfit_of(selection: Selection, numbers: NumberPrior, executor: Executor) -> Misfit | None:
     """Hold the chosen number of classes against other models; None where they are no classes."""
+    chosen = selection.label
+    if not isinstance(chosen, int) or not has_classes(selection.best.proposal.network):
+        return None
+    checks = predictive_checks(selection.best.fit)
     try:
-        ground = _ground(selection, numbers)
+        ground = _ground(selection, chosen, numbers)
     except FAILURES:
-        return None
+        ground = None
     if ground is None:
-        return None
+        return Misfit(chosen, (), checks)
     found = executor.silent().map(partial(_best, ground), list(TRIED))
     alternatives = [a for a in found if a is not None and math.isfinite(a.log_bayes_factor)]
-    return Misfit(ground.chosen, tuple(sorted(alternatives, key=lambda a: -a.log_bayes_factor)))
+    ordered = sorted(alternatives, key=lambda a: -a.log_bayes_factor)
+    return Misfit(chosen, tuple(ordered), checks)
 
 
-def _ground(selection: Selection, numbers: NumberPrior) -> Ground | None:
-    chosen = selection.label
-    if not isinstance(chosen, int) or find_classes(selection.best.proposal.network) is None:
+def _ground(selection: Selection, chosen: int, numbers: NumberPrior) -> Ground | None:
+    if find_classes(selection.best.proposal.network) is None:
         return None
     few = [c for c in selection.candidates if isinstance(c.label, int) and c.label <= chosen]
     fits = {c.label: c.fit.for_scores for c in few if isinstance(c.label, int)}

@@ -41,6 +41,15 @@ MEANINGS = (
         serious=True,
     ),
     Meaning(
+        (Kind.MISFIT,),
+        "The model does not reproduce the data",
+        "Tables drawn from the fitted model differ from yours in what is named: answers that go "
+        "together beyond their classes, or numbers that are skewed, heavy-tailed or correlated "
+        "within them. More classes then only imitate that. `lacunet select` compares models that "
+        "allow for it.",
+        serious=True,
+    ),
+    Meaning(
         (Kind.MASS_ELSEWHERE,),
         "The best fit is a narrow peak",
         "The parameters that are shown are the most probable ones, but a broader optimum near by "
