@@ -113,7 +113,7 @@ def test_a_saved_folder_keeps_what_else_is_in_it(invoke, carcinoma, tmp_path):
     options = ("--weights", "count", "--states", "1,2", "--starts", "4", "--scores", "bic")
     assert invoke("select", carcinoma, *options, "--save", folder).code == 0
     assert (folder / "notes.md").read_text() == "mine"
-    assert "is right" in (folder / "selection.txt").read_text("utf-8")
+    assert "At least 2 classes" in (folder / "selection.txt").read_text("utf-8")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
