@@ -84,6 +84,18 @@ def test_eight_are_enough_where_more_are_not_probable():
     assert found.more < ENOUGH
 
 
+def test_no_range_goes_beyond_what_columns_can_tell_apart():
+    """Three yes-or-no answers tell of two classes: nothing that data could show is beyond eight."""
+    rng = np.random.default_rng(2)
+    data = pl.DataFrame({name: rng.integers(0, 2, 40) for name in "ABC"})
+    found = lacunet.select(data, **QUICK)
+    assert [c.label for c in found.candidates] == list(range(1, 9))
+    assert found.unidentified == tuple(range(3, 9))
+    assert not found.extended
+    if found.more > ENOUGH:
+        assert "these columns cannot tell even so many apart" in " ".join(limits(found))
+
+
 def test_there_is_an_end_by_itself_too(ten, monkeypatch):
     monkeypatch.setattr(lacunet.search.long_ranges, "MOST_WORK", 1e3)
     found = lacunet.select(ten, **QUICK)

@@ -206,7 +206,7 @@ def range_document(selection: Selection) -> dict[str, Any]:
     """Say whether the answer is at the edge of what was tried, and how probable more are."""
     if not all(c.proposal.sizes for c in selection.candidates):
         return {}
-    told = taken(selection, "at_least", "at_edge", "more", "extended")
+    told = taken(selection, "at_least", "at_edge", "more", "extended", "unidentified")
     prior = selection.named_prior
     return {"range": {**told, "limit": ENOUGH, "prior": None if prior is None else str(prior)}}
 

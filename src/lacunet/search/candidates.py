@@ -14,7 +14,7 @@ from lacunet.data.sampling_design import flags_of
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.evidence.measurement import Measurement
-from lacunet.flags import Flag
+from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options
 from lacunet.model.latent_class import counted, has_classes, unit
@@ -256,6 +256,12 @@ class Selection(Printable):
     def at_least(self) -> bool:
         """Whether the answer is the largest number that was tried, and more may be right."""
         return bool(self.at_edge) and (self.more is None or self.more > ENOUGH)
+
+    @property
+    def unidentified(self) -> tuple[Label, ...]:
+        """Candidates with more parameters than any data of these columns could determine."""
+        kind = Kind.TOO_MANY_PARAMETERS
+        return tuple(c.label for c in self.candidates if any(f.kind is kind for f in c.flags))
 
     @cached_property
     def used(self) -> dict[int, float] | None:

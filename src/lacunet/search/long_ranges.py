@@ -9,10 +9,10 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 
 from lacunet.data.table import Table
 from lacunet.executor import SERIAL, Executor
+from lacunet.inference.asking.effective_dimension import identified_parameters
 from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import build_problem
 from lacunet.kept import FORGETFUL, Kept
@@ -99,14 +99,17 @@ def lengthened(
     """Try the first numbers of a range that nobody gave, and more of them while more are probable.
 
     What is found is what the whole range to its last number would give. Where the last number is
-    far ahead by its score, nothing is measured before more are tried.
+    far ahead by its score, nothing is measured before more are tried. Beyond the first number with
+    more parameters than any data of these columns could determine the range does not go.
     """
-    for last, following in pairwise([*ends_worth(table, len(proposals)), None]):
+    ends = ends_worth(table, len(proposals))
+    for last in ends:
         found = fit(proposals[:last])
-        if following is not None and _rising(found):
+        last_of_all = last == ends[-1] or not _identifiable(proposals[last - 1])
+        if not last_of_all and _rising(found):
             continue
         found = measure(found)
-        if found.more is None or found.more <= ENOUGH:
+        if last_of_all or found.more is None or found.more <= ENOUGH:
             break
     return replace(found, extended=len(found.candidates) > FIRST)
 
@@ -126,6 +129,10 @@ def ends_worth(table: Table, most: int) -> list[int]:
             break
         ends.append(last)
     return ends
+
+
+def _identifiable(proposal: Proposal) -> bool:
+    return identified_parameters(proposal.network) is None
 
 
 def _rising(found: Selection) -> bool:

@@ -29,12 +29,13 @@ def at_the_end(selection: Selection) -> list[str]:
     if not isinstance(k, int) or len(known) < 2:
         return []
     few, many = min(known), max(known)
+    wider = f". Try more: {range_words(few, 2 * many)}"
+    if selection.unidentified and many in selection.unidentified:
+        wider = ", and these columns cannot tell even so many apart"
     if k == many:
-        wider = range_words(few, 2 * many)
-        return [f"{k} is the largest number that was tried. Try more: {wider}"]
+        return [f"{k} is the largest number that was tried{wider}"]
     if selection.more is not None and selection.more > ENOUGH:
-        wider = range_words(few, 2 * many)
-        return [f"more than {many} were not tried, and may be right. Try more: {wider}"]
+        return [f"more than {many} were not tried{wider}"]
     if k == few and k > 1:
         wider = range_words(1, many)
         return [f"{k} is the smallest number that was tried. Try fewer: {wider}"]
