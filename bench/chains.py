@@ -17,6 +17,7 @@ from lacunet.evidence.estimate import log_mean
 from lacunet.evidence.measure import measure
 from lacunet.evidence.particle_run import Run, run_particles, run_there
 from lacunet.evidence.partitions.cases import leaves_of, renumbered
+from lacunet.evidence.partitions.chains import no_notes as nothing_noted
 from lacunet.evidence.partitions.walk import walk_numbers
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import There, anything
@@ -110,7 +111,7 @@ def walkers_of(
 
 def no_notes(chains: int, levels: Levels) -> Notes:
     numbers = len(levels.rise)
-    return Notes(np.zeros((chains, 2, numbers, 3)), np.zeros((chains, numbers, 3)))
+    return nothing_noted(numbers, 1, chains)
 
 
 def particles(device: Any) -> None:

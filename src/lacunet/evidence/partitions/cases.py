@@ -1,6 +1,7 @@
 """What a walk over partitions sees of a latent class model."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -63,32 +64,35 @@ def shown_cells(problem: Problem) -> float:
 
 def leaves_of(problem: Problem) -> Leaves:
     """Write the cases, and the prior of one class, as arrays for the kernels."""
+    return leaves_by_prior(problem, [problem.alpha])[0]
+
+
+def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leaves]:
+    """The same with each of several priors; what they have in common is there once."""
     classes = classes_of(problem.network)
     codes, counts = told_rows(problem)
     number = np.array([is_number(problem.network.variables[i]) for i in classes.leaves])
     leaves = np.array(classes.leaves)
-    tables = [problem.layout.table(problem.alpha, i)[0] for i in leaves[~number]]
-    first = np.cumsum([0, *map(len, tables)]).astype(np.int64)
+    each = [[problem.layout.table(alpha, i)[0] for i in leaves[~number]] for alpha in alphas]
+    first = np.cumsum([0, *map(len, each[0])]).astype(np.int64)
     shown = codes[:, ~number] >= 0
-    prior = np.concatenate([np.empty(0), *tables])
-    total = np.array([table.sum() for table in tables])
     rows = Rows(
         np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64),
         (codes[:, ~number] + first[:-1])[shown],
-        len(prior) + np.nonzero(shown)[1],
+        first[-1] + np.nonzero(shown)[1],
     )
-    numbers = (
-        number_leaves(problem, leaves[number].tolist(), codes[:, number]) if number.any() else None
-    )
-    return Leaves(
-        np.repeat(np.arange(len(codes)), counts.astype(np.int64)),
-        rows,
-        first,
-        np.concatenate([prior, total]),
-        float(problem.layout.table(problem.alpha, classes.root)[0]),
-        _log_empty(prior, total) + (0.0 if numbers is None else log_nothing(numbers)),
-        numbers,
-    )
+    row = np.repeat(np.arange(len(codes)), counts.astype(np.int64))
+    numbers: list[Any] = [None] * len(alphas)
+    if number.any():
+        numbers = number_leaves(problem, alphas, leaves[number].tolist(), codes[:, number])
+    found = []
+    for alpha, tables, own in zip(alphas, each, numbers, strict=True):
+        prior = np.concatenate([np.empty(0), *tables])
+        total = np.array([table.sum() for table in tables])
+        empty = _log_empty(prior, total) + (0.0 if own is None else log_nothing(own))
+        a = float(problem.layout.table(alpha, classes.root)[0])
+        found.append(Leaves(row, rows, first, np.concatenate([prior, total]), a, empty, own))
+    return found
 
 
 def _log_empty(prior: FloatArray, total: FloatArray) -> float:

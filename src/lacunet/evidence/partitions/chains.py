@@ -1,15 +1,17 @@
 """Chains over partitions: how one starts, and how it walks on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import IntArray
+from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels import blocks as kernels
 from lacunet.inference.kernels.blocks import Blocks, Leaves, Levels, Partition
 from lacunet.inference.kernels.lanes import padded
-from lacunet.inference.kernels.walking import Notes, walk
+from lacunet.inference.kernels.number_blocks import NumberPriors
+from lacunet.inference.kernels.walking import Notes, Priors, walk
 from lacunet.kept import Packing
 
 KINDS = 2  # of moves
@@ -25,24 +27,45 @@ class Chain:
 
 
 @dataclass(frozen=True, eq=False)
+class AmongPriors:
+    """Priors that chains move among. S priors, B numbers of blocks."""
+
+    priors: Priors
+    log_weights: FloatArray  # (S, B) of each beside the others, by number of blocks
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.log_weights)
+
+
+@dataclass(frozen=True, eq=False)
 class Stretch:
     """A piece of a walk: which weights, and how long."""
 
     levels: Levels
     sweeps: int
+    among: AmongPriors | None = None  # None: the prior that chains started with
 
 
-def start_chain(leaves: Leaves, blocks: IntArray, most: int, rng: np.random.Generator) -> Chain:
-    """Put the cases into blocks, numbered without gaps; there may be `most` in the walk."""
-    at = _nowhere(leaves, most)
+def start_chain(
+    leaves: Leaves, blocks: IntArray, most: int, rng: np.random.Generator, prior: int = 0
+) -> Chain:
+    """Put the cases into blocks, numbered without gaps; there may be `most` in the walk.
+
+    `prior` is the place of that of `leaves` among several.
+    """
+    at = _nowhere(leaves, most, prior)
     at.block[:], at.used[0] = blocks, blocks.max() + 1
     kernels.fill(leaves, at)
     return Chain(leaves, at, rng)
 
 
-def deal_chain(leaves: Leaves, number: int, most: int, rng: np.random.Generator) -> Chain:
+def deal_chain(
+    leaves: Leaves, number: int, most: int, rng: np.random.Generator, prior: int = 0
+) -> Chain:
     """Deal the cases out in random order, each where those before it say, into some blocks."""
-    at = _nowhere(leaves, most)
+    at = _nowhere(leaves, most, prior)
     kernels.deal(leaves, at, rng.permutation(len(leaves.row)), number, rng)
     return Chain(leaves, at, rng)
 
@@ -50,9 +73,38 @@ def deal_chain(leaves: Leaves, number: int, most: int, rng: np.random.Generator)
 def walk_on(stretch: Stretch, chain: Chain) -> tuple[Chain, Notes]:
     """Walk a stretch; tell where it ends, and what was seen."""
     numbers = len(stretch.levels.rise)
-    notes = Notes(np.zeros((KINDS, numbers, 3)), np.zeros((numbers, 3)))
-    walk(chain.leaves, chain.at, stretch.levels, stretch.sweeps, notes, chain.rng)
+    among = stretch.among or alone(chain.leaves, numbers)
+    notes = no_notes(numbers, among.number)
+    levels, sweeps = stretch.levels, stretch.sweeps
+    walk(chain.leaves, among.priors, chain.at, levels, among.log_weights, sweeps, notes, chain.rng)
     return chain, notes
+
+
+def no_notes(numbers: int, priors: int = 1, *chains: int) -> Notes:
+    """Notes of nothing yet, of one chain or of several."""
+    shapes = (KINDS, numbers, 3), (numbers, 3), (numbers, priors)
+    return Notes(*(np.zeros((*chains, *shape)) for shape in shapes))
+
+
+def joined_priors(each: Sequence[Leaves]) -> Priors:
+    """Write what the same cases have of several priors as arrays."""
+    numbers = None
+    if each[0].numbers is not None:
+        numbers = NumberPriors(
+            np.stack([leaves.numbers.prior for leaves in each]),
+            np.stack([leaves.numbers.gamma_at for leaves in each]),
+        )
+    return Priors(
+        np.stack([leaves.prior for leaves in each]),
+        np.array([leaves.a for leaves in each]),
+        np.array([leaves.log_empty for leaves in each]),
+        numbers,
+    )
+
+
+def alone(leaves: Leaves, numbers: int) -> AmongPriors:
+    """One prior, and no other to move to."""
+    return AmongPriors(joined_priors([leaves]), np.zeros((1, numbers)))
 
 
 def smallest(blocks: IntArray) -> Any:
@@ -73,11 +125,12 @@ def _unpack(chain: Chain, told: tuple[Partition, Any, Notes]) -> tuple[Chain, No
 WHERE_CHAINS_STAND = Packing(_pack, _unpack)  # the cases stay where they are
 
 
-def _nowhere(leaves: Leaves, most: int) -> Partition:
+def _nowhere(leaves: Leaves, most: int, prior: int) -> Partition:
     columns = padded(most + 2)
     return Partition(
         np.zeros(len(leaves.row), dtype=np.int64),
         np.zeros(1, dtype=np.int64),
+        np.full(1, prior, dtype=np.int64),
         _empty(leaves, columns),
         _empty(leaves, padded(2)),
         *np.ones((3, columns)),

@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 
 from lacunet.evidence.partitions.chains import (
-    KINDS,
     WHERE_CHAINS_STAND,
     Chain,
     Stretch,
+    no_notes,
     smallest,
     walk_on,
 )
@@ -43,12 +43,13 @@ class Company(ABC):
 
 
 def gather(starts: Starts, executor: Executor, kept: Kept, device: Device | None) -> Company:
-    """Put chains where they start. A device knows categories; numbers are walked over here."""
-    if device is None or starts.leaves.numbers is not None:
+    """Put chains where they start. A device knows categories, and one prior of them."""
+    one = starts.leaves[0]
+    if device is None or one.numbers is not None or len(starts.leaves) > 1:
         return Here([starts.chain(n) for n in range(CHAINS)], executor, kept)
     blocks = [starts.chain(n).at.block for n in range(CHAINS_THERE)]
     walkers = Walkers.start(blocks, [[starts.seed, STREAM, n, 1] for n in range(CHAINS_THERE)])
-    return There(device.walk_over(WalkedCases(starts.leaves, starts.last)), walkers, kept)
+    return There(device.walk_over(WalkedCases(one, starts.last)), walkers, kept)
 
 
 class Here(Company):
@@ -64,7 +65,7 @@ class Here(Company):
         walked = self.kept.map(go_on, self.chains, self.executor, packing=WHERE_CHAINS_STAND)
         self.chains = [chain for chain, _ in walked]
         seen = [notes for _, notes in walked]
-        return Notes(np.array([n.rates for n in seen]), np.array([n.energy for n in seen]))
+        return Notes(*map(np.array, zip(*seen, strict=True)))
 
 
 class There(Company):
@@ -85,10 +86,11 @@ class There(Company):
 
 def _walk_there(walks: WalksThere, stretch: Stretch, walkers: Walkers) -> tuple[Walkers, Notes]:
     chains, numbers = len(walkers.blocks), len(stretch.levels.rise)
-    notes = Notes(np.zeros((chains, KINDS, numbers, 3)), np.zeros((chains, numbers, 3)))
+    notes = no_notes(numbers, 1, chains)
     for first in range(0, stretch.sweeps, AT_ONCE):  # who interrupts waits for one of them
         sweeps = min(AT_ONCE, stretch.sweeps - first)
         walkers = walks.walk(walkers, stretch.levels, sweeps, notes)
+    notes.priors[...] = notes.energy[..., :1]  # there is one prior only
     return walkers, notes
 
 

@@ -43,16 +43,62 @@ class Occupancy:
         parts = logsumexp(self.log_factors() + log_z, axis=0)
         return np.asarray(np.exp(parts - logsumexp(parts)))
 
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """The same with several priors of one class, of which the evidence is an average."""
+
+    each: tuple[Occupancy, ...]  # (S,) one for each prior
+    log_weights: FloatArray  # (S,) of the priors in the average; −inf: none
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of classes, (K,)."""
+        return self.each[0].numbers
+
+    @property
+    def last(self) -> int:
+        """The largest number of blocks; the smallest is 1."""
+        return self.each[0].last
+
+    def by_prior(self, log_z: FloatArray) -> FloatArray:
+        """Log p(D|k, s), given log Z_m,s: (..., M, S) → (..., K, S)."""
+        each = [one.log_evidence(log_z[..., s]) for s, one in enumerate(self.each)]
+        return np.stack(each, axis=-1)
+
+    def log_evidence(self, log_z: FloatArray) -> FloatArray:
+        """Log p(D|k) = log Σ_s w_s p(D|k, s): (..., M, S) → (..., K)."""
+        return np.asarray(logsumexp(self.by_prior(log_z) + self.log_weights, axis=-1))
+
+    def _parts(self, log_z: FloatArray) -> FloatArray:
+        """What each number of blocks and prior is of the evidence, (K, M, S)."""
+        factors = np.stack([one.log_factors() for one in self.each], axis=-1)
+        return np.asarray(factors + log_z + self.log_weights)
+
+    def shares(self, log_z: FloatArray) -> FloatArray:
+        """Posterior of the number of blocks, all numbers of classes being as likely, (M,)."""
+        parts = logsumexp(self._parts(log_z), axis=(0, 2))
+        return np.asarray(np.exp(parts - logsumexp(parts)))
+
+    def shares_by_prior(self, log_z: FloatArray) -> FloatArray:
+        """The same under each prior by itself, (M, S)."""
+        each = [one.shares(log_z[:, s]) for s, one in enumerate(self.each)]
+        return np.stack(each, axis=-1)
+
+    def shares_of_priors(self, log_z: FloatArray) -> FloatArray:
+        """Posterior of the prior given the number of blocks, (M, S)."""
+        parts = logsumexp(self._parts(log_z), axis=0)
+        return np.asarray(np.exp(parts - logsumexp(parts, axis=1, keepdims=True)))
+
     def used_of(self, log_z: FloatArray) -> FloatArray:
         """Posterior of the number of blocks given each number of classes, (K, M)."""
-        parts = self.log_factors() + log_z
+        parts = logsumexp(self._parts(log_z), axis=2)
         return np.asarray(np.exp(parts - logsumexp(parts, axis=1, keepdims=True)))
 
     def made_of(self, log_z: FloatArray, first: int, last: int) -> frozenset[int]:
         """The numbers of classes whose evidence comes, but for a trifle, from so many blocks."""
-        parts = self.log_factors() + log_z
-        these = parts[:, first - self.first : last - self.first + 1]
-        shares = np.exp(logsumexp(these, axis=1) - logsumexp(parts, axis=1))
+        parts = logsumexp(self._parts(log_z), axis=2)
+        shares = np.exp(logsumexp(parts[:, first - 1 : last], axis=1) - logsumexp(parts, axis=1))
         return frozenset(k for k, s in zip(self.numbers, shares, strict=True) if s > 1 - BESIDES)
 
 

@@ -35,36 +35,49 @@ def can_be_looked_up(problem: Problem, leaf: int) -> bool:
     )
 
 
-def number_leaves(problem: Problem, leaves: Sequence[int], codes: IntArray) -> NumberLeaves:
-    """Write what rows, (R, leaves), show of some leaves, and the prior of one class."""
+def number_leaves(
+    problem: Problem, alphas: Sequence[FloatArray], leaves: Sequence[int], codes: IntArray
+) -> list[NumberLeaves]:
+    """Write what rows, (R, leaves), show of some leaves, and several priors of one class."""
     variables = [problem.network.variables[i] for i in leaves]
     shown = codes >= 0
     leaf = np.nonzero(shown)[1]
     T = np.zeros((len(leaf), PLACES))
-    prior = np.zeros((len(leaves), PLACES + KNOWN))
+    priors = np.zeros((len(alphas), len(leaves), PLACES + KNOWN))
     for g, (i, v) in enumerate(zip(leaves, variables, strict=True)):
         values = v.statistics_of(codes[shown[:, g], g])
         T[leaf == g, : values.shape[1]] = values
-        prior[g, : values.shape[1]] = problem.layout.table(problem.alpha, i)[0]
+        for prior, alpha in zip(priors, alphas, strict=True):
+            prior[g, : values.shape[1]] = problem.layout.table(alpha, i)[0]
     kinds = np.array([KINDS[v.family.name] for v in variables], dtype=np.int64)
-    tables = [
-        log_rising(a, more)
-        for i, hyper, kind in zip(leaves, prior, kinds, strict=True)
-        for a, more in _arguments(kind, hyper, _highest(problem, i))
+    gamma_at, log_gamma = _looked_up(problem, leaves, kinds, priors)
+    starts = np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64)
+    found = [
+        NumberLeaves(starts, leaf.astype(np.int64), T, kinds, prior, at, log_gamma)
+        for prior, at in zip(priors, gamma_at, strict=True)
     ]
-    ends = np.cumsum([0, *map(len, tables)]).astype(np.int64)
-    found = NumberLeaves(
-        np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64),
-        leaf.astype(np.int64),
-        T,
-        kinds,
-        prior,
-        ends[:-1].reshape(-1, 3),
-        np.concatenate([np.empty(0), *tables]),
-    )
-    for g in range(len(leaves)):
-        work_out(found, prior[None], 0, g)
+    for own in found:
+        for g in range(len(leaves)):
+            work_out(own, own.prior[None], 0, g)
     return found
+
+
+def _looked_up(
+    problem: Problem, leaves: Sequence[int], kinds: IntArray, priors: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Every log Γ that can occur, and where those of each prior and leaf start, (S, G, 3)."""
+    tables, starts, end = [np.empty(0)], dict[tuple[int, int, float], int](), 0
+    at = np.zeros((*priors.shape[:2], 3), dtype=np.int64)
+    for g, (i, kind) in enumerate(zip(leaves, kinds, strict=True)):
+        highest = _highest(problem, i)
+        for s, prior in enumerate(priors):
+            for n, (a, more) in enumerate(_arguments(int(kind), prior[g], highest)):
+                if (g, n, a) not in starts:  # priors may have it in common
+                    starts[g, n, a] = end
+                    tables.append(log_rising(a, more))
+                    end += len(more)
+                at[s, g, n] = starts[g, n, a]
+    return at, np.concatenate(tables)
 
 
 def log_nothing(numbers: NumberLeaves) -> float:

@@ -2,24 +2,25 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.evidence.jackknife import leave_one_out
-from lacunet.evidence.partitions.cases import leaves_of
-from lacunet.evidence.partitions.chains import Stretch
+from lacunet.evidence.partitions.cases import leaves_by_prior
+from lacunet.evidence.partitions.chains import AmongPriors, Stretch, joined_priors, no_notes
 from lacunet.evidence.partitions.company import gather
 from lacunet.evidence.partitions.flows import carried_on, hoped_ratios, log_ratios
-from lacunet.evidence.partitions.levels import Occupancy, guess_levels
+from lacunet.evidence.partitions.levels import Averaged, Occupancy, guess_levels
+from lacunet.evidence.partitions.priors import SharesOfPriors, WalkedPriors
 from lacunet.evidence.partitions.starts import Starts
 from lacunet.evidence.partitions.visits import WORTH, by_errors, by_shares
 from lacunet.executor import Executor
 from lacunet.inference.classes import with_classes
 from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.blocks import Levels
-from lacunet.inference.kernels.walking import TRIED
+from lacunet.inference.kernels.walking import STEEPEST, TRIED, Notes
 from lacunet.inference.problem import Problem
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.families.rising import log_rising
@@ -31,15 +32,15 @@ MOST_LEARNING = 8  # or after so many rounds
 SURVEY = 100  # sweeps of the round that looks at every number of blocks
 ROUND = 100  # sweeps of a round that measures
 BELOW = 20.0  # nats that one number of blocks less may cost, to be visited as a way between modes
-STEEPEST = 300.0  # nats: the largest step of weights between neighbours
+SINGLE = 0.02  # of its posterior under a single prior: what a number of blocks counts for
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What rounds have found. M numbers of blocks, R chains."""
+    """What rounds have found. M numbers of blocks, S priors, R chains."""
 
-    log_z: FloatArray  # (M,) log Z_m
-    without: FloatArray  # (R, M) the same without one chain each
+    log_z: FloatArray  # (M, S) log Z_m,s
+    without: FloatArray  # (R, M, S) the same without one chain each
     first: int  # the fewest blocks that rounds have visited,
     last: int  # and the most
     shares: FloatArray  # (M,) posterior of the number of blocks
@@ -64,61 +65,74 @@ class Rounds:
         executor: Executor,
         kept: Kept = FORGETFUL,
         device: Device | None = None,
+        several: WalkedPriors | None = None,
     ) -> None:
-        self.leaves = leaves_of(problem)
-        cases = len(self.leaves.row)
+        several = several or WalkedPriors.only(problem.alpha)
+        leaves = leaves_by_prior(problem, several.alphas)
+        self.priors = joined_priors(leaves)
+        cases = len(leaves[0].row)
         last = min(max(numbers), cases)
-        self.levels = Occupancy(tuple(numbers), self.leaves.a, float(cases), 1, last)
+        each = [Occupancy(tuple(numbers), own.a, float(cases), 1, last) for own in leaves]
+        self.levels, base = Averaged(tuple(each), several.log_weights), each[several.base]
         best = max(guesses.values(), default=0.0)
         near = [k for k in guesses if k <= last and guesses[k] >= best - FAR]
         self.first, self.last = min(near, default=1), last  # numbers of blocks that chains visit
-        self.log_z = guess_levels(self.levels, guesses)
-        self.guessed = self.levels.shares(self.log_z) if guesses else np.zeros(last)
-        # Z_1, in closed form.
-        self.bottom = with_classes(problem, 1).log_seen + float(log_rising(self.leaves.a, cases))
+        self.log_z = guess_levels(base, guesses)  # (M,) log Σ_s c_m,s Z_m,s
+        self.guessed = base.shares(self.log_z) if guesses else np.zeros(last)
+        one_block = [
+            with_classes(replace(problem, alpha=alpha), 1).log_seen
+            + float(log_rising(own.a, cases))
+            for alpha, own in zip(several.alphas, leaves, strict=True)
+        ]
+        self.split = SharesOfPriors(self.levels, np.array(one_block), several.base)
         self.often = np.array([float(cases), float(TRIED)])
-        starts = Starts(problem, self.leaves, fits, self.first, self.last, seed)
+        starts = Starts(problem, leaves, fits, self.first, self.last, seed)
         self.company = gather(starts, executor, kept, device)
         self.visits: FloatArray = np.zeros(last)  # (M,) log of how often each shall be visited
         self.hope: FloatArray = np.zeros(last - 1)  # (M − 1,) see `_hope`
-        self.survey: FloatArray = np.zeros(0)  # (chains, kinds, numbers, 3) rates
+        self.survey = no_notes(last + 2, len(leaves), 0)  # with an axis for chains before others
         self.surveyed: FloatArray = np.zeros(0)  # their reference,
         self.noted: FloatArray = np.zeros(0)  # and that of the rounds that measure
-        self._rates: list[FloatArray] = []  # the same of each round that measured,
-        self._energies: list[FloatArray] = []  # and (chains, numbers, 3), log weights
+        self._noted: list[Notes] = []  # the notes of each of these
+        self.apart = self._apart(no_notes(last + 2, len(leaves)))  # (M, S) see `_apart`
 
     def learn(self) -> None:
         """Find weights with which chains visit every number of blocks that matters."""
-        self._learn_weights()
+        self._learn_weights(priors=True)
         self.surveyed = self.reference
-        self.survey, _ = self._walk(SURVEY, self.surveyed)
-        self.log_z = self._from_one_block(self._ratios(self.survey.sum(axis=0), self.surveyed))
+        self.survey = self._walk(SURVEY, self.surveyed)
+        rates = self.survey.rates.sum(axis=0)
+        self.log_z = self._from_one_block(self._ratios(rates, self.surveyed))
+        self.apart = self._apart(_of_all(self.survey))
         self._keep_to_what_matters()
         self._learn_weights()  # and chains come from where they stay
         self.noted = self.reference
 
-    def _learn_weights(self) -> None:
+    def _learn_weights(self, *, priors: bool = False) -> None:
         for _ in range(MOST_LEARNING):
-            rates, _ = self._walk(LEARNING, self.reference)
-            hoped = hoped_ratios(rates.sum(axis=0), self.reference, self.often)
+            seen = self._walk(LEARNING, self.reference)
+            hoped = hoped_ratios(seen.rates.sum(axis=0), self.reference, self.often)
             steps = np.diff(self.log_z)
             wrong = (hoped[1 : self.levels.last] - steps)[self._made]
             change = carried_on(wrong)
             steps[self._made] += change
             self.log_z = self._from_one_block(steps)
+            if priors:
+                self.apart = self._apart(_of_all(seen))
+                self.split.learn(self.log_z, self.apart)
             if not np.isnan(wrong).any() and np.abs(change).max(initial=0.0) < LEARNED:
                 break
 
     def _keep_to_what_matters(self) -> None:
         """Visit what either the survey or the guess holds to matter: each may miss by some nats."""
-        shares = self.levels.shares(self.log_z)
-        worth = 1 + np.flatnonzero(np.maximum(shares, self.guessed) >= WORTH)
+        shares = self.shares
+        worth = 1 + np.flatnonzero(np.maximum(self.matter, self.guessed) >= WORTH)
         self.first, self.last = self._one_beyond(int(worth[0]), int(worth[-1]))
         self.visits = by_shares(shares)
 
     def _one_beyond(self, first: int, last: int) -> tuple[int, int]:
         """One number of blocks more; one less only where chains come back from."""
-        shares = self.levels.shares(self.log_z)
+        shares = self.shares
         below = first > 1 and shares[first - 2] > math.exp(-BELOW)
         return first - below, min(last + 1, self.levels.last)
 
@@ -126,7 +140,7 @@ class Rounds:
     def _further(self) -> tuple[int, int]:
         """The fewest and the most blocks to visit, by what is known so far."""
         first, last = self._one_beyond(self.first, self.last)
-        worth = self.levels.shares(self.log_z) >= WORTH
+        worth = self.matter >= WORTH
         return (
             first if worth[self.first - 1] else self.first,
             last if worth[self.last - 1] else self.last,
@@ -139,16 +153,39 @@ class Rounds:
 
     def measure(self) -> None:
         """One more round over the numbers of blocks that matter."""
-        rates, energies = self._walk(ROUND, self.noted)
-        self._rates.append(rates)
-        self._energies.append(energies)
-        rates = np.sum(self._rates, axis=0)
-        self.log_z = self._from_one_block(self._steps(rates.sum(axis=0), self.survey.sum(axis=0)))
-        shares = self.levels.shares(self.log_z)
-        wanted = by_errors(rates, self.often, shares, self.first)
+        self._noted.append(self._walk(ROUND, self.noted))
+        every = self._since(0)
+        rates = every.rates.sum(axis=0)
+        self.log_z = self._from_one_block(self._steps(rates, self.survey.rates.sum(axis=0)))
+        self.apart = self._apart(_of_all(every), _of_all(self.survey))
+        shares = self.shares
+        wanted = by_errors(every.rates, self.often, shares, self.first)
         self.visits = by_shares(shares) if wanted is None else wanted
         self.first, self.last = self._further
-        self.hope = self._hope(rates.sum(axis=0))
+        self.hope = self._hope(rates)
+
+    def _since(self, left_out: int) -> Notes:
+        """What rounds after the first few have noted, by chain."""
+        return Notes(*(np.sum(each, axis=0) for each in zip(*self._noted[left_out:], strict=True)))
+
+    @property
+    def shares(self) -> FloatArray:
+        """Posterior of the number of blocks by what is known so far, (M,)."""
+        return self.levels.shares(self.log_z[:, None] + self.apart)
+
+    @property
+    def matter(self) -> FloatArray:
+        """The same, or what a single prior makes of it, which counts for less, (M,)."""
+        each = self.levels.shares_by_prior(self.log_z[:, None] + self.apart)
+        return np.asarray(np.maximum(self.shares, SINGLE * each.max(axis=1)))
+
+    def _apart(self, notes: Notes, otherwise: Notes | None = None) -> FloatArray:
+        """Log Z_m,s less log Z_m, (M, S), by notes of all chains; without any, by others."""
+        every = slice(1, self.levels.last + 1)
+        found = self.split.apart(notes.priors[every], notes.energy[every, 0])
+        if otherwise is not None:
+            found = np.where(np.isnan(found), self._apart(otherwise), found)
+        return self.split.everywhere(found)
 
     def _hope(self, rates: FloatArray) -> FloatArray:
         """Nats by which steps that no round has seen from both sides are taken to be larger.
@@ -165,25 +202,28 @@ class Rounds:
     @property
     def number(self) -> int:
         """How many rounds have measured."""
-        return len(self._rates)
+        return len(self._noted)
 
     def after(self, left_out: int) -> Measured:
         """What rounds after the first few have measured."""
-        rates = np.sum(self._rates[left_out:], axis=0)
-        halves = np.array_split(np.array(self._energies[left_out:]), 2)
-        steps = self._steps(rates.sum(axis=0), self.survey.sum(axis=0))
-        each = zip(leave_one_out(rates), leave_one_out(self.survey), strict=True)
-        without = np.array([self._steps(*one) for one in each])
+        seen, survey = self._since(left_out), self.survey
+        halves = np.array_split(np.array([own.energy for own in self._noted[left_out:]]), 2)
         energies = np.concatenate([half.sum(axis=0) for half in halves])
-        log_z = self.bottom + self._from_one_block(steps)
+        log_z = self._sums(_of_all(seen), _of_all(survey))
+        each = zip(_without_each(seen), _without_each(survey), strict=True)
         return Measured(
             log_z,
-            self.bottom + self._from_one_block(without),
+            np.array([self._sums(*one) for one in each]),
             self.first,
             self.last,
             self.levels.shares(log_z),
             energies[:, 1 : self.levels.last + 1],
         )
+
+    def _sums(self, seen: Notes, survey: Notes) -> FloatArray:
+        """Log Z_m,s by notes of some chains, (M, S)."""
+        log_z = self.split.bottom + self._from_one_block(self._steps(seen.rates, survey.rates))
+        return log_z[:, None] + self._apart(seen, survey)
 
     @property
     def reference(self) -> FloatArray:
@@ -213,12 +253,22 @@ class Rounds:
         rise = np.cumsum(np.where(np.isnan(steps), np.diff(self.log_z), steps), axis=-1)
         return np.concatenate([np.zeros((*rise.shape[:-1], 1)), rise], axis=-1)
 
-    def _walk(self, sweeps: int, noted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _walk(self, sweeps: int, noted: FloatArray) -> Notes:
         """Walk by the weights as they are; note rates for those that are given."""
         rise = np.exp(self.reference)
         rise[1 : self.levels.last] *= np.exp(np.diff(self.visits))
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
-        stretch = Stretch(Levels(rise, np.exp(noted)), sweeps // self.company.shorter)
-        notes = self.company.walk(stretch)
-        return notes.rates, notes.energy
+        levels = Levels(rise, np.exp(noted))
+        among = AmongPriors(self.priors, self.split.log_weights)
+        return self.company.walk(Stretch(levels, sweeps // self.company.shorter, among))
+
+
+def _of_all(notes: Notes) -> Notes:
+    """Add up the notes of all chains."""
+    return Notes(*(own.sum(axis=0) for own in notes))
+
+
+def _without_each(notes: Notes) -> list[Notes]:
+    """Add up the notes of all chains but one, for each."""
+    return [Notes(*own) for own in zip(*map(leave_one_out, notes), strict=True)]

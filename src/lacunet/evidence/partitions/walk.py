@@ -12,11 +12,14 @@ from lacunet.evidence.jackknife import jackknife_error
 from lacunet.evidence.partitions.agreement import doubts
 from lacunet.evidence.partitions.cases import shown_cells
 from lacunet.evidence.partitions.company import CHAINS
+from lacunet.evidence.partitions.levels import Averaged
+from lacunet.evidence.partitions.priors import WalkedPriors
 from lacunet.evidence.partitions.rounds import (
     LEARNING,
     MOST_LEARNING,
     ROUND,
     SURVEY,
+    Measured,
     Rounds,
 )
 from lacunet.executor import SERIAL, Executor
@@ -53,6 +56,10 @@ class Walk:
     anchored: bool  # whether rounds went down to one block; else only differences are measured
     verdict: Verdict
     used: dict[int, float]  # posterior of the number of used classes, all k being as likely
+    # (K, S) log p(D|k, s) under each prior by itself, and (R, K, S) without one chain each; None:
+    # there was one prior only.
+    by_prior: FloatArray | None = None
+    by_prior_replicates: FloatArray | None = None
     details: dict[str, int] = field(default_factory=dict)  # what was run
     notes: tuple[Flag, ...] = ()
     # Posterior of the number of used classes given each number of classes.
@@ -87,6 +94,7 @@ def walk_numbers(
     goal: WalkGoal | None = None,
     kept: Kept = FORGETFUL,
     device: Device | None = None,
+    several: WalkedPriors | None = None,
 ) -> Walk:
     """Measure log p(D|k) for several numbers of classes at once; `walkable` says of which models.
 
@@ -102,9 +110,11 @@ def walk_numbers(
         Log evidences by a cheap score, by number of classes: weights start there.
     device
         Who walks; None: the processor.
+    several
+        Priors to average over; None: that of the problem.
     """
     goal = goal or WalkGoal()
-    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept, device)
+    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept, device, several)
     executor.say("partitions", 0.0)
     rounds.learn()
     shorter = rounds.company.shorter
@@ -138,11 +148,17 @@ def _told(rounds: Rounds) -> Walk:
         measured=levels.made_of(found.log_z, found.first, found.last),
         anchored=found.first == 1,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
-        used={int(m): float(s) for m, s in zip(levels.blocks, found.shares, strict=True)},
+        used={m: float(s) for m, s in enumerate(found.shares, start=1)},
         details={"chains": company.number, "sweeps each": sweeps * (rounds.number - left_out)},
         notes=notes,
         used_of={
             k: {m: s for m, s in enumerate(shares, start=1) if s > 0}
             for k, shares in zip(levels.numbers, levels.used_of(found.log_z).tolist(), strict=True)
         },
+        **({} if len(levels.each) == 1 else _by_prior(levels, found)),
     )
+
+
+def _by_prior(levels: Averaged, found: Measured) -> dict[str, FloatArray]:
+    without = levels.by_prior(found.without)
+    return {"by_prior": levels.by_prior(found.log_z), "by_prior_replicates": without}

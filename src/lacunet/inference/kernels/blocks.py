@@ -10,6 +10,8 @@ sums over all partitions, are in the tests.
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.lanes import (
     LANES,
@@ -21,6 +23,7 @@ from lacunet.inference.kernels.lanes import (
 from lacunet.inference.kernels.number_blocks import (
     LONGEST,
     NumberLeaves,
+    change_prior_of_numbers,
     clear_numbers,
     copy_numbers,
     log_row,
@@ -71,6 +74,7 @@ class Partition(NamedTuple):
 
     block: IntArray  # (N,) of each case
     used: IntArray  # (1,) number of blocks
+    prior: IntArray  # (1,) which of several priors the blocks hold
     blocks: Blocks  # what they hold, and an empty one after them
     pair: Blocks  # two more, to try a split in
     x: FloatArray  # (B,) scratch: weights of a case in blocks,
@@ -113,6 +117,16 @@ def clear_block(leaves: Leaves, blocks: Blocks, b: int) -> None:
     for s in range(len(leaves.prior)):
         blocks.table[s, b] = leaves.prior[s]
     clear_numbers(leaves.numbers, blocks.numbers, b)
+
+
+@kernel
+def change_prior(old: Leaves, new: Leaves, blocks: Blocks, number: int) -> None:
+    """Give the first blocks another prior: counts are whole, so nothing is lost to rounding."""
+    for b in range(number):
+        for s in range(len(old.prior)):
+            count = np.rint(blocks.table[s, b] - old.prior[s])
+            blocks.table[s, b] = count + new.prior[s]
+        change_prior_of_numbers(old.numbers, new.numbers, blocks.numbers, b)
 
 
 @inlined

@@ -8,7 +8,7 @@ can occur is looked up.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lacunet.arrays import FloatArray, IntArray
 from lacunet.jit import inlined, kernel, where_given
@@ -29,6 +29,27 @@ class NumberLeaves(NamedTuple):
     prior: FloatArray  # (G, PLACES + KNOWN) what a block without cases has
     gamma_at: IntArray  # (G, 3) where the log Γ of each leaf start, of up to three arguments
     log_gamma: FloatArray  # log Γ(argument + n)/Γ(argument), or + n/2 of variances, n = 0, 1, …
+
+
+class NumberPriors(NamedTuple):
+    """What `NumberLeaves` has of one prior, for S of them."""
+
+    prior: FloatArray  # (S, G, PLACES + KNOWN)
+    gamma_at: IntArray  # (S, G, 3)
+
+
+@where_given(otherwise=None)
+def numbers_under(leaves: NumberLeaves, priors: NumberPriors, s: int) -> Any:
+    """The leaves with one of the priors."""
+    return NumberLeaves(
+        leaves.starts,
+        leaves.leaf,
+        leaves.T,
+        leaves.kind,
+        priors.prior[s],
+        priors.gamma_at[s],
+        leaves.log_gamma,
+    )
 
 
 @inlined
@@ -131,6 +152,31 @@ def copy_numbers(source: FloatArray, b: int, target: FloatArray, c: int) -> None
     for g in range(source.shape[1]):
         for place in range(PLACES + KNOWN):
             target[c, g, place] = source[b, g, place]
+
+
+@where_given(otherwise=None)
+def change_prior_of_numbers(old: NumberLeaves, new: NumberLeaves, held: FloatArray, b: int) -> None:
+    """Give a block another prior."""
+    for g in range(held.shape[1]):
+        for place in range(PLACES):
+            held[b, g, place] += new.prior[g, place] - old.prior[g, place]
+        work_out(new, held, b, g)
+
+
+@where_given(otherwise=0.0)
+def log_numbers_under(old: NumberLeaves, new: NumberLeaves, held: FloatArray, b: int) -> float:
+    """Log integrals of all leaves of a block, with another prior than it holds."""
+    total = 0.0
+    for g in range(old.kind.shape[0]):
+        total += log_integral(
+            new,
+            g,
+            held[b, g, 0] - old.prior[g, 0] + new.prior[g, 0],
+            held[b, g, 1] - old.prior[g, 1] + new.prior[g, 1],
+            held[b, g, 2] - old.prior[g, 2] + new.prior[g, 2],
+            held[b, g, 3] - old.prior[g, 3] + new.prior[g, 3],
+        )
+    return total
 
 
 @where_given(otherwise=0.0)

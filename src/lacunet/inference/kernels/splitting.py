@@ -27,7 +27,11 @@ from lacunet.inference.kernels.blocks import (
     copy_block,
     put,
 )
-from lacunet.inference.kernels.number_blocks import log_number_blocks, number_odds
+from lacunet.inference.kernels.number_blocks import (
+    log_number_blocks,
+    log_numbers_under,
+    number_odds,
+)
 from lacunet.jit import inlined, kernel
 from lacunet.model.families.rising_kernels import log_gamma_above, log_rising
 
@@ -47,12 +51,18 @@ class Halves(NamedTuple):
 @kernel
 def log_block(leaves: Leaves, blocks: Blocks, b: int) -> float:
     """Log weight of a block: log Γ(a + n)/Γ(a) · L."""
-    total = log_rising(leaves.a, blocks.size[b]) - leaves.log_empty
-    cells = leaves.first[-1]
-    for s in range(len(leaves.prior)):
-        part = log_gamma_above(leaves.prior[s], blocks.table[s, b] - leaves.prior[s])
+    return log_block_under(leaves, leaves, blocks, b)
+
+
+@kernel
+def log_block_under(own: Leaves, other: Leaves, blocks: Blocks, b: int) -> float:
+    """The same with another prior than the blocks hold."""
+    total = log_rising(other.a, blocks.size[b]) - other.log_empty
+    cells = other.first[-1]
+    for s in range(len(other.prior)):
+        part = log_gamma_above(other.prior[s], blocks.table[s, b] - own.prior[s])
         total += part if s < cells else -part
-    return total + log_number_blocks(leaves.numbers, blocks.numbers, b, b)
+    return total + log_numbers_under(own.numbers, other.numbers, blocks.numbers, b)
 
 
 @kernel
