@@ -21,6 +21,7 @@ from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measurement import Method
 from lacunet.graphs.edges.sampling import EdgeSampling
+from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.searching import GraphScore, GraphSearch
 from lacunet.inference.devices.device import Place, open_device
 from lacunet.inference.regression.design import COEFFICIENT_SD
@@ -46,6 +47,7 @@ KINDS = {
     "schedule": Schedule,
     "method": Method,
     "score": GraphScore,
+    "graph_prior": GraphPrior,
     "missing_covariates": MissingCovariates,
     "device": Place,
 }
@@ -118,7 +120,7 @@ class Settings:
         PAPER_ALPHA,
         "Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent sample "
         "size); or autoclass, 1 + 1/states. The usual one is 1.01 (CH96); of evidence 1, as in "
-        "most published evidence; of learn bdeu:10.",
+        "most published evidence; of learn 0.5 (Jeffreys), of learn --hidden auto bdeu:10.",
         in_python="Or a mapping with a number or table for each family, by child.",
         hash=False,
     )
@@ -239,6 +241,11 @@ class Settings:
         "as they are; or, to compare, available: of each change, the rows that show all it is "
         "about; expected: rows completed under the graph before (structural EM).",
     )
+    graph_prior: str = _option(
+        GraphPrior.FAIR,
+        "Prior over graphs: fair, each number of parents of a variable is equally probable; or "
+        "uniform, each graph is, so that spurious edges win by being many.",
+    )
     exact: bool = _option(
         False,
         "Find the best of all graphs, of up to about 20 variables; done anyway for 10 or fewer.",
@@ -303,12 +310,14 @@ class Settings:
 
     def _graph_search(self) -> GraphSearch:
         numbers = self.sweeps, self.restarts, self.probes
-        return GraphSearch(*numbers, self.exact, self.seed, GraphScore(self.score))
+        score, prior = GraphScore(self.score), GraphPrior(self.graph_prior)
+        return GraphSearch(*numbers, self.exact, self.seed, score, prior)
 
     @property
     def edge_sampling(self) -> EdgeSampling:
         """What drawing graphs asks for."""
-        return EdgeSampling(self.target * OF_PROBABILITY, seed=self.seed)
+        target, prior = self.target * OF_PROBABILITY, GraphPrior(self.graph_prior)
+        return EdgeSampling(target, seed=self.seed, prior=prior)
 
     @property
     def chosen_scores(self) -> tuple[Score, ...]:

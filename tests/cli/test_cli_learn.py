@@ -218,7 +218,7 @@ def test_how_sure_each_edge_is(invoke, tmp_path):
     ask = ("learn", path, "--weights", "count", "--edges")
     text = invoke(*ask)
     assert text.code == 0
-    assert "How sure each edge is\npair       p(edge)   p(→)   p(←)\nCPK – LDH" in text.out
+    assert "How sure each edge is\npair       p(edge)   p(→)   p(←)\nCPK – Q" in text.out
     found = invoke(*ask, "--json").json["edges"]
     assert found["by"] == "exact"
     pair = found["pairs"][0]

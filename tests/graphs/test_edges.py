@@ -1,5 +1,7 @@
 """Probabilities of edges against enumeration of all graphs, with and without holes."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,6 +24,7 @@ from lacunet.graphs.edges.chains import advance, begin
 from lacunet.graphs.edges.exact_sums import edge_probabilities
 from lacunet.graphs.edges.posterior import as_cases, find_edges
 from lacunet.graphs.edges.sampling import EdgeSampling, sample_edges, shares
+from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.inference.problem import build_problem
 from lacunet.model.network import Network, Variable
@@ -42,8 +45,15 @@ def table_of(n, rows, seed, missing=0.0, states=2):
     return Table.from_codes(codes)
 
 
-def enumerated(table, alpha, allowed=lambda graph: True):
-    """p(u → v | D) at [v, u]: exact evidence of every graph, each as probable before."""
+def log_prior(graph, prior):
+    """Fair: each number of parents, then each set of so many, is equally probable."""
+    if prior is GraphPrior.UNIFORM:
+        return 0.0
+    return -sum(math.log(math.comb(len(graph) - 1, int(row.sum()))) for row in graph)
+
+
+def enumerated(table, alpha, allowed=lambda graph: True, prior=GraphPrior.FAIR):
+    """p(u → v | D) at [v, u]: exact evidence of every graph, and its prior probability."""
     variables = [Variable(c.name, c.states) for c in table.columns]
     graphs, values = [], []
     for graph in all_graphs(len(variables)):
@@ -51,17 +61,19 @@ def enumerated(table, alpha, allowed=lambda graph: True):
             network = Network.build(variables, [np.flatnonzero(row).tolist() for row in graph])
             problem = build_problem(table, network, dirichlet(network, alpha))
             graphs.append(graph)
-            values.append(exact_evidence(problem).value)
+            values.append(exact_evidence(problem).value + log_prior(graph, prior))
     weights = np.exp(np.array(values) - max(values))
     return np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
 
 
+@pytest.mark.parametrize("prior", GraphPrior)
 @pytest.mark.parametrize(("seed", "alpha", "states"), [(0, "bdeu:4", 2), (1, "k2", 3), (2, 0.5, 2)])
-def test_exact_sums_are_those_over_all_543_graphs(seed, alpha, states):
+def test_exact_sums_are_those_over_all_543_graphs(seed, alpha, states, prior):
     table = table_of(4, 40, seed, states=states)
-    found = lacunet.edge_certainty(table, alpha=alpha)
+    found = lacunet.edge_certainty(table, alpha=alpha, graph_prior=prior)
     assert found.by is EdgesBy.EXACT
-    np.testing.assert_allclose(found.arrows, enumerated(table, alpha), atol=1e-10)
+    wanted = enumerated(table, alpha, prior=prior)
+    np.testing.assert_allclose(found.arrows, wanted, atol=1e-10)
 
 
 def random_knowledge(rng, names):
@@ -88,9 +100,10 @@ def test_what_is_known_is_kept(seed):
         few = (graph.sum(axis=1) <= limits.most).all()
         return few and not (graph & ~limits.allowed).any() and not (limits.required & ~graph).any()
 
-    cases = as_cases(table, "bdeu:3")
-    exact = edge_probabilities(cases.columns, cases.prior, limits)
-    np.testing.assert_allclose(exact, enumerated(table, "bdeu:3", allowed), atol=1e-9)
+    prior = GraphPrior.FAIR if rng.random() < 0.5 else GraphPrior.UNIFORM
+    cases = as_cases(table, "bdeu:3", prior=prior)
+    exact = edge_probabilities(cases, limits)
+    np.testing.assert_allclose(exact, enumerated(table, "bdeu:3", allowed, prior), atol=1e-9)
     chain = begin(cases, limits, (seed, 0))
     choices = propose_sets(np.zeros((4, 4)), chain.book, limits)
     for graph in advance(chain, choices, 40, 1)[1]:
@@ -107,14 +120,14 @@ def agree(found, wanted, widths=4.5):
     assert (edges <= widths * found.edges_stderr + 1e-12).all()
 
 
-SHORT = EdgeSampling(target=0.03, sweeps=250, rounds=4)
+SHORT = EdgeSampling(target=0.03, sweeps=250, rounds=4, prior=GraphPrior.FAIR)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_graphs_drawn_are_those_of_exact_sums(seed):
     table = table_of(5, 60, seed, states=2 + seed % 2)
     wanted = lacunet.edge_certainty(table, alpha="bdeu:2").arrows
-    cases = as_cases(table, "bdeu:2")
+    cases = as_cases(table, "bdeu:2", prior=GraphPrior.FAIR)
     names = [c.name for c in table.columns]
     found = sample_edges(names, cases, NOTHING.limits(names), SHORT)
     assert found.by is EdgesBy.SAMPLED
@@ -139,8 +152,9 @@ def test_with_holes_over_all_543_graphs():
 
 def test_scores_of_families_are_those_of_the_oracle():
     table = table_of(4, 50, 3, states=3)
-    cases = as_cases(table, "bdeu:6")
-    book = family_book.family_book(cases.filled(np.random.default_rng(0)), cases.prior)
+    cases = as_cases(table, "bdeu:6", prior=GraphPrior.FAIR)
+    filled = cases.filled(np.random.default_rng(0))
+    book = family_book.family_book(filled, cases.prior, cases.log_prior)
     rng = np.random.default_rng(1)
     for _ in range(30):
         v = int(rng.integers(4))
@@ -151,6 +165,7 @@ def test_scores_of_families_are_those_of_the_oracle():
         rows = table.codes[:, [*np.flatnonzero(parents), v]]
         np.add.at(N, tuple(rows.T), table.counts)
         wanted = oracle.log_bd([N], [np.full(shape, 6.0 / N.size)])
+        wanted -= math.log(math.comb(3, int(parents.sum())))
         for _ in range(2):  # computed, then looked up
             assert family_book.score_family(book, v, parents) == pytest.approx(wanted, rel=1e-12)
 

@@ -1,6 +1,7 @@
 """Graphs over categories and numbers: numbers depend on categories, and nothing on numbers."""
 
 import itertools
+import math
 
 import numpy as np
 import polars as pl
@@ -77,7 +78,7 @@ def test_gains_are_differences_of_the_exact_evidence(alpha, holes):
 
 
 def test_the_best_of_all_graphs_is_found():
-    task = task_of(frame(80).drop("c"))
+    task = task_of(frame(80).drop("c"), alpha=0.5)
     found = lacunet.learn_structure(task.table, restarts=0)
     best = -np.inf
     for among, sets in itertools.product(
@@ -88,9 +89,14 @@ def test_the_best_of_all_graphs_is_found():
             parents[v, u] = True
         for v, chosen in enumerate(sets, start=2):
             parents[v, :2] = [chosen & 1, chosen & 2]
-        best = max(best, log_evidence(task, parents))
-    assert found.log_evidence == pytest.approx(best, abs=1e-9)
-    assert sum(found.families) == pytest.approx(best, abs=1e-9)
+        # Of two categories one has at most one parent; a number has one of the two in two ways.
+        own = -sum(math.log(2) for row in parents[2:] if row.sum() == 1)
+        best = max(best, log_evidence(task, parents) + own)
+    assert found.log_joint == pytest.approx(best, abs=1e-9)
+    assert found.log_prior == pytest.approx(
+        -sum(math.log(2) for pa in found.network.parents[2:] if len(pa) == 1)
+    )
+    assert sum(found.families) == pytest.approx(found.log_evidence, abs=1e-9)
     assert found.complete
 
 

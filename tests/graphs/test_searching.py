@@ -1,6 +1,8 @@
 """The search for graphs against enumeration, the exact one, and the graphs that made the data."""
 
 import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from lacunet.data.table import Column, Table
 from lacunet.errors import OptionError
 from lacunet.graphs import exact, learning, moves
 from lacunet.graphs.families import CompleteCounts, FamilyScores
+from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.searching import ONE_CLIMB, GraphSearch, search
 from lacunet.graphs.shaking import neighbourhood, shaken, turn_covered
 from lacunet.inference.problem import build_problem
@@ -60,16 +63,20 @@ def test_there_are_543_graphs_of_four_variables():
 @pytest.mark.parametrize("alpha", ["k2", "bdeu:4", 0.5])
 def test_the_search_finds_the_best_of_all_graphs(seed, alpha):
     table = sampled([2, 3, 2, 3], [(), (0,), (0, 1), (2,)], 120, seed)
-    scores = FamilyScores(CompleteCounts(table, alpha))
+    prior = GraphPrior.FAIR if seed % 2 else GraphPrior.UNIFORM
+    sizes = np.array([-math.log(math.comb(3, k)) for k in range(4)])
+    by_size = np.tile(sizes if prior is GraphPrior.FAIR else np.zeros(4), (4, 1))
+    scores = FamilyScores(CompleteCounts(table, alpha), by_size)
     best = max(sum(scores(v, p).score for v, p in enumerate(g)) for g in all_graphs(4))
     found = search([np.zeros((4, 4), dtype=bool)], scores, unlimited(4), GraphSearch())
     assert found.families.sum() == pytest.approx(best, abs=1e-9)
-    surely = learn_structure(table, alpha=alpha)
-    assert surely.log_bd == pytest.approx(best, abs=1e-9)
+    surely = learn_structure(table, alpha=alpha, graph_prior=prior)
+    assert surely.log_joint == pytest.approx(best, abs=1e-9)
+    assert sum(surely.families) == pytest.approx(surely.log_bd, abs=1e-9)
     assert surely.exact
     assert surely.scored == 4 * 8
-    plain = learning.learn_structure(table, alpha, ONE_CLIMB)
-    assert plain.log_bd <= best + 1e-9
+    plain = learning.learn_structure(table, alpha, replace(ONE_CLIMB, prior=prior))
+    assert plain.log_joint <= best + 1e-9
 
 
 @pytest.mark.slow
@@ -80,7 +87,8 @@ def test_the_search_finds_what_the_exact_one_finds(seed):
     variables = [Variable(f"x{i}", tuple(range(int(rng.integers(2, 4))))) for i in range(9)]
     parents = [sorted(rng.choice(i, min(i, 2), replace=False).tolist()) for i in range(9)]
     table = drawn(Network.build(variables, parents), 400, seed, concentration=0.4)
-    surely, scores = learn_structure(table), FamilyScores(CompleteCounts(table, "bdeu:10"))
+    surely = learn_structure(table, alpha="bdeu:10", graph_prior="uniform")
+    scores = FamilyScores(CompleteCounts(table, "bdeu:10"))
     assert surely.exact
     empty = np.zeros((9, 9), dtype=bool)
     found = search([empty], scores, unlimited(9), GraphSearch()).families.sum()
@@ -188,7 +196,8 @@ def test_limits_ties_and_seeds():
     assert again[0].network == again[1].network
     # Either direction of a single edge scores the same under BDeu: the seed decides.
     pair = sampled([2, 2], [(), (0,)], 300, 1)
-    found = {learn_structure(pair, seed=s, sweeps=0).network.parents for s in range(12)}
+    both = [learn_structure(pair, alpha="bdeu:1", seed=s, sweeps=0) for s in range(12)]
+    found = {one.network.parents for one in both}
     assert found == {((), (0,)), ((1,), ())}
 
 
@@ -250,7 +259,7 @@ def test_it_prints_what_is_sure_and_what_may_be_turned():
     assert found.equivalence_class.compelled == (("x1", "x3"), ("x2", "x3"))
     text = str(found)
     assert "x1 →, x2 →" in text
-    assert "Prior: BDeu, equivalent sample size 10." in text
+    assert "Prior: every Dirichlet exponent 0.5; of graphs, each number of parents is" in text
     assert "families scored" in text
     pair = str(learn_structure(sampled([2, 2], [(), (0,)], 300, 1), alpha="k2"))
     assert "—, " not in pair

@@ -1,6 +1,7 @@
 """Fixed tables, tied tables and zeros in the search for a graph; what contradicts, by name."""
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -63,19 +64,27 @@ def evidence(task, graph):
     return build_problem(task.table, network, dirichlet(network, task.alpha)).log_seen
 
 
+def fair(graph):
+    """Log p of a graph where each number of parents, then each set of so many, is as probable."""
+    return -sum(math.log(math.comb(len(graph) - 1, int(row.sum()))) for row in graph)
+
+
 @pytest.mark.parametrize("alpha", ["bdeu:5", "k2"])
 @pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
 def test_the_best_graph_and_its_edges_are_those_of_all_graphs(known, alpha):
     table = survey()
     task = graph_task(table, alpha, GraphSearch(), known)
     graphs = list(allowed_graphs(task))
-    values = np.array([evidence(task, graph) for graph in graphs])
-    found = lacunet.learn_structure(table, alpha=alpha, knowledge=known)
-    assert found.log_evidence == pytest.approx(values.max(), abs=1e-9)
-    weights = np.exp(values - values.max())
-    expected = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
-    sure = lacunet.edge_certainty(table, alpha=alpha, knowledge=known)
-    np.testing.assert_allclose(sure.arrows, expected, atol=1e-9)
+    logs = np.array([evidence(task, graph) for graph in graphs])
+    for prior in ("uniform", "fair"):
+        values = logs + [fair(graph) for graph in graphs] if prior == "fair" else logs
+        how = {"alpha": alpha, "knowledge": known, "graph_prior": prior}
+        found = lacunet.learn_structure(table, **how)
+        assert found.log_evidence == pytest.approx(logs[values.argmax()], abs=1e-9)
+        weights = np.exp(values - values.max())
+        expected = np.tensordot(weights / weights.sum(), np.array(graphs, dtype=float), 1)
+        sure = lacunet.edge_certainty(table, **how)
+        np.testing.assert_allclose(sure.arrows, expected, atol=1e-9)
 
 
 @examples(12)
@@ -154,7 +163,7 @@ def names(table):
 def test_chains_over_graphs_score_zeros_as_searches_do():
     table, known = survey(80), KNOWN["zeros"]
     counts = CompleteCounts(table, "bdeu:5", known.tables)
-    book = family_book(counts.columns, counts.prior)
+    book = family_book(counts.columns, counts.prior, np.zeros((4, 4)))
     for parents in ([1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 0, 1], [1, 1, 0, 1]):
         chosen = np.array(parents, dtype=bool)
         assert score_family(book, 2, chosen) == pytest.approx(counts(2, chosen)[2], abs=1e-9)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Unpack
 
-from lacunet.api.graphs import BDEU, known_of
+from lacunet.api.graphs import known_of
 from lacunet.api.inputs import KnowledgeLike, as_table, one_alpha, one_of
 from lacunet.api.options import HiddenOptions, TreeOptions, divide, with_options
 from lacunet.executor import on_threads
 from lacunet.files import StrPath
+from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
 from lacunet.progress import Listener, ignore
 from lacunet.search.hidden import looking
@@ -16,6 +18,10 @@ from lacunet.search.hidden.found import HiddenFound
 from lacunet.search.hidden.looking import MOST, HiddenSearch
 from lacunet.search.hidden.naive import learn_classes
 from lacunet.settings import DEFAULTS, Settings
+
+BDEU = Settings(
+    alpha="bdeu:10"
+)  # the prior that decisions about hidden variables were checked with
 
 
 @with_options
@@ -93,9 +99,8 @@ def find_hidden(
     """
     settings, reading = divide(settings, options)
     alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
-    how = HiddenSearch(
-        most, settings.graph_search, settings.options, settings.goal, settings.evidence
-    )
+    graphs = replace(settings.graph_search, prior=GraphPrior.UNIFORM)
+    how = HiddenSearch(most, graphs, settings.options, settings.goal, settings.evidence)
     table = as_table(data, reading, numbers=True)
     with on_threads(settings.threads, listener) as executor:
         return looking.find_hidden(

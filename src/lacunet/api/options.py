@@ -132,6 +132,7 @@ class ClimbOptions(DrawOptions, ReadOptions, total=False):  # of all that search
     restarts: int
     probes: int
     exact: bool
+    graph_prior: str
     threads: int | None
 
 

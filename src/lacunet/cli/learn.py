@@ -74,6 +74,7 @@ Resamples: TypeAlias = Annotated[
         "sweeps",
         "restarts",
         "probes",
+        "graph_prior",
         "exact",
         "seed",
         *o.READING,
@@ -119,12 +120,14 @@ def learn(
     known = read_knowledge(knowledge).and_also(known) if knowledge else known
     if hidden is not None:
         check_hidden(hidden, shape, edges)
+        asked = own_prior(context, asked, api.find_hidden)
         learn_with_hidden(asked, data, HiddenAsked(most, known, resume), save, report)
         return
     check_most(context)
     if shape is not None:
         check_shape(shape, known, edges, resume)
-        learn_shape(own_prior(context, asked), data, shape, save, report)
+        asked = own_prior(context, asked, api.learn_latent_tree)
+        learn_shape(asked, data, shape, save, report)
         return
     table = read(data, asked)
     check_number_outputs(table, save)

@@ -1,5 +1,6 @@
 """`lacunet learn --shape`, `--hidden auto`: variables that no column shows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -106,11 +107,16 @@ def _refuse_edges(what: str, edges: bool) -> None:
         )
 
 
-def own_prior(context: typer.Context, asked: o.Asked) -> o.Asked:
-    """Where no prior is asked for, take the one that numbers of hidden states are found with."""
+def own_prior(context: typer.Context, asked: o.Asked, function: Callable[..., object]) -> o.Asked:
+    """Where no prior is asked for, take that of a function that finds hidden variables."""
+    if _was_given(context, "graph_prior"):
+        raise OptionError(
+            "--graph-prior is about graphs over the columns alone: leave it out with --hidden and "
+            "--shape."
+        )
     if _was_given(context, "alpha"):
         return asked
-    alpha = defaults_of(api.learn_latent_tree).alpha
+    alpha = defaults_of(function).alpha
     return replace(asked, settings=replace(asked.settings, alpha=alpha))
 
 

@@ -30,6 +30,6 @@ def search_complete(
     """Search for the graph with the largest log BD, from each of some graphs."""
     if is_exact(task):
         counts = CompleteCounts(task.table, task.alpha, task.known.tables)
-        return search_exactly(counts, task.limits, executor)
+        return search_exactly(counts, task.limits, executor, task.log_prior)
     scores = complete_scores(task, task.table)
     return search(starts, scores, task.limits, task.how, executor, journal)

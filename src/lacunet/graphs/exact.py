@@ -30,6 +30,7 @@ class Choice(NamedTuple):
     required: int  # the set of those that must be
     most: int  # parents at most
     largest: float  # numbers that its table may have
+    log_prior: FloatArray  # (n,) of one set of so many parents
 
 
 def needed_memory(n: int) -> int:
@@ -48,32 +49,43 @@ def check_size(n: int) -> None:
         )
 
 
-def search_exactly(counts: CompleteCounts, limits: Limits, executor: Executor = SERIAL) -> Found:
-    """Find the best graph of all that the limits allow."""
+def search_exactly(
+    counts: CompleteCounts,
+    limits: Limits,
+    executor: Executor = SERIAL,
+    log_prior: FloatArray | None = None,
+) -> Found:
+    """Find the best graph of all that the limits allow; `log_prior` is that of k parents of v."""
     n = len(counts.cards)
+    own = np.zeros((n, n)) if log_prior is None else log_prior
     check_size(n)
     best = np.empty((n, 1 << (n - 1)))
     for v in range(n):
         executor.say(f"families of variable {v + 1} of {n}", v / n)
         most = largest_family(counts.cards[v], n, counts.cases)
-        choice = choice_of(limits, v, counts.cards, most)
+        choice = choice_of(limits, v, counts.cards, most, own[v])
         best[v] = score_sets(counts.columns, v, choice, counts.prior)
         take_best_subsets(best[v])
     parents, families = trace_back(best, find_sinks(best))
     return Found(parents, families, steps=0, scored=n << (n - 1))
 
 
-def choice_of(limits: Limits, v: int, cards: FloatArray, most: float) -> Choice:
+def choice_of(
+    limits: Limits, v: int, cards: FloatArray, most: float, log_prior: FloatArray
+) -> Choice:
     """Give the parents that a variable may have, in a table of `most` numbers or what it needs."""
     largest = max(most, float(cards[v] * cards[limits.required[v]].prod()))
     others = np.delete(np.arange(len(limits.most)), v)
     required = int(sum(1 << k for k, u in enumerate(others) if limits.required[v, u]))
-    return Choice(others, limits.allowed[v, others], required, int(limits.most[v]), largest)
+    allowed, own = limits.allowed[v, others], np.ascontiguousarray(log_prior)
+    return Choice(others, allowed, required, int(limits.most[v]), largest, own)
 
 
 @kernel
 def score_sets(columns: Columns, v: int, choice: Choice, prior: Prior) -> FloatArray:
     """Score the child with each set of parents, one bit for each of the others; −inf: not allowed.
+
+    A score is log BD and the log prior of the set.
 
     Sets grow by one variable at a time, so rows are cut by that variable alone.
     """
@@ -84,7 +96,7 @@ def score_sets(columns: Columns, v: int, choice: Choice, prior: Prior) -> FloatA
     cells = np.full(k + 1, float(child.r))
     path, depth, chosen, after = np.zeros(k + 1, dtype=np.int64), 0, 0, 0
     if choice.required == 0:
-        scores[0] = log_bd(child, j[0], 1, cells[0], prior)
+        scores[0] = log_bd(child, j[0], 1, cells[0], prior) + choice.log_prior[0]
     while True:
         if after < k and depth < choice.most:
             u, place, after = choice.others[after], after, after + 1
@@ -96,7 +108,8 @@ def score_sets(columns: Columns, v: int, choice: Choice, prior: Prior) -> FloatA
             depth, chosen = depth + 1, chosen | 1 << place
             path[depth] = place
             if chosen & choice.required == choice.required:
-                scores[chosen] = log_bd(child, j[depth], q[depth], cells[depth], prior)
+                own = log_bd(child, j[depth], q[depth], cells[depth], prior)
+                scores[chosen] = own + choice.log_prior[depth]
         elif depth == 0:
             return scores
         else:

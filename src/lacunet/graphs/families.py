@@ -30,7 +30,7 @@ def largest_family(states: float, variables: int, cases: float) -> float:
 class Scored(NamedTuple):
     """A family, and what changes of it by one parent are worth."""
 
-    score: float  # log p(its column | its parents' columns)
+    score: float  # log p(its column | its parents' columns), and log p(its parents)
     gains: FloatArray  # (n,) what it adds to put each variable to the parents, or to take it away
 
 
@@ -80,21 +80,33 @@ class CompleteCounts:
 class FamilyScores:
     """Scores of families that were asked for once; a table that would not fit is never a choice."""
 
-    def __init__(self, statistics: Statistics) -> None:
+    def __init__(self, statistics: Statistics, log_prior: FloatArray | None = None) -> None:
+        """`log_prior` is that of k parents of v, at [v, k]; None: the same for all graphs."""
         self.statistics, self.cards = statistics, statistics.cards
+        n = len(self.cards)
+        self.log_prior = np.zeros((n, n)) if log_prior is None else log_prior
         self.known: dict[tuple[int, bytes], Scored] = {}
 
     def __call__(self, child: int, parents: BoolArray) -> Scored:
         """Give the score of a family, and the gains of changing it; `parents` is a set, (n,)."""
         key = (child, parents.tobytes())
         if key not in self.known:
-            scores = self.statistics(child, parents)
+            scores = self.statistics(child, parents) + self._log_priors(child, parents)
             cells = self.cards[child] * self.cards[parents].prod()
             gains = scores - scores[child]
             most = largest_family(self.cards[child], len(self.cards), self.statistics.cases)
             gains[~parents & (cells * self.cards > most)] = -np.inf
             self.known[key] = Scored(float(scores[child]), gains)
         return self.known[key]
+
+    def _log_priors(self, child: int, parents: BoolArray) -> FloatArray:
+        """Log p of the sets that differ by one parent, (n,); of the set itself at the child."""
+        size = int(parents.sum())
+        sizes = size + np.where(parents, -1, 1)
+        sizes[child] = size
+        most = len(parents) - 1  # no set is as large as all variables
+        own: FloatArray = self.log_prior[child, np.minimum(sizes, most)]
+        return own
 
     @property
     def scored(self) -> int:

@@ -60,6 +60,12 @@ class Fitted:
 
     parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
     posterior: Variational  # of parameters and of what is missing, and the bound
+    log_prior: float = 0.0  # of the graph, up to a constant
+
+    @property
+    def value(self) -> float:
+        """What graphs are compared by: the bound of log p(D|S), and log p(S)."""
+        return self.bound + self.log_prior
 
     @property
     def bound(self) -> float:
@@ -104,7 +110,7 @@ class Climbs:
 
 def _finalists(best: Fitted, others: tuple[Fitted, ...]) -> tuple[Fitted, ...]:
     """The other graphs that are close, each with other independences."""
-    near = sorted((one for one in others if one.bound > best.bound - CLOSE), key=lambda g: -g.bound)
+    near = sorted((one for one in others if one.value > best.value - CLOSE), key=lambda g: -g.value)
     distinct = {one.independences: one for one in [best, *near][::-1]}  # the first counts
     return tuple(one for one in near if distinct[one.independences] is one)[: FINALISTS - 1]
 
@@ -138,7 +144,7 @@ def _first(task: GraphTask, seen: FamilyScores, executor: Executor) -> Climbs:
     if task.how.score is not GraphScore.BOUND:
         return found
     start = fit(task, task.start)
-    return Climbs(start, (start.bound,), 0, 2) if start.bound > best.bound else found.met(start)
+    return Climbs(start, (start.bound,), 0, 2) if start.value > best.value else found.met(start)
 
 
 def _kept(found: Climbs, journal: Journal, *, ended: bool) -> dict[str, Any]:
@@ -167,14 +173,15 @@ def fit(task: GraphTask, parents: BoolArray) -> Fitted:
     network = task.network(parents)
     problem = build_problem(task.table, network, dirichlet(network, task.alpha))
     start = at_hyperparameters(problem, problem.prior)
-    return Fitted(parents, vary(start, tolerance=TOLERANCE))
+    log_prior = float(task.log_priors(parents).sum())
+    return Fitted(parents, vary(start, tolerance=TOLERANCE), log_prior)
 
 
 def _by_bound(task: GraphTask, found: Climbs, seen: FamilyScores, executor: Executor) -> Climbs:
     """Accept the first proposal whose bound is above that of the best graph."""
     for parents in _proposals(task, found, seen, executor):
         other = fit(task, parents)
-        if other.bound > found.best.bound + RISE:
+        if other.value > found.best.value + RISE:
             return found.accepted(other)
         found = found.met(other)
     return found

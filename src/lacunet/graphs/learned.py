@@ -7,6 +7,7 @@ from functools import cached_property
 from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.between_numbers import BetweenNumbers
+from lacunet.graphs.graph_prior import MEANINGS, GraphPrior
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.searching import GraphScore
 from lacunet.learn.variational import Variational
@@ -33,6 +34,8 @@ class Learned(Printable):
     alpha: float | str  # the prior, as it was asked for
     families: tuple[float, ...]  # log BD of (expected) counts by variable; all of it if exact
     scored: int  # families scored
+    graph_prior: GraphPrior = GraphPrior.UNIFORM
+    log_prior: float = 0.0  # log p(S) of the graph, up to a constant
     known: Knowledge = NOTHING  # what the graph keeps to
     steps: int = 0  # moves made, over all climbs
     exact: bool = False  # whether no graph that is allowed has more
@@ -60,6 +63,11 @@ class Learned(Printable):
     def log_evidence(self) -> float:
         """Log p(D|S): exact where no cell is missing, else a lower bound."""
         return self.posterior.bound
+
+    @property
+    def log_joint(self) -> float:
+        """Log p(D|S) and log p(S), up to a constant: what graphs are compared by."""
+        return self.log_evidence + self.log_prior
 
     @property
     def complete(self) -> bool:
@@ -106,7 +114,7 @@ class Learned(Printable):
         title = f"log p(D|S) {what.format(self.log_evidence)}; {edges} edges{without}"
         notes = (
             ARROWS.format(known=" that keeps to what is known" if self.known.orients else ""),
-            f"Prior: {describe_alpha(self.alpha)}.",
+            f"Prior: {describe_alpha(self.alpha)}; of graphs, {MEANINGS[self.graph_prior]}.",
             f"{self._way()}; {self.scored:,} families scored.",
             *self._evidence(),
             *([str(self.between)] if self.between and not left_out else []),

@@ -41,7 +41,7 @@ def learn_structure(
     resume: StrPath | None = None,
     prior: NumberPrior = USUAL,
 ) -> Learned:
-    """Search for the graph with the largest evidence that keeps to what is known.
+    """Search for the most probable graph that keeps to what is known.
 
     Where cells are missing, a lower bound of the evidence takes its place; with a goal, that of the
     graphs that are close is measured. `resume` is the file of a search that may be stopped.
@@ -76,7 +76,7 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
     network = task.network(found.parents)
     alpha = dirichlet(network, task.alpha)
     problem = build_problem(task.table, network, alpha)
-    families = found.families
+    families = found.families - task.log_priors(found.parents)
     if not network.plain:  # the search scores all tables as if they were learned
         families = conjugacy.log_marginal(problem.seen, alpha, network.layout)
     families = families + problem.log_bases
@@ -86,6 +86,8 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
         alpha=task.alpha,
         families=tuple(families.tolist()),
         scored=found.scored,
+        graph_prior=task.how.prior,
+        log_prior=float(task.log_priors(found.parents).sum()),
         known=task.known,
         steps=found.steps,
         exact=is_exact(task),
@@ -114,6 +116,8 @@ def _incomplete(
         alpha=task.alpha,
         families=tuple(families.tolist()),
         scored=found.scored,
+        graph_prior=task.how.prior,
+        log_prior=best.fitted.log_prior,
         known=task.known,
         score=task.how.score,
         csl=best.csl,

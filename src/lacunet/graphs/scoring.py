@@ -18,7 +18,7 @@ def complete_scores(task: GraphTask, table: Table) -> FamilyScores:
         task.alpha,
         lambda one: CompleteCounts(one, task.alpha, task.known.tables),
     )
-    return FamilyScores(told)
+    return FamilyScores(told, task.log_prior)
 
 
 def available_scores(task: GraphTask) -> FamilyScores:
@@ -26,7 +26,8 @@ def available_scores(task: GraphTask) -> FamilyScores:
     return FamilyScores(
         statistics_of(
             task.table, task.variables, task.alpha, lambda one: AvailableCases(one, task.alpha)
-        )
+        ),
+        task.log_prior,
     )
 
 

@@ -18,6 +18,7 @@ from lacunet.errors import OptionError
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.climb import Climbed, climb, score_graph
 from lacunet.graphs.families import FamilyScores
+from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.graphs.moves import EQUAL, Limits
 from lacunet.graphs.shaking import shaken
@@ -43,6 +44,7 @@ class GraphSearch:
     exact: bool = False  # the best of all graphs instead, for few variables
     seed: int = 0
     score: GraphScore = GraphScore.BOUND  # with holes: what decides between graphs
+    prior: GraphPrior = GraphPrior.UNIFORM  # over graphs
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

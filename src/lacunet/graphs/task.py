@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, IntArray
+from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.exact import check_size
+from lacunet.graphs.graph_prior import log_prior_over
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.numbers import are_numbers
@@ -43,6 +45,16 @@ class GraphTask:
     def numbers(self) -> BoolArray:
         """Which columns hold numbers, (n,)."""
         return are_numbers(self.table)
+
+    @cached_property
+    def log_prior(self) -> FloatArray:
+        """Log p of k parents of each variable, at [v, k], (n, n), up to a constant."""
+        return log_prior_over(self.table, self.how.prior)
+
+    def log_priors(self, parents: BoolArray) -> FloatArray:
+        """Log p of the parents that a graph gives each variable, (n,), up to a constant."""
+        own: FloatArray = self.log_prior[np.arange(len(parents)), parents.sum(axis=1)]
+        return own
 
     @property
     def complete(self) -> bool:

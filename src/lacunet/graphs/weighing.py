@@ -28,10 +28,11 @@ class Weighed:
     measured: Measurement | None = None
 
     def rank(self, *, without_csl: bool) -> float:
-        """What decides between graphs: measured evidence, if there is; else CSL; else the bound."""
+        """What decides, with log p(S): measured evidence, if there is; else CSL; else the bound."""
+        known = self.fitted.bound if without_csl or self.csl is None else self.csl
         if self.measured is not None:
-            return self.measured.value
-        return self.fitted.bound if without_csl or self.csl is None else self.csl
+            known = self.measured.value
+        return known + self.fitted.log_prior
 
 
 def weigh(

@@ -232,6 +232,8 @@ def learned_document(learned: Learned) -> dict[str, Any]:
     between = between_numbers_document(learned.between) if learned.between else None
     return {
         "log_evidence": learned.log_evidence,
+        "graph_prior": learned.graph_prior.value,
+        "log_prior": learned.log_prior,
         "complete": learned.complete,
         "score": learned.score.value,
         "csl": learned.csl,

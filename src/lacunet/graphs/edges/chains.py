@@ -35,6 +35,7 @@ class Cases:
     cards: IntArray  # (n,) states of each variable
     prior: Prior
     known: KnownFamilies
+    log_prior: FloatArray  # (n, n) of k parents of v, at [v, k]
 
     @property
     def columns(self) -> Columns:
@@ -105,7 +106,8 @@ class Chain:
 def begin(cases: Cases, limits: Limits, seed: tuple[int, int]) -> Chain:
     """Start a chain, and let it cool down."""
     rng = np.random.default_rng(seed)
-    book, walker = family_book(cases.filled(rng), cases.prior), first_walker(limits)
+    book = family_book(cases.filled(rng), cases.prior, cases.log_prior)
+    walker = first_walker(limits)
     settle(walker.graph, limits)
     rescore(walker, book)
     chain = Chain(walker, book, cases.holes, limits, cases.known, rng)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.arrays import FloatArray
-from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.edges.chains import Cases
 from lacunet.graphs.exact import choice_of, score_sets
 from lacunet.graphs.moves import Limits
 from lacunet.jit import kernel
@@ -26,10 +26,10 @@ class Sum(NamedTuple):
     rest: FloatArray  # (2^n,) the sum, divided by it
 
 
-def edge_probabilities(columns: Columns, prior: Prior, limits: Limits) -> FloatArray:
-    """p(u → v | D) at [v, u], (n, n), with all graphs equally probable that the limits allow."""
-    n = len(columns.cards)
-    scores = score_all_families(columns, prior, limits)
+def edge_probabilities(cases: Cases, limits: Limits) -> FloatArray:
+    """p(u → v | D) at [v, u], (n, n), over all graphs that the limits allow."""
+    n = len(cases.cards)
+    scores = score_all_families(cases, limits)
     sums = np.stack([_over_subsets(x) for x in scores])
     log_all = log_sum_of_graphs(sums)
     P = np.zeros((n, n))
@@ -43,15 +43,15 @@ def edge_probabilities(columns: Columns, prior: Prior, limits: Limits) -> FloatA
     return P
 
 
-def score_all_families(columns: Columns, prior: Prior, limits: Limits) -> FloatArray:
-    """Log BD of every variable with every set of parents, (n, 2^n); −inf if it is not allowed."""
-    n = len(columns.cards)
+def score_all_families(cases: Cases, limits: Limits) -> FloatArray:
+    """Score every variable with every set of parents, (n, 2^n); −inf if it is not allowed."""
+    n, columns = len(cases.cards), cases.columns
     sets, scores = np.arange(1 << n), np.full((n, 1 << n), -np.inf)
-    cards = columns.cards.astype(np.float64)
+    cards = cases.cards.astype(np.float64)
     for v in range(n):
-        choice = choice_of(limits, v, cards, LARGEST_TABLE)
+        choice = choice_of(limits, v, cards, LARGEST_TABLE, cases.log_prior[v])
         without = sets[sets >> v & 1 == 0]  # in their order, as sets of the others are numbered
-        scores[v, without] = score_sets(columns, v, choice, prior)
+        scores[v, without] = score_sets(columns, v, choice, cases.prior)
     return scores
 
 

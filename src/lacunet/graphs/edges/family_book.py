@@ -20,20 +20,24 @@ class FamilyBook(NamedTuple):
     prior: Prior
     marks: IntArray  # (n, n) random numbers: a family's key is those of its members, xored
     keys: IntArray  # (slots,) of the families that are remembered; 0: none
-    scores: FloatArray  # (slots,)
+    scores: FloatArray  # (slots,) log BD, and the log prior of the parents
+    log_prior: FloatArray  # (n, n) of k parents of v, at [v, k]
 
 
-def family_book(columns: Columns, prior: Prior) -> FamilyBook:
+def family_book(columns: Columns, prior: Prior, log_prior: FloatArray) -> FamilyBook:
     """Open an empty book."""
     n = len(columns.cards)
     marks = np.random.default_rng(0).integers(1, 2**63 - 1, (n, n))
     keys = np.zeros(SLOTS, dtype=np.int64)
-    return FamilyBook(columns, prior, marks, keys, np.zeros(SLOTS))
+    return FamilyBook(columns, prior, marks, keys, np.zeros(SLOTS), log_prior)
 
 
 @kernel
 def score_family(book: FamilyBook, child: int, parents: BoolArray) -> float:
-    """Give log p(column of a child | columns of its parents), CH96 eq. 5; −inf beyond all room."""
+    """Give log p(column of a child | columns of its parents), CH96 eq. 5, and log p(its parents).
+
+    It is −inf beyond all room.
+    """
     return look_up(book, child, parents, family_key(book, child, parents))
 
 
@@ -53,7 +57,8 @@ def look_up(book: FamilyBook, child: int, parents: BoolArray, key: int) -> float
     at = (key >> 20) & (book.keys.shape[0] - 1)
     if book.keys[at] != key:
         book.keys[at] = key
-        book.scores[at] = _count_and_score(book.columns, book.prior, child, parents)
+        own = _count_and_score(book.columns, book.prior, child, parents)
+        book.scores[at] = own + book.log_prior[child, parents.sum()]
     return float(book.scores[at])
 
 

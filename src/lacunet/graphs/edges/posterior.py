@@ -14,6 +14,7 @@ from lacunet.graphs.edges.exact_sums import MOST_VARIABLES, edge_probabilities
 from lacunet.graphs.edges.family_book import MOST_CELLS
 from lacunet.graphs.edges.known_families import known_families
 from lacunet.graphs.edges.sampling import EdgeSampling, sample_edges
+from lacunet.graphs.graph_prior import GraphPrior, log_prior_over
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
 from lacunet.model.prior import understand_alpha
@@ -28,13 +29,13 @@ def find_edges(
     how: EdgeSampling,
     executor: Executor = SERIAL,
 ) -> EdgeCertainty:
-    """Give p(edge | D), with all graphs that keep to what is known equally probable before."""
+    """Give p(edge | D), over all graphs that keep to what is known."""
     names = [column.name for column in table.columns]
     limits = knowledge.limits(names)
-    cases = as_cases(table, alpha, knowledge)
+    cases = as_cases(table, alpha, knowledge, how.prior)
     _check_required(names, cases, limits)
     if table.complete and len(names) <= MOST_VARIABLES:
-        return without_error(names, edge_probabilities(cases.columns, cases.prior, limits))
+        return without_error(names, edge_probabilities(cases, limits))
     return sample_edges(names, cases, limits, how, executor)
 
 
@@ -50,7 +51,12 @@ def check_cases(table: Table) -> None:
         )
 
 
-def as_cases(table: Table, alpha: float | str, knowledge: Knowledge = NOTHING) -> Cases:
+def as_cases(
+    table: Table,
+    alpha: float | str,
+    knowledge: Knowledge = NOTHING,
+    prior: GraphPrior = GraphPrior.UNIFORM,
+) -> Cases:
     """Give a table in columns; each case that has holes is a row of its own."""
     check_cases(table)
     whole = (table.codes >= 0).all(axis=1)
@@ -62,7 +68,8 @@ def as_cases(table: Table, alpha: float | str, knowledge: Knowledge = NOTHING) -
     cards = np.array([len(column.states) for column in table.columns])
     columns = np.ascontiguousarray(codes.T, dtype=np.int64)
     known = known_families(table.columns, knowledge)
-    return Cases(columns, counts, cards, Prior(*understand_alpha(alpha)), known)
+    exponents, log_prior = Prior(*understand_alpha(alpha)), log_prior_over(table, prior)
+    return Cases(columns, counts, cards, exponents, known, log_prior)
 
 
 def _check_required(names: list[str], cases: Cases, limits: Limits) -> None:

@@ -17,6 +17,7 @@ from lacunet.graphs.edges.candidates import propose_sets
 from lacunet.graphs.edges.certainty import EdgeCertainty, EdgesBy
 from lacunet.graphs.edges.chains import Cases, Chain, advance, begin
 from lacunet.graphs.edges.reversing import Choices
+from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.moves import Limits
 from lacunet.scoring.chains import chain_mean
 
@@ -33,6 +34,7 @@ class EdgeSampling:
     sweeps: int = 500  # of the first round
     rounds: int = 6  # at most; each doubles what was done
     seed: int = 0
+    prior: GraphPrior = GraphPrior.UNIFORM  # over graphs
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ def sample_edges(
     how: EdgeSampling,
     executor: Executor = SERIAL,
 ) -> EdgeCertainty:
-    """Draw graphs from their posterior, all that the limits allow being equally probable before."""
+    """Draw graphs from their posterior, of all that the limits allow."""
     steps = how.rounds + 1
     parts = [executor.part(k / steps, (k + 1) / steps) for k in range(steps)]
     starts = [(how.seed, c) for c in range(how.chains)]
