@@ -27,7 +27,7 @@ from lacunet.graphs.edges.certainty import EdgeCertainty
 from lacunet.graphs.edges.posterior import find_edges
 from lacunet.graphs.edges.sampling import EdgeSampling
 from lacunet.graphs.families import FamilyScores, columns_of
-from lacunet.graphs.graph_prior import GraphPrior, log_prior_over
+from lacunet.graphs.graph_prior import AVERAGED, GraphPrior, log_prior_over
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learning import learn_structure
 from lacunet.graphs.searching import GraphSearch, search
@@ -38,12 +38,18 @@ from lacunet.model.formats import read_network
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.sampling import sample_codes
 
-SIZES = np.array([0.5, 1.0, 2.0, 5.0, 10.0])  # equivalent sample sizes, and a grid to average over
-BY_SIZE = [f"bdeu:{size:g}" for size in SIZES]
-SCORES = (*BY_SIZE, *(f"bds:{size:g}" for size in SIZES), "bic", "0.5", "k2")
-CANDIDATES = [(score, prior) for prior in GraphPrior for score in (*SCORES, "averaged")]
+SIZES = np.geomspace(0.5, 10.0, 5)  # equivalent sample sizes, and a grid to average over
+BY_SIZE = [f"bdeu:{size:.2g}" for size in SIZES]
+SCORES = (*BY_SIZE, *(f"bds:{size:.2g}" for size in SIZES), "bic", "0.5", "k2")
+CANDIDATES = [(score, prior) for prior in GraphPrior for score in (*SCORES, AVERAGED)]
 # What the package has: with missing values, and of edges.
-OFFERED = [("0.5", "fair"), ("bdeu:5", "fair"), ("bdeu:1", "uniform"), ("bdeu:10", "uniform")]
+OFFERED = [
+    (AVERAGED, "fair"),
+    (AVERAGED, "uniform"),
+    ("0.5", "fair"),
+    ("bdeu:1", "uniform"),
+    ("bdeu:10", "uniform"),
+]
 SHORT = EdgeSampling(target=0.05, chains=2, rounds=2)
 BANDS = ((0.0, 0.1), (0.1, 0.5), (0.5, 0.9), (0.9, 1.01))
 
@@ -130,7 +136,7 @@ class ByScore:
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         scores = self.counted(child, parents)
-        if self.score != "averaged":
+        if self.score != AVERAGED:
             one: FloatArray = scores[:, SCORES.index(self.score)]
             return one
         by_size = scores[:, : len(SIZES)]

@@ -199,6 +199,16 @@ class Kind(Enum):
         "parents. To model it, put a number into bins (--bin {name}=5), or compare classes that "
         "have covariances (`select` with --covariance full)"
     )
+    MANY_EDGES = (
+        "many edges: {edges}, where the default priors give {usual} on the same rows; most of the "
+        "others are likely to be spurious. Leave out --alpha and --graph-prior, or see which edges "
+        "are sure (--edges)"
+    )
+    NOT_COMPLETELY_AT_RANDOM = (
+        "cells are not missing completely at random: whether '{column}' is missing goes with "
+        "'{other}' (p = {p:.2g}). If it goes with the missing value itself, edges may be spurious "
+        "or lost: compare both readings with `lacunet compare-missing`"
+    )
     # Of the measured evidence
     LOWER_BOUND = "lower bound only"
     MISSED_MODE = "particle runs gave about {value:.1f}: annealing missed a mode"

@@ -120,7 +120,8 @@ class Settings:
         PAPER_ALPHA,
         "Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent sample "
         "size); or autoclass, 1 + 1/states. The usual one is 1.01 (CH96); of evidence 1, as in "
-        "most published evidence; of learn 0.5 (Jeffreys), of learn --hidden auto bdeu:10.",
+        "most published evidence; of learn bdeu:0.5-10, averaged over sizes in this range; of "
+        "learn --hidden auto bdeu:10.",
         in_python="Or a mapping with a number or table for each family, by child.",
         hash=False,
     )

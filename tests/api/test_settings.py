@@ -153,7 +153,7 @@ def test_the_prior_of_a_network_goes_by_its_structure():
         for how in ("given", "learn")
     )
     assert given == DEFAULTS.alpha
-    assert learned == lacunet.api.graphs.JEFFREYS.alpha
+    assert learned == lacunet.api.graphs.USUAL.alpha
     assert lacunet.BayesianNetworkModel(structure="learn", alpha="k2")._prior() == "k2"
 
 

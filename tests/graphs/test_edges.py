@@ -16,7 +16,7 @@ from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.exact import exact_evidence
 from lacunet.flags import Kind
-from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.counting import Columns, prior_of
 from lacunet.graphs.edges import family_book, refilling
 from lacunet.graphs.edges.candidates import propose_sets
 from lacunet.graphs.edges.certainty import EdgesBy
@@ -176,7 +176,7 @@ def test_a_hole_is_drawn_by_what_the_other_cells_predict():
     codes = np.repeat(table.codes, table.counts.astype(int), axis=0).T.astype(np.int64)
     graph = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0]], dtype=bool)
     columns = Columns(codes, np.ones(codes.shape[1]), np.array([2, 2, 2]))
-    prior, rng, row = Prior(2.0, True), np.random.default_rng(0), 7
+    prior, rng, row = prior_of("bdeu:2"), np.random.default_rng(0), 7
     known = as_cases(table, "bdeu:2").known
     log = []
     for k in range(2):
@@ -186,13 +186,13 @@ def test_a_hole_is_drawn_by_what_the_other_cells_predict():
             np.add.at(tables[v], tuple(codes[[*np.flatnonzero(pa), v]]), 1.0)
         log.append(oracle.log_bd(tables, [np.full(N.shape, 2.0 / N.size) for N in tables]))
     wanted = 1 / (1 + np.exp(log[0] - log[1]))
-    counts = refilling.lay_out(columns, prior, graph, known)
+    counts = refilling.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
     ones = 0
     for _ in range(4000):
         refilling.redraw(columns, np.array([[0, row]]), graph, counts, rng)
         ones += codes[0, row]
     assert ones / 4000 == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 4000))
-    fresh = refilling.lay_out(columns, prior, graph, known)
+    fresh = refilling.lay_out(columns, prior, np.zeros(3, dtype=int), graph, known)
     np.testing.assert_array_equal(counts.N, fresh.N)
 
 

@@ -18,7 +18,7 @@ from lacunet.flags import Kind
 from lacunet.graphs import incomplete, moves, weighing
 from lacunet.graphs.available import AvailableCases
 from lacunet.graphs.completing import Completer, sweep, wiring_of
-from lacunet.graphs.graph_prior import GraphPrior
+from lacunet.graphs.graph_prior import AVERAGED, GraphPrior
 from lacunet.graphs.incomplete import fit, search_incomplete
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
@@ -68,9 +68,10 @@ def representatives(n):
     return list(found.values())
 
 
-def exact_value(task, parents):
+def exact_value(task, parents, alpha=None):
     network = task.network(parents)
-    return exact_evidence(build_problem(task.table, network, dirichlet(network, task.alpha))).value
+    prior = dirichlet(network, task.alpha) if alpha is None else alpha
+    return exact_evidence(build_problem(task.table, network, prior)).value
 
 
 @pytest.mark.slow
@@ -118,7 +119,7 @@ def test_complete_data_give_the_complete_answer(seed):
 def test_it_reaches_the_bound_of_the_graph_that_made_the_data(name):
     network = KNOWN[name]
     table = drawn(network, 2000, 0.1, 1)
-    task = graph_task(table, 0.5, GraphSearch(prior=GraphPrior.FAIR), Knowledge())
+    task = graph_task(table, AVERAGED, GraphSearch(prior=GraphPrior.FAIR), Knowledge())
     n = len(network.parents)
     true = np.array([[u in pa for u in range(n)] for pa in network.parents])
     assert learn_structure(table).log_joint > fit(task, true).value - 0.5
@@ -240,7 +241,7 @@ def test_surrogates_may_decide_alone(score):
     assert found.score == score
     assert f"Decided by {score} c" in str(found)
     task = task_of(table)  # whatever decided, the bound is that of the answer
-    task = graph_task(table, 0.5, task.how, Knowledge())
+    task = graph_task(table, AVERAGED, task.how, Knowledge())
     parents = np.array([[u in pa for u in range(4)] for pa in found.network.parents])
     assert found.log_evidence == pytest.approx(fit(task, parents).bound, abs=0.1)
     assert found.log_joint <= ours.log_joint + 1e-6
@@ -254,11 +255,11 @@ def test_what_is_known_of_the_evidence_of_the_answer():
     """Four variables: what is missing can be summed out, so measuring is exact."""
     table = small(CHAIN, 30, 0.1, 1)
     found = learn_structure(table, evidence=True)
-    task = graph_task(table, 0.5, GraphSearch(), Knowledge())
+    task = graph_task(table, AVERAGED, GraphSearch(), Knowledge())
     parents = np.array([[u in pa for u in range(4)] for pa in found.network.parents])
-    exact = exact_value(task, parents)
+    exact = exact_value(task, parents, found.posterior.problem.alpha)  # of the sizes it took
     assert found.measured.value == pytest.approx(exact)
-    assert found.log_evidence <= exact
+    assert found.posterior.bound <= exact
     assert found.csl == pytest.approx(exact, abs=0.5)
     text = str(found)
     assert f"≈ {found.csl:.2f} by CSL" in text
@@ -271,15 +272,20 @@ def test_of_graphs_that_are_close_measured_evidence_decides(monkeypatch):
     monkeypatch.setattr(incomplete, "CLOSE", 1e6)
     monkeypatch.setattr(incomplete, "FINALISTS", 3)
     table = small(CHAIN, 40, 0.1, 1)
-    task = graph_task(table, 0.5, GraphSearch(prior=GraphPrior.FAIR), Knowledge())
+    task = graph_task(table, AVERAGED, GraphSearch(prior=GraphPrior.FAIR), Knowledge())
     met = search_incomplete(task)
     finalists = [met.best, *met.close]
     assert len(finalists) == 3
     weighed = weigh(finalists, Goal(), 0, SERIAL)
-    exact = {id(one): exact_value(task, one.parents) + one.log_prior for one in finalists}
+    measured = [exact_value(task, one.parents, one.posterior.problem.alpha) for one in finalists]
+    exact = {
+        id(one): value + one.averaging + one.log_prior
+        for one, value in zip(finalists, measured, strict=True)
+    }
     assert id(weighed[0].fitted) == max(exact, key=exact.get)
     found = learn_structure(table, evidence=True)
-    assert found.measured.value + found.log_prior == pytest.approx(max(exact.values()))
+    value = found.measured.value + found.averaging + found.log_prior
+    assert value == pytest.approx(max(exact.values()), abs=0.01)
     assert "Best by measured evidence of 3 graphs" in str(found)
 
 

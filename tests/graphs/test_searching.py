@@ -259,7 +259,7 @@ def test_it_prints_what_is_sure_and_what_may_be_turned():
     assert found.equivalence_class.compelled == (("x1", "x3"), ("x2", "x3"))
     text = str(found)
     assert "x1 →, x2 →" in text
-    assert "Prior: every Dirichlet exponent 0.5; of graphs, each number of parents is" in text
+    assert "sizes from 0.5 to 10; of graphs, each number of parents is" in text
     assert "families scored" in text
     pair = str(learn_structure(sampled([2, 2], [(), (0,)], 300, 1), alpha="k2"))
     assert "—, " not in pair

@@ -17,6 +17,7 @@ from lacunet.graphs.distances import GraphDistances
 from lacunet.graphs.edges.bootstrap import resample_edges
 from lacunet.graphs.edges.certainty import EdgeCertainty
 from lacunet.graphs.edges.posterior import check_cases, find_edges
+from lacunet.graphs.graph_prior import AVERAGED
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
 from lacunet.model import equivalence
@@ -25,8 +26,7 @@ from lacunet.model.holders import NetworkLike
 from lacunet.progress import Listener, ignore
 from lacunet.settings import Settings
 
-# Chosen by bench/structure/defaults.py: it recovers graphs, and states edges, better than BDeu.
-JEFFREYS = Settings(alpha=0.5)
+USUAL = Settings(alpha=AVERAGED)
 
 
 @with_options
@@ -36,7 +36,7 @@ def learn_structure(
     max_parents: int | None = None,
     knowledge: KnowledgeLike | None = None,
     resume: StrPath | None = None,
-    settings: Settings = JEFFREYS,
+    settings: Settings = USUAL,
     listener: Listener = ignore,
     **options: Unpack[GraphOptions],
 ) -> Learned:
@@ -70,7 +70,7 @@ def edge_certainty(
     resamples: int = 0,
     max_parents: int | None = None,
     knowledge: KnowledgeLike | None = None,
-    settings: Settings = JEFFREYS,
+    settings: Settings = USUAL,
     listener: Listener = ignore,
     **options: Unpack[EdgeOptions],
 ) -> EdgeCertainty:

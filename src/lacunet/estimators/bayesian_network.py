@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, SupportsIndex, TypeAlias
 
 from lacunet import api
-from lacunet.api.graphs import JEFFREYS
+from lacunet.api.graphs import USUAL
 from lacunet.arrays import FloatArray
 from lacunet.data import Column, Table
 from lacunet.data.discover import shown
@@ -57,7 +57,7 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
     **strata; clusters; estimate
     alpha : float, str, mapping or None
         Prior: a Dirichlet exponent, 'k2', 'bdeu:SIZE', or a table for each family. None: the
-        paper's exponent, or 0.5 where the structure is learned.
+        paper's exponent, or 'bdeu:0.5-10' where the structure is learned.
     **n_init; schedule; scores; dimension; device; evidence; target; budget
     **kinds; bin; number_prior
     categories : 'auto', list or mapping
@@ -180,7 +180,7 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
         return self.structure != LEARN
 
     def _prior(self) -> Alpha:
-        usual = JEFFREYS.alpha if self.structure == LEARN else PAPER_ALPHA
+        usual = USUAL.alpha if self.structure == LEARN else PAPER_ALPHA
         return usual if self.alpha is None else self.alpha
 
     def _structure(self, table: Table, listener: Listener) -> Network:

@@ -8,10 +8,9 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
-from lacunet.graphs.counting import Columns, Prior, child_of, cut_rows, log_bd
+from lacunet.graphs.counting import Columns, Prior, child_of, cut_rows, log_bd, prior_of
 from lacunet.graphs.families import columns_of
 from lacunet.jit import kernel
-from lacunet.model.prior import understand_alpha
 
 
 @kernel
@@ -79,7 +78,7 @@ class AvailableCases:
     """Scores of families in a table with holes, relative to a neighbour's on the same rows."""
 
     def __init__(self, table: Table, alpha: float | str) -> None:
-        self.columns, self.prior = columns_of(table), Prior(*understand_alpha(alpha))
+        self.columns, self.prior = columns_of(table), prior_of(alpha)
         self.cards, self.cases = self.columns.cards.astype(np.float64), table.weight
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:

@@ -12,6 +12,7 @@ from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.kernels.numbering import renumber
 from lacunet.jit import kernel
 from lacunet.model.families.rising_kernels import log_gamma_above, log_rising
+from lacunet.model.prior import understand_values
 
 AIR = 4  # a table may have this many cells per row before those that occur are numbered anew
 LANES = 4  # tables that neighbouring rows take turns with
@@ -39,8 +40,14 @@ class Child(NamedTuple):
 class Prior(NamedTuple):
     """The exponents of a family's Dirichlet distributions."""
 
-    value: float  # one exponent for all, or
-    is_size: bool  # an equivalent sample size that is spread over the cells of a family
+    values: FloatArray  # one exponent for all cells, or several that a family is averaged over; or
+    is_size: bool  # equivalent sample sizes that are spread over the cells of a family
+
+
+def prior_of(alpha: float | str) -> Prior:
+    """Give the exponents that a prior means."""
+    values, is_size = understand_values(alpha)
+    return Prior(np.array(values), is_size)
 
 
 @kernel
@@ -99,18 +106,35 @@ def log_rising_sum(a: float, N: FloatArray) -> float:
 
 
 @kernel
-def exponent(cells: float, prior: Prior) -> float:
-    """Give the exponent of each cell of a table."""
-    return prior.value / cells if prior.is_size else prior.value
+def exponents(cells: float, prior: Prior) -> FloatArray:
+    """Give the exponents of each cell of a table, (values,)."""
+    return prior.values / cells if prior.is_size else prior.values
+
+
+@kernel
+def log_mean(log: FloatArray) -> float:
+    """Give the log of a mean; of one number, that number."""
+    if log.shape[0] == 1:
+        return float(log[0])
+    top = log.max()
+    return float(top + np.log(np.exp(log - top).mean()))
 
 
 @kernel
 def log_bd(child: Child, j: IntArray, configurations: int, cells: float, prior: Prior) -> float:
-    """Log BD of a child's column given its parents' configurations, CH96 eq. 5.
+    """Log BD of a child's column given its parents' configurations, averaged over the exponents."""
+    return log_mean(log_bd_each(child, j, configurations, cells, prior))
+
+
+@kernel
+def log_bd_each(
+    child: Child, j: IntArray, configurations: int, cells: float, prior: Prior
+) -> FloatArray:
+    """Log BD of a child's column given its parents' configurations, by exponent; CH96 eq. 5.
 
     `cells` is the size of the family's whole table, also of what never occurs.
     """
-    a = exponent(cells, prior)
+    each = exponents(cells, prior)
     if configurations * child.r > AIR * j.shape[0]:
         key = np.empty(j.shape[0], dtype=np.int64)
         for row in range(j.shape[0]):
@@ -120,16 +144,20 @@ def log_bd(child: Child, j: IntArray, configurations: int, cells: float, prior: 
     else:
         N = add_up_states(j, configurations, child.x, child.r, child.counts)
         N_j = N.reshape((configurations, child.r)).sum(axis=1)
-    if child.possible.shape[0] == 0:
-        return log_rising_sum(a, N) - log_rising_sum(child.r * a, N_j)
-    total = log_rising_sum(a, N)
+    values = np.empty(each.shape[0])
     left = np.empty(configurations, dtype=np.int64)  # states that zeros leave; the same in all rows
-    for row in range(j.shape[0]):
+    for row in range(j.shape[0] if child.possible.shape[0] > 0 else 0):
         left[j[row]] = child.possible[row]
-    for q in range(configurations):
-        if N_j[q] > 0.0:
-            total -= log_rising(left[q] * a, N_j[q])
-    return total
+    for k in range(each.shape[0]):
+        a = each[k]
+        values[k] = log_rising_sum(a, N)
+        if child.possible.shape[0] == 0:
+            values[k] -= log_rising_sum(child.r * a, N_j)
+            continue
+        for q in range(configurations):
+            if N_j[q] > 0.0:
+                values[k] -= log_rising(left[q] * a, N_j[q])
+    return values
 
 
 @kernel

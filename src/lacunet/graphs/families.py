@@ -7,11 +7,10 @@ import numpy as np
 from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
-from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.counting import Columns, prior_of
 from lacunet.graphs.toggling import indicators_of, score_toggles
 from lacunet.graphs.zeros import numbered_zeros, possible_states
 from lacunet.model.known_tables import NOTHING, KnownTables
-from lacunet.model.prior import understand_alpha
 from lacunet.model.table_sizes import LARGEST_TABLE
 
 MOST_NUMBERS = LARGEST_TABLE >> 2  # of all tables of a graph: a fit has several vectors as long
@@ -67,7 +66,7 @@ class CompleteCounts:
                 "with `lacunet assign --impute`, or leave such columns out with --exclude."
             )
         self.columns = columns_of(table, tables)
-        self.prior = Prior(*understand_alpha(alpha))
+        self.prior = prior_of(alpha)
         self.cards, self.cases = self.columns.cards.astype(np.float64), table.weight
         self.indicators = indicators_of(self.columns)
 

@@ -16,6 +16,8 @@ class GraphPrior(StrEnum):
     UNIFORM = "uniform"  # each graph is
 
 
+AVERAGED = "bdeu:0.5-10"  # of learned graphs, with FAIR: chosen by bench/structure/defaults.py
+
 MEANINGS = {
     GraphPrior.FAIR: "each number of parents is equally probable (fair)",
     GraphPrior.UNIFORM: "all are equally probable (uniform)",

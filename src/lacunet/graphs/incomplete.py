@@ -21,6 +21,12 @@ import numpy as np
 from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
 from lacunet.executor import SERIAL, Executor
+from lacunet.graphs.averaging import (
+    averaging_gains,
+    is_averaged,
+    likeliest_exponents,
+    middle_exponents,
+)
 from lacunet.graphs.climb import climb, score_graph
 from lacunet.graphs.complete import search_complete
 from lacunet.graphs.completing import Completer
@@ -35,7 +41,6 @@ from lacunet.inference.problem import build_problem
 from lacunet.learn.variational import Variational, at_hyperparameters, vary
 from lacunet.model.equivalence import find_compelled
 from lacunet.model.network import Model
-from lacunet.model.prior import dirichlet
 
 TOLERANCE = 1e-2  # nats: a fit that is only compared ends where a step gains less
 RISE = 0.5  # nats that another graph must be above: less is not worth another round
@@ -60,7 +65,8 @@ class Fitted:
 
     parents: BoolArray  # (n, n) whether u is a parent of v, at [v, u]
     posterior: Variational  # of parameters and of what is missing, and the bound
-    log_prior: float = 0.0  # of the graph, up to a constant
+    log_prior: float  # of the graph, up to a constant
+    alpha: float | str  # the prior, as it was asked for
 
     @property
     def value(self) -> float:
@@ -70,7 +76,14 @@ class Fitted:
     @property
     def bound(self) -> float:
         """A lower bound of log p(D|S)."""
-        return self.posterior.bound
+        return self.posterior.bound + self.averaging
+
+    @cached_property
+    def averaging(self) -> float:
+        """What averaging over sizes adds to the bound: the same q(hidden) under the mixture."""
+        q = self.posterior
+        problem = q.problem
+        return float(averaging_gains(problem.network, self.alpha, problem.alpha, q.N).sum())
 
     @property
     def model(self) -> Model:
@@ -169,12 +182,17 @@ def _taken_up(task: GraphTask, stand: dict[str, Any]) -> Climbs:
 
 
 def fit(task: GraphTask, parents: BoolArray) -> Fitted:
-    """Fit a graph: steps of variational Bayes, from what was seen whole."""
+    """Fit a graph: steps of variational Bayes, from what was seen whole.
+
+    Tables that are averaged over sizes get those that a first fit makes most probable.
+    """
     network = task.network(parents)
-    problem = build_problem(task.table, network, dirichlet(network, task.alpha))
-    start = at_hyperparameters(problem, problem.prior)
-    log_prior = float(task.log_priors(parents).sum())
-    return Fitted(parents, vary(start, tolerance=TOLERANCE), log_prior)
+    problem = build_problem(task.table, network, middle_exponents(network, task.alpha))
+    found = vary(at_hyperparameters(problem, problem.prior), tolerance=TOLERANCE)
+    if is_averaged(task.alpha):
+        own = replace(problem, alpha=likeliest_exponents(network, task.alpha, found.N))
+        found = vary(at_hyperparameters(own, own.alpha + found.N), tolerance=TOLERANCE)
+    return Fitted(parents, found, float(task.log_priors(parents).sum()), task.alpha)
 
 
 def _by_bound(task: GraphTask, found: Climbs, seen: FamilyScores, executor: Executor) -> Climbs:

@@ -4,12 +4,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
+from lacunet.arrays import BoolArray
 from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.between_numbers import BetweenNumbers
 from lacunet.graphs.graph_prior import MEANINGS, GraphPrior
 from lacunet.graphs.knowledge import Knowledge
+from lacunet.graphs.missingness import Missingness
 from lacunet.graphs.searching import GraphScore
+from lacunet.graphs.sensitivity import Sensitivity
 from lacunet.learn.variational import Variational
 from lacunet.model.equivalence import EquivalenceClass
 from lacunet.model.network import Model, Network
@@ -34,6 +39,7 @@ class Learned(Printable):
     alpha: float | str  # the prior, as it was asked for
     families: tuple[float, ...]  # log BD of (expected) counts by variable; all of it if exact
     scored: int  # families scored
+    averaging: float = 0.0  # of `log_evidence`: what averaging over sizes adds to the posterior's
     graph_prior: GraphPrior = GraphPrior.UNIFORM
     log_prior: float = 0.0  # log p(S) of the graph, up to a constant
     known: Knowledge = NOTHING  # what the graph keeps to
@@ -47,6 +53,8 @@ class Learned(Printable):
     fitted: int = 0  # graphs that were fitted to see whether they are better
     finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
     between: BetweenNumbers | None = None  # what it leaves unexplained; None without two numbers
+    missingness: Missingness | None = None  # of which cells are missing; None: few are
+    sensitivity: Sensitivity | None = None  # to the prior
     flags: tuple[Flag, ...] = ()
 
     @cached_property
@@ -60,9 +68,15 @@ class Learned(Printable):
         return self.posterior.problem.network
 
     @property
+    def parents(self) -> BoolArray:
+        """(n, n) whether u is a parent of v, at [v, u]."""
+        n = len(self.network.variables)
+        return np.array([np.isin(np.arange(n), own) for own in self.network.parents])
+
+    @property
     def log_evidence(self) -> float:
         """Log p(D|S): exact where no cell is missing, else a lower bound."""
-        return self.posterior.bound
+        return self.posterior.bound + self.averaging
 
     @property
     def log_joint(self) -> float:
@@ -117,6 +131,8 @@ class Learned(Printable):
             f"Prior: {describe_alpha(self.alpha)}; of graphs, {MEANINGS[self.graph_prior]}.",
             f"{self._way()}; {self.scored:,} families scored.",
             *self._evidence(),
+            *([str(self.sensitivity)] if self.sensitivity else []),
+            *([str(self.missingness)] if self.missingness and not self.missingness.flags else []),
             *([str(self.between)] if self.between and not left_out else []),
             *(f"- {flag}" for flag in self.flags if flag.kind is not Kind.BETWEEN_NUMBERS),
         )

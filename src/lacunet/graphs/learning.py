@@ -2,28 +2,32 @@
 
 import math
 from contextlib import closing
+from dataclasses import replace
 
+from lacunet.arrays import FloatArray
 from lacunet.data.table import Table
 from lacunet.evidence.clock import Goal
 from lacunet.executor import SERIAL, Executor
 from lacunet.files import StrPath
 from lacunet.flags import Flag
+from lacunet.graphs.averaging import averaging_gains, likeliest_exponents, middle_exponents
 from lacunet.graphs.between_numbers import BetweenNumbers, between_numbers
 from lacunet.graphs.complete import is_exact, search_complete
 from lacunet.graphs.incomplete import search_incomplete
 from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learned import Learned
+from lacunet.graphs.missingness import Missingness, missingness
 from lacunet.graphs.searching import GraphSearch
+from lacunet.graphs.sensitivity import sensitivity
 from lacunet.graphs.task import GraphTask, few_rows, graph_task
 from lacunet.graphs.weighing import weigh
-from lacunet.inference.problem import build_problem
+from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.prepare import PREPARING
 from lacunet.learn.variational import Variational
 from lacunet.model import conjugacy
 from lacunet.model.network import Network
 from lacunet.model.number_prior import NumberPrior
-from lacunet.model.prior import dirichlet
 
 NOTHING, USUAL = Knowledge(), NumberPrior()
 DEFAULT = GraphSearch()
@@ -48,7 +52,11 @@ def learn_structure(
     """
     task = graph_task(table, alpha, how, knowledge, prior)
     with closing(Journal(resume, task.fingerprint() if resume else None)) as journal:
-        return learn_task(task, executor, journal, goal)
+        found = learn_task(task, executor, journal, goal)
+    if how.sweeps == 0:  # one climb alone was asked for
+        return found
+    parents, other = found.parents, sensitivity(task, found.parents, found.model)
+    return replace(found, sensitivity=other, flags=(*found.flags, *other.flags(parents.sum())))
 
 
 def learn_task(
@@ -74,17 +82,15 @@ def find_graph(task: GraphTask) -> Network:
 def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
     found = search_complete(task, [task.start], executor, journal)
     network = task.network(found.parents)
-    alpha = dirichlet(network, task.alpha)
-    problem = build_problem(task.table, network, alpha)
-    families = found.families - task.log_priors(found.parents)
-    if not network.plain:  # the search scores all tables as if they were learned
-        families = conjugacy.log_marginal(problem.seen, alpha, network.layout)
-    families = families + problem.log_bases
+    whole = build_problem(task.table, network, middle_exponents(network, task.alpha))
+    problem = replace(whole, alpha=likeliest_exponents(network, task.alpha, whole.seen))
+    families, gains = _families(problem, task.alpha, problem.seen)
     between = between_numbers(task.table, network)
     return Learned(
         posterior=Variational(problem, problem.seen, math.fsum(families)),
         alpha=task.alpha,
-        families=tuple(families.tolist()),
+        families=tuple((families + gains).tolist()),
+        averaging=math.fsum(gains),
         scored=found.scored,
         graph_prior=task.how.prior,
         log_prior=float(task.log_priors(found.parents).sum()),
@@ -96,9 +102,18 @@ def _complete(task: GraphTask, executor: Executor, journal: Journal) -> Learned:
     )
 
 
-def _flags(task: GraphTask, between: BetweenNumbers | None) -> tuple[Flag, ...]:
+def _families(problem: Problem, alpha: float | str, N: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log BD of (expected) counts by family, and what averaging over exponents adds to each."""
+    log_bd = conjugacy.log_marginal(N, problem.alpha, problem.layout) + problem.log_bases
+    return log_bd, averaging_gains(problem.network, alpha, problem.alpha, N)
+
+
+def _flags(
+    task: GraphTask, between: BetweenNumbers | None, holes: Missingness | None = None
+) -> tuple[Flag, ...]:
     """Say what a person should know; first, whether numbers depend on each other."""
-    return (*(between.flags if between else ()), *few_rows(task.table))
+    first = between.flags if between else ()
+    return (*first, *few_rows(task.table), *(holes.flags if holes else ()))
 
 
 def _incomplete(
@@ -109,12 +124,13 @@ def _incomplete(
     weighed = weigh([found.best, *found.close], goal, task.how.seed, rest)
     best = weighed[0]
     q = best.fitted.to_the_end().posterior
-    between = between_numbers(task.table, q.problem.network)
-    families = conjugacy.log_marginal(q.N, q.problem.alpha, q.problem.layout) + q.problem.log_bases
+    families, gains = _families(q.problem, task.alpha, q.N)
+    between, holes = between_numbers(task.table, q.problem.network), missingness(task.table)
     return Learned(
         posterior=q,
         alpha=task.alpha,
-        families=tuple(families.tolist()),
+        families=tuple((families + gains).tolist()),
+        averaging=math.fsum(gains),
         scored=found.scored,
         graph_prior=task.how.prior,
         log_prior=best.fitted.log_prior,
@@ -126,5 +142,6 @@ def _incomplete(
         bounds=found.bounds,
         fitted=found.fitted,
         between=between,
-        flags=_flags(task, between),
+        missingness=holes,
+        flags=_flags(task, between, holes),
     )

@@ -12,12 +12,11 @@ import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
-from lacunet.graphs.counting import Prior
+from lacunet.graphs.counting import exponents, log_mean, prior_of
 from lacunet.graphs.families import Statistics
 from lacunet.inference.kernels.numbering import renumber
 from lacunet.model.families import Segment
 from lacunet.model.network import Variable
-from lacunet.model.prior import understand_alpha
 
 
 def are_numbers(table: Table) -> BoolArray:
@@ -41,7 +40,7 @@ class NumberFamilies:
         self.codes = np.ascontiguousarray(table.codes.T).astype(np.int64)  # (n, m)
         self.counts, self.variables = table.counts, variables
         self.cards = np.array([len(v.states) for v in variables])
-        self.numbers, self.prior = are_numbers(table), Prior(*understand_alpha(alpha))
+        self.numbers, self.prior = are_numbers(table), prior_of(alpha)
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Give the scores with each variable put to the parents, or taken from them: (n,)."""
@@ -82,15 +81,17 @@ class NumberFamilies:
         T, weight = v.statistics[values], self.counts[rows]
         sums = [np.bincount(j, weight * own, number).astype(np.float64) for own in T.T]
         N, at = np.stack(sums, axis=1), Segment.of_table(family, number, len(sums))
-        hyper = np.tile(self._hyperparameters(v, whole), number)
-        return float(family.log_marginal(N.reshape(-1), hyper, at).sum()) if number else 0.0
+        hypers = self._hyperparameters(v, whole) if number else []
+        flat = N.reshape(-1)
+        logs = [family.log_marginal(flat, np.tile(own, number), at).sum() for own in hypers]
+        return log_mean(np.array(logs)) if logs else 0.0
 
-    def _hyperparameters(self, v: Variable, whole: float) -> FloatArray:
+    def _hyperparameters(self, v: Variable, whole: float) -> list[FloatArray]:
         """The prior of one configuration: its own, or exponents as those of categories."""
         if v.prior:
-            return np.array(v.prior)
-        width, (value, is_size) = v.family.width(v.states), self.prior
-        return np.full(width, value / (width * whole) if is_size else value)
+            return [np.array(v.prior)]
+        width = v.family.width(v.states)
+        return [np.full(width, own) for own in exponents(float(width * whole), self.prior)]
 
 
 class MixedFamilies:

@@ -18,8 +18,9 @@ from lacunet.graphs.counting import (
     add_up_states,
     child_of,
     cut_rows,
-    exponent,
+    exponents,
     log_bd,
+    log_mean,
     refine,
 )
 from lacunet.jit import kernel
@@ -78,13 +79,13 @@ def score_by_tables(
     q = cut_rows(columns, parents, -1, j)
     size = q * child.r
     N = add_up_states(j, q, child.x, child.r, child.counts).reshape((size, 1))
-    scores[v] = log_bd_of(N, child.r, 0, 1, exponent(size, prior))
+    scores[v] = log_bd_of(N, child.r, 0, 1, exponents(float(size), prior))
     after = size  # cells that go with each state of a parent, and of those before it
     for p in parents:
         r, chosen[p] = columns.cards[p], True
         after //= r
         fewer = N.reshape((size // (after * r), r, after)).sum(axis=1).reshape((size // r, 1))
-        scores[p] = log_bd_of(fewer, child.r, 0, 1, exponent(size // r, prior))
+        scores[p] = log_bd_of(fewer, child.r, 0, 1, exponents(float(size // r), prior))
     for row in range(m):
         j[row] = j[row] * child.r + child.x[row]
     together = size * NARROW <= AIR * m
@@ -93,12 +94,12 @@ def score_by_tables(
         r = columns.cards[u]
         if u == v or chosen[u]:
             continue
-        a = exponent(float(size) * r, prior)
+        each = exponents(float(size) * r, prior)
         if together and indicators.first[u] >= 0:
-            scores[u] = log_bd_of(beside, child.r, indicators.first[u], r, a)
+            scores[u] = log_bd_of(beside, child.r, indicators.first[u], r, each)
         elif size * r <= AIR * m:
             wider = add_up_states(j, size, columns.codes[u], r, child.counts).reshape((size, r))
-            scores[u] = log_bd_of(wider, child.r, 0, r, a)
+            scores[u] = log_bd_of(wider, child.r, 0, r, each)
         else:
             for row in range(m):
                 other[row] = j[row] // child.r
@@ -122,11 +123,20 @@ def add_up_lines(
 
 
 @kernel
-def log_bd_of(N: FloatArray, r: int, first: int, states: int, a: float) -> float:
-    """Log BD of a table, CH96 eq. 5: lines are a configuration and a state of the child, in turns.
+def log_bd_of(N: FloatArray, r: int, first: int, states: int, each: FloatArray) -> float:
+    """Log BD of a table, averaged over exponents: lines are a configuration and a child's state.
 
     Some columns of it, from `first` on, are the states of one more parent.
     """
+    values = np.empty(each.shape[0])
+    for k in range(each.shape[0]):
+        values[k] = log_bd_at(N, r, first, states, each[k])
+    return log_mean(values)
+
+
+@kernel
+def log_bd_at(N: FloatArray, r: int, first: int, states: int, a: float) -> float:
+    """Log BD of such a table for one exponent, CH96 eq. 5."""
     total, at_rest, all_at_rest = 0.0, log_gamma_above(a, 0.0), log_gamma_above(r * a, 0.0)
     for top in range(0, N.shape[0], r):
         for s in range(first, first + states):

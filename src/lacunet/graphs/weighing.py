@@ -29,10 +29,10 @@ class Weighed:
 
     def rank(self, *, without_csl: bool) -> float:
         """What decides, with log p(S): measured evidence, if there is; else CSL; else the bound."""
-        known = self.fitted.bound if without_csl or self.csl is None else self.csl
+        known = self.fitted.posterior.bound if without_csl or self.csl is None else self.csl
         if self.measured is not None:
             known = self.measured.value
-        return known + self.fitted.log_prior
+        return known + self.fitted.averaging + self.fitted.log_prior
 
 
 def weigh(

@@ -1,5 +1,7 @@
 """Independent Dirichlet priors, one for each family and parent configuration. CH96 eq. 3."""
 
+import math
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -12,6 +14,8 @@ from lacunet.model.network import Network
 
 PAPER_ALPHA = 1.01  # CH96 §3: 1 + ε with ε = 0.01
 AUTOCLASS = "autoclass"  # 1 + 1/r of r states (Hanson, Stutz & Cheeseman 1991)
+_NUMBER = r"(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)"
+RANGE = re.compile(rf"bdeu:{_NUMBER}-{_NUMBER}")
 LEAST, MOST = 1e-100, 1e100  # beyond, sums and quotients of exponents are no numbers any more
 
 
@@ -56,7 +60,7 @@ def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
 
 def check_alpha(alpha: Alpha) -> None:
     """Refuse what is no prior."""
-    if not isinstance(alpha, Mapping) and alpha != AUTOCLASS:
+    if not isinstance(alpha, Mapping) and alpha != AUTOCLASS and _range_of(alpha) is None:
         understand_alpha(alpha)
 
 
@@ -73,6 +77,11 @@ def understand_alpha(alpha: float | str) -> tuple[float, bool]:
         raise OptionError(
             f"alpha {AUTOCLASS} is the prior of latent class models with a number of states each. "
             "Give a number, k2 or bdeu:SIZE here."
+        )
+    if _range_of(alpha):
+        raise OptionError(
+            f"alpha '{alpha}' averages over equivalent sample sizes, as only searches for a graph "
+            "do. Give a number, k2 or bdeu:SIZE here."
         )
     kind, _, rest = str(alpha).strip().lower().partition(":")
     if kind == "k2" and not rest:
@@ -93,12 +102,65 @@ def understand_alpha(alpha: float | str) -> tuple[float, bool]:
     return value, kind == "bdeu"
 
 
+def understand_values(alpha: float | str) -> tuple[tuple[float, ...], bool]:
+    """Give the numbers that the table of a family is averaged over, and whether they are sizes.
+
+    From 'bdeu:LOW-HIGH' about one for each doubling; of any other prior its one number.
+
+    >>> understand_values("bdeu:1-4"), understand_values("k2")
+    (((1.0, 2.0, 4.0), True), ((1.0,), False))
+    """
+    ends = _range_of(alpha)
+    if ends is None:
+        value, is_size = understand_alpha(alpha)
+        return (value,), is_size
+    low, high = ends
+    number = max(2, round(math.log2(high / low)) + 1)
+    return tuple(np.geomspace(low, high, number).tolist()), True
+
+
+def _range_of(alpha: float | str) -> tuple[float, float] | None:
+    """Read 'bdeu:LOW-HIGH'; None of any other prior."""
+    found = RANGE.fullmatch(str(alpha).strip().lower())
+    if found is None:
+        return None
+    low, high = float(found[1]), float(found[2])
+    if not LEAST <= low < high <= MOST:
+        raise OptionError(
+            f"alpha '{alpha}' is not allowed: bdeu:LOW-HIGH averages over equivalent sample sizes "
+            "from LOW, above 0, to a larger one. The usual choice is bdeu:0.5-10."
+        )
+    return low, high
+
+
+def each_alpha(alpha: float | str) -> list[float | str]:
+    """Give the priors that a family is averaged over, each as it would be asked for."""
+    values, is_size = understand_values(alpha)
+    return [f"bdeu:{value!r}" if is_size else value for value in values]
+
+
+def scale_alpha(alpha: float | str, factor: float) -> float | str:
+    """Give a prior with so many times the exponents.
+
+    >>> scale_alpha("bdeu:10", 0.5), scale_alpha("k2", 2.0), scale_alpha("bdeu:0.5-10", 2.0)
+    ('bdeu:5', 2.0, 'bdeu:1-20')
+    """
+    if ends := _range_of(alpha):
+        return f"bdeu:{ends[0] * factor:g}-{ends[1] * factor:g}"
+    value, is_size = understand_alpha(alpha)
+    scaled = min(max(value * factor, LEAST), MOST)
+    return f"bdeu:{scaled:g}" if is_size else scaled
+
+
 def describe_alpha(alpha: float | str) -> str:
     """Say a prior in words.
 
     >>> describe_alpha("bdeu:10"), describe_alpha("k2")
     ('BDeu, equivalent sample size 10', 'every Dirichlet exponent 1')
     """
+    if ends := _range_of(alpha):
+        low, high = ends
+        return f"BDeu, averaged over equivalent sample sizes from {low:g} to {high:g}"
     value, is_size = understand_alpha(alpha)
     what = "BDeu, equivalent sample size" if is_size else "every Dirichlet exponent"
     return f"{what} {value:g}"

@@ -230,6 +230,7 @@ def learned_document(learned: Learned) -> dict[str, Any]:
     """Describe a learned graph."""
     names = [v.name for v in learned.network.variables]
     between = between_numbers_document(learned.between) if learned.between else None
+    sensitivity, missing = learned.sensitivity, learned.missingness
     return {
         "log_evidence": learned.log_evidence,
         "graph_prior": learned.graph_prior.value,
@@ -249,6 +250,8 @@ def learned_document(learned: Learned) -> dict[str, Any]:
         "families_scored": learned.scored,
         "graphs_fitted": learned.fitted,
         **({"between_numbers": between} if between else {}),
+        "sensitivity": sensitivity and taken(sensitivity, "alphas", "differ", "usual"),
+        "missing": missing and taken(missing, "share", "tests", "p_value", "column", "other"),
         "flags": list(map(str, learned.flags)),
     }
 

@@ -16,7 +16,7 @@ from lacunet.errors import DataError
 from lacunet.graphs.counting import Columns, Prior
 from lacunet.graphs.edges.family_book import FamilyBook, family_book, forget
 from lacunet.graphs.edges.known_families import KnownFamilies
-from lacunet.graphs.edges.refilling import lay_out, nothing_impossible, redraw
+from lacunet.graphs.edges.refilling import draw_exponents, lay_out, nothing_impossible, redraw
 from lacunet.graphs.edges.reversing import Choices, reverse_edges
 from lacunet.graphs.edges.walking import Walker, first_walker, rescore, settle, walk
 from lacunet.graphs.moves import Limits
@@ -80,7 +80,8 @@ class Chain:
         """Fill the holes in anew, and propose changes of every pair of variables, on average."""
         if len(self.holes):
             columns, parents = self.book.columns, self.walker.graph.parents
-            counts = lay_out(columns, self.book.prior, parents, self.known)
+            drawn = draw_exponents(columns, self.book.prior, parents, self.known, self.rng)
+            counts = lay_out(columns, self.book.prior, drawn, parents, self.known)
             redraw(columns, self.holes, parents, counts, self.rng)
             columns.possible[:] = possible_states(columns.codes, columns.cards, self.known.zeros)
             forget(self.book)
@@ -90,8 +91,10 @@ class Chain:
 
     def check(self) -> None:
         """Refuse to go on from where nothing can be: draws that start there are worth nothing."""
-        counts = lay_out(self.book.columns, self.book.prior, self.walker.graph.parents, self.known)
-        if not nothing_impossible(self.book.columns, counts):
+        columns, parents = self.book.columns, self.walker.graph.parents
+        first = np.zeros(len(parents), dtype=np.int64)
+        counts = lay_out(columns, self.book.prior, first, parents, self.known)
+        if not nothing_impossible(columns, counts):
             raise DataError(
                 "no way was found to fill in the missing cells of all rows that zeros and fixed "
                 "tables leave possible. Take away zeros, or give --resamples."

@@ -7,7 +7,7 @@ import numpy as np
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.executor import SERIAL, Executor
-from lacunet.graphs.counting import Prior
+from lacunet.graphs.counting import prior_of
 from lacunet.graphs.edges.certainty import EdgeCertainty, without_error
 from lacunet.graphs.edges.chains import Cases
 from lacunet.graphs.edges.exact_sums import MOST_VARIABLES, edge_probabilities
@@ -17,7 +17,6 @@ from lacunet.graphs.edges.sampling import EdgeSampling, sample_edges
 from lacunet.graphs.graph_prior import GraphPrior, log_prior_over
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
-from lacunet.model.prior import understand_alpha
 
 NOTHING = Knowledge()
 
@@ -68,7 +67,7 @@ def as_cases(
     cards = np.array([len(column.states) for column in table.columns])
     columns = np.ascontiguousarray(codes.T, dtype=np.int64)
     known = known_families(table.columns, knowledge)
-    exponents, log_prior = Prior(*understand_alpha(alpha)), log_prior_over(table, prior)
+    exponents, log_prior = prior_of(alpha), log_prior_over(table, prior)
     return Cases(columns, counts, cards, exponents, known, log_prior)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunet.arrays import BoolArray, FloatArray, IntArray
-from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.counting import Columns, Prior, child_of, cut_rows, exponents, log_bd_each
 from lacunet.graphs.edges.known_families import KnownFamilies
 from lacunet.graphs.zeros import Zeros, is_ruled_out
 from lacunet.jit import kernel
@@ -31,8 +31,31 @@ class Counts(NamedTuple):
 
 
 @kernel
-def lay_out(columns: Columns, prior: Prior, parents: BoolArray, known: KnownFamilies) -> Counts:
-    """Count the families of a graph."""
+def draw_exponents(
+    columns: Columns, prior: Prior, parents: BoolArray, known: KnownFamilies, rng: Any
+) -> IntArray:
+    """Draw which exponents each family has, of those that it is averaged over: (n,) places."""
+    n, m = columns.codes.shape
+    drawn, j = np.zeros(n, dtype=np.int64), np.empty(m, dtype=np.int64)
+    for v in range(n if prior.values.shape[0] > 1 else 0):
+        among, cells = np.flatnonzero(parents[v]), float(columns.cards[v])
+        for u in among:
+            cells *= columns.cards[u]
+        q = cut_rows(columns, among, -1, j)
+        each = log_bd_each(child_of(columns, v), j, q, cells, prior)
+        weights = np.exp(each - each.max())
+        left = rng.random() * weights.sum()
+        while drawn[v] < weights.shape[0] - 1 and left >= weights[drawn[v]]:
+            left -= weights[drawn[v]]
+            drawn[v] += 1
+    return drawn[known.leader]
+
+
+@kernel
+def lay_out(
+    columns: Columns, prior: Prior, drawn: IntArray, parents: BoolArray, known: KnownFamilies
+) -> Counts:
+    """Count the families of a graph; `drawn`, (n,), is the place of each one's exponent."""
     n = parents.shape[0]
     first, sizes = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.int64)
     strides, adds = known.strides.copy(), np.ones(n)
@@ -60,7 +83,8 @@ def lay_out(columns: Columns, prior: Prior, parents: BoolArray, known: KnownFami
             at = known.first[v]
             counts.N[first[v] : first[v] + sizes[v]] = known.fixed[at : at + sizes[v]]
         else:
-            _put_exponents(counts, v, sizes[v], columns.cards, prior, known.zeros)
+            own = exponents(float(sizes[v]), prior)[drawn[v]]
+            _put_exponents(counts, v, sizes[v], columns.cards, own, known.zeros)
         for row in range(columns.counts.shape[0]):
             counts.N[_cell(counts, columns, v, row)] += counts.adds[v] * columns.counts[row]
     return counts
@@ -68,10 +92,9 @@ def lay_out(columns: Columns, prior: Prior, parents: BoolArray, known: KnownFami
 
 @kernel
 def _put_exponents(
-    counts: Counts, v: int, cells: int, cards: IntArray, prior: Prior, zeros: Zeros
+    counts: Counts, v: int, cells: int, cards: IntArray, exponent: float, zeros: Zeros
 ) -> None:
     """Write the prior of a table that is learned; zeros have none."""
-    exponent = prior.value / cells if prior.is_size else prior.value
     place = (counts.strides[v], cards)
     for cell in range(cells):
         ruled_out = zeros.child.shape[0] > 0 and is_ruled_out(zeros, v, cell, place)

@@ -11,12 +11,11 @@ import numpy as np
 from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.graphs.available import available_gains
-from lacunet.graphs.counting import Columns, Prior
+from lacunet.graphs.counting import Columns, prior_of
 from lacunet.graphs.hidden.classes import Classes, Part, best_classes, fit_classes, take_part
 from lacunet.graphs.hidden.fitting import Filled, fit
 from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.graphs.hidden.spanning import reached, strongest_tree
-from lacunet.model.prior import understand_alpha
 
 FEWEST = 4  # columns that two hidden variables may explain better than one
 
@@ -114,7 +113,7 @@ class Explaining:
 
 def association(columns: Columns, alpha: float | str, given: Sequence[int] = ()) -> FloatArray:
     """Log Bayes factors for the dependence of each pair, on the rows that show all: (n, n)."""
-    prior, parents = Prior(*understand_alpha(alpha)), np.array(given, dtype=np.int64)
+    prior, parents = prior_of(alpha), np.array(given, dtype=np.int64)
     gains = np.zeros((len(columns.cards),) * 2)
     for v in range(len(gains)):
         if v not in given:

@@ -91,6 +91,19 @@ MEANINGS = (
         serious=True,
     ),
     Meaning(
+        (Kind.MANY_EDGES,),
+        "Many more edges than the default priors give",
+        "A large equivalent sample size, or a prior under which each graph is equally probable, "
+        "joins variables that do not depend on each other. Leave out --alpha and --graph-prior.",
+    ),
+    Meaning(
+        (Kind.NOT_COMPLETELY_AT_RANDOM,),
+        "Cells are not missing completely at random",
+        "A search for a graph takes cells to be missing at random: by what is seen, not by the "
+        "missing value itself. That cannot be tested, but which cells are missing goes with other "
+        "columns here. `lacunet compare-missing` compares models of both readings.",
+    ),
+    Meaning(
         (Kind.FEW_CASES,),
         "A class with fewer cases than its covariance needs",
         "In some direction the data say nothing of how the columns vary together in that class, so "
