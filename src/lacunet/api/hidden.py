@@ -19,9 +19,7 @@ from lacunet.search.hidden.looking import MOST, HiddenSearch
 from lacunet.search.hidden.naive import learn_classes
 from lacunet.settings import DEFAULTS, Settings
 
-BDEU = Settings(
-    alpha="bdeu:10"
-)  # the prior that decisions about hidden variables were checked with
+BDEU = Settings(alpha="bdeu:10")  # decisions about hidden variables were checked with this prior
 
 
 @with_options
