@@ -23,7 +23,8 @@ TINY = Design(
 
 @pytest.mark.slow
 def test_learn_in_a_process(lacunet, carcinoma, tmp_path):
-    ran = lacunet("learn", carcinoma, "--weights", "count", "--save", "net.bif", "--json")
+    size = ("--alpha", "bdeu:2")
+    ran = lacunet("learn", carcinoma, "--weights", "count", *size, "--save", "net.bif", "--json")
     assert ran.code == 0, ran.err
     found = ran.json
     assert found["log_evidence"] == pytest.approx(sum(found["families"].values()))

@@ -402,6 +402,25 @@ SENTENCES = [
         ),
     ),
     (
+        Flag(Kind.MANY_EDGES, detail={"edges": 367, "usual": 112}),
+        (
+            "many edges: 367, where the default priors give 112 on the same rows; most of the "
+            "others are likely to be spurious. Leave out alpha= and graph_prior=, or see which "
+            "edges are sure (edges=True)"
+        ),
+    ),
+    (
+        Flag(
+            Kind.NOT_COMPLETELY_AT_RANDOM,
+            detail={"column": "income", "other": "age", "p": 0.00123},
+        ),
+        (
+            "cells are not missing completely at random: whether 'income' is missing goes with "
+            "'age' (p = 0.0012). If it goes with the missing value itself, edges may be spurious "
+            "or lost: compare both readings with `lacunet compare-missing`"
+        ),
+    ),
+    (
         Flag(Kind.LOWER_BOUND),
         "lower bound only",
     ),

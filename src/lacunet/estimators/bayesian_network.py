@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from operator import index
 from typing import Any, SupportsIndex, TypeAlias
 
@@ -131,6 +131,7 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
     def _learn(self, X: Any, sample_weight: Any, listener: Listener) -> None:
         self._check_structure()
         self._variables(X)
+        settings = self._settings()
         if (sketch := self._sketch()) is not None:
             table, network = self._read_sketch(X, sample_weight, sketch)
             self._columns = [self._names.index(name) for name in api.observed_states(network)]
@@ -141,9 +142,11 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
             table = self._read_all(X, sample_weight, self.kinds)
             network = api.as_network(self._structure(table, listener))
             self._columns = [self._names.index(name) for name in api.observed_states(network)]
+            if self.structure == LEARN:
+                settings = replace(settings, alpha=self.learned_.table_alpha)
         self._keep(
             api.compare(
-                table, {"network": network}, settings=self._settings(), listener=listener
+                table, {"network": network}, settings=settings, listener=listener
             ).candidates[0]
         )
         self.numbers_ = {

@@ -10,6 +10,7 @@ from lacunet.arrays import BoolArray
 from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.between_numbers import BetweenNumbers
+from lacunet.graphs.averaging import is_averaged
 from lacunet.graphs.graph_prior import MEANINGS, GraphPrior
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.missingness import Missingness
@@ -18,7 +19,7 @@ from lacunet.graphs.sensitivity import Sensitivity
 from lacunet.learn.variational import Variational
 from lacunet.model.equivalence import EquivalenceClass
 from lacunet.model.network import Model, Network
-from lacunet.model.prior import describe_alpha
+from lacunet.model.prior import Alpha, describe_alpha
 from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
 NOTHING = Knowledge()
@@ -66,6 +67,17 @@ class Learned(Printable):
     def network(self) -> Network:
         """The graph."""
         return self.posterior.problem.network
+
+    @property
+    def table_alpha(self) -> Alpha:
+        """The prior that its tables were given: one for each, where sizes were averaged over."""
+        if not is_averaged(self.alpha):
+            return self.alpha
+        problem = self.posterior.problem
+        return {
+            v.name: problem.layout.table(problem.alpha, i) if v.family.tabular else 1.0
+            for i, v in enumerate(self.network.variables)
+        }
 
     @property
     def parents(self) -> BoolArray:
