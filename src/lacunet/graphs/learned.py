@@ -9,8 +9,8 @@ import numpy as np
 from lacunet.arrays import BoolArray
 from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag, Kind
-from lacunet.graphs.between_numbers import BetweenNumbers
 from lacunet.graphs.averaging import is_averaged
+from lacunet.graphs.between_numbers import BetweenNumbers
 from lacunet.graphs.graph_prior import MEANINGS, GraphPrior
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.missingness import Missingness
