@@ -8,18 +8,14 @@ with the number of people who gave them. gss82: 1,202 respondents of the General
 import polars as pl
 
 from election import ITEMS, election
-from lacunet.data.datasets import load_dataset
+from lacunet.data.datasets import dataset_path, load_dataset
 from lacunet.data.read import read_table
 from lacunet.data.table import Table
 
 COLUMNS = {
-    "gss82": ("PURPOSE", "ACCURACY", "UNDERSTA", "COOPERAT"),
     "cheating": ("LIEEXAM", "LIEPAPER", "FRAUD", "COPYEXAM"),
 }
 PEOPLE = {
-    "gss82": "1111:2 1113:6 1121:4 1122:1 1123:23 1211:3 1212:2 1213:9 1221:9 1222:2 1223:43 "
-    "2111:25 2112:5 2113:71 2121:35 2122:2 2123:419 2211:16 2212:5 2213:42 2221:25 2222:4 "
-    "2223:270 3111:2 3113:1 3121:3 3123:26 3211:12 3212:8 3213:13 3221:23 3222:6 3223:85",
     "cheating": "1111:207 2111:10 1211:13 2211:11 1121:7 2121:1 1221:1 2221:1 1112:46 2112:3 "
     "1212:4 2212:4 1122:5 2122:2 1222:2 2222:2",
 }
@@ -43,6 +39,9 @@ MOST_PROBABLE = {
 
 def patterns(name: str) -> pl.DataFrame:
     """A row for each pattern, with the number of people in the last column."""
+    if name not in PEOPLE:
+        counted = pl.read_csv(dataset_path(name), infer_schema=False)
+        return counted.with_columns(pl.col("count").cast(pl.Int64))
     rows = [one.split(":") for one in PEOPLE[name].split()]
     answers = [dict(zip(COLUMNS[name], pattern, strict=True)) for pattern, _ in rows]
     return pl.DataFrame(answers).with_columns(count=pl.Series([int(n) for _, n in rows]))

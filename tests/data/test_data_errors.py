@@ -312,8 +312,9 @@ def test_a_query_that_fails():
 
 
 def test_bundled_data_sets():
-    cases = {name: load_dataset(name).weight for name in ("carcinoma", "values", "myocardial")}
-    assert cases == {"carcinoma": 118, "values": 216, "myocardial": 94}
+    known = {"carcinoma": 118, "values": 216, "myocardial": 94, "fear": 93, "gss82": 1202}
+    assert {name: load_dataset(name).weight for name in known} == known
+    assert [len(c.states) for c in load_dataset("fear").columns] == [4, 3, 3]
     names = [c.name for c in load_dataset("myocardial").columns]
     assert names == ["Q", "H", "LDH", "CPK"]
     assert all(c.states == (0, 1) for c in load_dataset("carcinoma").columns)
@@ -335,4 +336,4 @@ def test_bundled_files_are_what_their_scripts_write(tmp_path):
     assert (len(patterns), sum(patterns.values())) == (20, 118)
     for path in tmp_path.glob("*.csv"):
         assert path.read_bytes() == dataset_path(path.stem).read_bytes()
-    assert len(list(tmp_path.glob("*.csv"))) == 4
+    assert len(list(tmp_path.glob("*.csv"))) == 6

@@ -14,6 +14,8 @@ DATASETS: dict[str, dict[str, Any]] = {
     "values": {"weights": "count"},
     "myocardial": {"weights": "count"},
     "survey": {},
+    "fear": {"weights": "count"},
+    "gss82": {"weights": "count"},
     "trust": {
         "weights": "weight",
         "strata": "region",
@@ -34,7 +36,7 @@ def dataset_path(name: str) -> Path:
 
 
 def load_dataset(name: str) -> Table:
-    """Read a bundled data set: carcinoma, values, myocardial, survey or trust.
+    """Read a bundled data set: carcinoma, values, myocardial, fear, gss82, survey or trust.
 
     >>> load_dataset("carcinoma").weight
     118.0
