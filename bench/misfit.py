@@ -117,7 +117,7 @@ KINDS: dict[str, tuple[bool, Callable[[Rng, int], Columns]]] = {  # with a depar
 def tried(kind: str, seed: int, *, quick: bool) -> dict[str, Any]:
     """Select a number of classes, and give what it is warned of."""
     table, began = drawn(kind, seed), time.process_time()
-    found = lacunet.select(table, threads=1, quick=quick)
+    found = lacunet.select(table, range(1, 9), threads=1, quick=quick)
     misfit = found.misfit
     models = () if misfit is None else misfit.alternatives
     return {

@@ -42,12 +42,12 @@ from lacunet.model.sketch import Sketch, is_sketch
 from lacunet.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.search.average import PriorLike, understood_prior
+from lacunet.search.beside_classes import misfit_of
 from lacunet.search.calibration import best_few
 from lacunet.search.candidates import Proposal, Selection
 from lacunet.search.evaluating import evaluate
 from lacunet.search.long_ranges import Followed, ends_worth, follow, lengthened
 from lacunet.search.measuring import measure_posterior, quick
-from lacunet.search.misfit import misfit_of
 from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
 from lacunet.search.ratio_tests import ratio_tests

@@ -41,8 +41,8 @@ from lacunet.wording import edge_words, worded
 MOST_DRAWS = 199  # tables that are drawn
 ENOUGH = 5  # drawn tables as extreme as the data, after which a check has passed
 LEVEL = 0.05  # of all checks together, by Holm's method
-MOST_ROWS = 10_000  # of each table; of more, so many at equal distances
-MOST_PRODUCTS = 3e8  # of a pass over all pairs of columns
+MOST_ROWS = 5_000  # of each table; of more, so many at equal distances
+MOST_PRODUCTS = 3e7  # of a pass over all pairs of columns: wider tables have fewer rows
 FEWEST = 20  # rows below which nothing is checked
 
 ADVICE = {
@@ -80,11 +80,14 @@ class Check:
 def predictive_checks(fit: Fit) -> tuple[Check, ...]:
     """Check a latent class model, with or without direct effects; nothing of any other."""
     problem = fit.problem
-    if not has_classes(problem.network) or not np.isfinite(fit.log_lik) or problem.cases < FEWEST:
+    if not has_classes(problem.network) or not np.isfinite(fit.log_lik):
         return ()
-    ground = _Ground(fit.model, *_rows(problem))
-    if ground.widest > MOST_PRODUCTS:
+    variables = [problem.network.variables[i] for i in problem.network.observed]
+    width = sum(len(v.states) if v.family.tabular else 1 for v in variables)
+    rows = min(MOST_ROWS, round(problem.cases), int(MOST_PRODUCTS / width**2))
+    if rows < FEWEST:
         return ()
+    ground = _Ground(fit.model, *_rows(problem, rows))
     return tuple(_checked(ground, fit.options.seed))
 
 
@@ -106,9 +109,8 @@ def misfit_flags(fit: Fit) -> tuple[Flag, ...]:
     )
 
 
-def _rows(problem: Problem) -> tuple[FloatArray, BoolArray]:
+def _rows(problem: Problem, cases: int) -> tuple[FloatArray, BoolArray]:
     """Rows of weight 1: what they show of each column, (n, p), and whether they do."""
-    cases = min(MOST_ROWS, round(problem.cases))
     taken, times = at_equal_distances(problem.counts, cases)
     codes = np.repeat(rows_at(problem.codes, taken), times, axis=0)
     cells = codes.astype(np.float64)
@@ -153,11 +155,6 @@ class _Ground:
         """(answers,) how many levels each has."""
         v = self.model.network
         return np.array([len(v.variables[v.observed[j]].states) for j in self.answers], dtype=int)
-
-    @property
-    def widest(self) -> float:
-        """Products of a pass over pairs."""
-        return float(len(self.cells)) * float(self.widths.sum() + len(self.numbers)) ** 2
 
     @cached_property
     def starts(self) -> IntArray:

@@ -88,6 +88,15 @@ def limits(selection: Selection) -> list[str]:
     return [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in sentences]
 
 
+def beside_classes(selection: Selection) -> Grid | None:
+    """Show models in place of classes, and checks, where they are worth a word."""
+    found = selection.misfit
+    if found is None or found.chosen != selection.label:
+        return None
+    near = any(a.probability >= WORTH_A_WORD for a in found.alternatives)
+    return misfit_grid(found, selection.best.title) if near or found.failed else None
+
+
 def _misfit_words(selection: Selection) -> list[str]:
     """Say what the chosen classes probably stand for, if that is not classes."""
     found = selection.misfit
@@ -338,8 +347,8 @@ def selection_grids(selection: Selection) -> list[Grid]:
         grids.append(Grid(why.title, notes=why.sentences))
     if (calibrated := calibration_grid(selection)) is not None:
         grids.append(calibrated)
-    if selection.misfit is not None and selection.misfit.clear:
-        grids.append(misfit_grid(selection.misfit, selection.best.title))
+    if (beside := beside_classes(selection)) is not None:
+        grids.append(beside)
     if selection.sensitivity:
         grids.append(sensitivity_grid(selection.sensitivity))
     if flags := remarks(selection):

@@ -24,7 +24,7 @@ from lacunet.report.page.repeat import facts, python_call
 from lacunet.report.page.words import kind, nats
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.candidates import Selection
-from lacunet.search.grids import TITLES, answer, limits
+from lacunet.search.grids import TITLES, answer, beside_classes, limits
 from lacunet.search.other_choice import why_not_bic
 
 
@@ -83,6 +83,7 @@ def _content(selection: Selection) -> dict[str, Any]:
             if c.measured is not None
         ],
         "calibration": calibration_grid(selection),
+        "beside_classes": beside_classes(selection),
         "starts": [summary_view.starts(c, selection.label) for c in selection.candidates],
         "warnings": warnings(selection),
         "holes": audit(selection.table),
