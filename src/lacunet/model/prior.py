@@ -172,12 +172,12 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
         if name not in names:
             raise OptionError(f"alpha names '{name}', which is no variable of the network.")
     layout, tables = network.layout, []
-    for i, (name, family) in enumerate(zip(names, layout.families, strict=True)):
+    for i, name in enumerate(names):
         if name not in alpha:
             raise OptionError(
                 f"alpha says nothing of the family of '{name}'. Give a number or table."
             )
-        shape = tuple(layout.cards[v] for v in family)
+        shape = layout.shape(i)
         table = np.asarray(alpha[name], dtype=np.float64)
         if table.shape not in ((), shape):
             raise OptionError(
