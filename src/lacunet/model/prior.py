@@ -177,7 +177,7 @@ def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
             raise OptionError(
                 f"alpha says nothing of the family of '{name}'. Give a number or table."
             )
-        shape = layout.shape(i)
+        shape = tuple(layout.shape(i))
         table = np.asarray(alpha[name], dtype=np.float64)
         if table.shape not in ((), shape):
             raise OptionError(
