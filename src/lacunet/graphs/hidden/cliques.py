@@ -1,7 +1,8 @@
 """Where a hidden variable may stand: columns that hang together more than a few edges can say.
 
 Take a hidden parent away, and its children all depend on each other: a graph without it has a
-near-clique in its place (Elidan, Lotner, Friedman & Koller 2001).
+near-clique in its place (Elidan, Lotner, Friedman & Koller 2001). With few rows it has fewer edges,
+so small groups of columns that depend on each other are candidates, too.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
+from lacunet.arrays import BoolArray, FloatArray
 from lacunet.graphs.hidden.spanning import reached
 
 FEWEST = 3  # children of a hidden variable: of two, it says no more than an edge between them
 MOST = 12  # members of a group that is proposed
+LARGEST = 5  # members of a group that is proposed because they depend on each other
+BEAM = 20  # such groups of each size: of six columns that is all
 
 
 def groups_of(touching: BoolArray) -> list[tuple[int, ...]]:
@@ -51,3 +54,25 @@ def neighbourhoods(touching: BoolArray) -> Iterator[set[int]]:
         around = {v, *np.flatnonzero(row).tolist()}
         yield around
         yield reached(v, links)
+
+
+def dependent_groups(near: FloatArray) -> list[tuple[int, ...]]:
+    """Give small groups whose least dependent pair is the most dependent, by a beam search.
+
+    `near`, (n, n), says how dependent each pair is.
+    """
+    n = len(near)
+    beam: list[tuple[int, ...]] = [(v,) for v in range(n)]
+    found: list[tuple[int, ...]] = []
+    for size in range(2, min(LARGEST, n) + 1):
+        wider = {tuple(sorted((*group, v))) for group in beam for v in range(n) if v not in group}
+        width = BEAM if size >= FEWEST else n * BEAM
+        beam = sorted(wider, key=lambda group: (-_weakest(near, group), group))[:width]
+        found += beam if size >= FEWEST else []
+    return found
+
+
+def _weakest(near: FloatArray, group: tuple[int, ...]) -> float:
+    """The least dependence of a pair in a group."""
+    inside = near[np.ix_(group, group)]
+    return float(inside[np.triu_indices(len(group), 1)].min())

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from lacunet.arrays import BoolArray
 from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.complete import search_complete
-from lacunet.graphs.hidden.cliques import FEWEST, groups_of
+from lacunet.graphs.hidden.cliques import FEWEST, dependent_groups, groups_of
 from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled, Fitted, complete, fit
 from lacunet.graphs.hidden.islands import find_islands
@@ -29,8 +30,8 @@ from lacunet.graphs.scoring import complete_scores
 from lacunet.graphs.task import GraphTask
 
 RISE = 0.5  # nats that another graph must be above: less is not worth another fit
-FITTED = 8  # proposals that are fitted, those first that gain most by themselves
-IMPROVED = 2  # of them, that the graph is searched again around
+FITTED = 16  # proposals that are fitted, those first that gain most by themselves
+IMPROVED = 4  # of them, that the graph is searched again around
 ROUNDS = 10  # of such a search, at most
 
 
@@ -65,12 +66,15 @@ class Growing:
         return Fitted(sketch, learned.posterior)
 
     def one_more(self, now: Fitted) -> list[Fitted]:
-        """Give the best graphs with one hidden variable more, as proposed and searched again."""
+        """Give graphs with one hidden variable more, searched again, and the best as proposed.
+
+        Bounds are further from the evidence the more is hidden: so these are several.
+        """
         piece = hidden_piece(len(now.sketch.sizes) + 1)
         best = self.kept.once(piece, partial(self._proposed, now))
         again = [self.improved(one, f"{piece}, graph {k}") for k, one in enumerate(best, 1)]
-        improved = max(again, key=lambda one: one.value, default=None)
-        return [] if improved is None else [improved, best[0].brought_close()]
+        ranked = sorted(again, key=lambda one: -one.value)
+        return distinct([*ranked, *(one.brought_close() for one in best[:1])])
 
     def taken_over(self, other: Fitted, number: int) -> Fitted:
         """Fit a graph that was found under another prior."""
@@ -141,9 +145,9 @@ class Growing:
         islands = [tuple(sorted(island.members)) for island in find_islands(explaining)]
         touching = sketch.parents | sketch.parents.T
         free = {*np.flatnonzero(~self.closed).tolist(), *sketch.hidden}
-        groups = {
-            tuple(v for v in group if v in free) for group in (*groups_of(touching), *islands)
-        }
+        dependent = dependent_groups(explaining.near)
+        proposed = (*groups_of(touching), *islands, *dependent)
+        groups = {tuple(v for v in group if v in free) for group in proposed}
         found = []
         for group in sorted(g for g in groups if len(g) >= FEWEST and self._free(sketch, g)):
             one, inside = explaining.one(group), _inside(sketch, group)
@@ -209,6 +213,14 @@ class Growing:
 def hidden_piece(number: int) -> str:
     """Name the search for one hidden variable in a journal."""
     return f"hidden variable {number}"
+
+
+def distinct(found: Sequence[Fitted]) -> list[Fitted]:
+    """Leave out graphs that came before, with the same numbers of states."""
+    first: dict[Any, Fitted] = {}
+    for one in found:
+        first.setdefault((one.sketch.sizes, one.sketch.parents.tobytes()), one)
+    return list(first.values())
 
 
 def has_sense(sketch: Sketch) -> bool:

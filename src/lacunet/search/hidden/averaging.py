@@ -10,12 +10,24 @@ import numpy as np
 
 from lacunet.arrays import FloatArray
 from lacunet.graphs.hidden.cliques import FEWEST
+from lacunet.model.network import Network
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Factor, How
 
 KEPT = 0.5  # probability from which on a hidden variable is kept
 WORTH = 1e-3  # weight of a prior from which on it must be known how graphs compare under it
+HALVED = math.log(2.0)  # p(k states) = 2^(1 − k): each further state halves it
+
+
+def log_prior(network: Network, columns: int) -> float:
+    """Log prior probability of the hidden variables of a network, up to a constant.
+
+    A hidden variable joins three columns at least. There are n (n − 1) / 6 groups of three if no
+    two of them have two columns in common: so many places are as probable as none, together.
+    """
+    places = math.log(columns * (columns - 1) / (FEWEST * (FEWEST - 1)))
+    return -sum(places + HALVED * (k - 1) for k in network.hidden_sizes.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,28 +67,25 @@ class Averaged:
         stderr = None if None in errors else math.hypot(*(e for e in errors if e is not None))
         return Factor(more - fewer, stderr)
 
-    @property
-    def more(self) -> int:
-        """How many hidden variables one graph has more than the other."""
-        first = self.pairs[0].candidates
-        return len(first[-1].problem.network.hidden) - len(first[0].problem.network.hidden)
+    @cached_property
+    def log_prior_odds(self) -> FloatArray:
+        """Log odds of the graph with more hidden variables before the data, (priors,)."""
+        n = len(self.pairs[0].table.columns)
+        both = [[c.problem.network for c in p.candidates] for p in self.pairs]
+        return np.array([log_prior(two[-1], n) - log_prior(two[0], n) for two in both])
 
     @property
     def prior_odds(self) -> float:
-        """Odds of hidden variables before the data.
-
-        Columns have room for a third as many hidden variables that share no child, for each has
-        three at least. Wherever the best one stands, so many places were tried: the odds of each
-        hidden variable are one to their number.
-        """
-        places = len(self.pairs[0].table.columns) / FEWEST
-        return float(places**-self.more)
+        """The same as odds, under the prior that was given."""
+        return math.exp(self.log_prior_odds[0])
 
     @property
     def probability(self) -> float:
         """Probability of the graph with more hidden variables, against that with fewer."""
-        log_odds = self.factor.log + math.log(self.prior_odds)
-        return float(1.0 / (1.0 + np.exp(-np.clip(log_odds, -700.0, 700.0))))
+        joint = self.log_evidence.copy()
+        joint[:, 1] += self.log_prior_odds
+        fewer, more = np.logaddexp.reduce(joint)
+        return float(np.exp(more - np.logaddexp(fewer, more)))
 
     @property
     def known(self) -> bool:
@@ -93,4 +102,4 @@ class Averaged:
     @property
     def kept(self) -> bool:
         """Whether the graph with more hidden variables is the answer."""
-        return self.known and self.more > 0 and self.probability > KEPT
+        return self.known and self.probability > KEPT

@@ -33,12 +33,14 @@ from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import USUAL, GraphTask, graph_task
 from lacunet.learn.fit import Options
 from lacunet.model.number_prior import NumberPrior
+from lacunet.search.certainty import How
 from lacunet.search.hidden.averaging import Averaged
 from lacunet.search.hidden.found import HiddenFound
-from lacunet.search.hidden.one_prior import Measuring, OnePrior
+from lacunet.search.hidden.one_prior import Measuring, OnePrior, score_of
 
 MOST = 3  # hidden variables, if nothing else is asked for
 CLOSE = 10.0  # nats between two graphs, from which on scores are trusted to tell which is better
+FAR = 20.0  # nats behind the other prior, from which on nothing is measured for the decision
 FIRST = 0.3  # of the work, about, is the graph without hidden variables
 EXPONENTS = (0.5, 1.0, 2.0)  # of Dirichlet priors that are held against the one that was given
 WORTH = 1.0  # nats by which data must support one of them more, to search under it too
@@ -150,11 +152,18 @@ def _decide(priors: Sequence[OnePrior], number: int, journal: Journal) -> bool:
         for one, label in zip(priors, decided["labels"], strict=True):
             one.decided(label, None, better=decided["better"])
         return bool(decided["better"])
-    compared = [one.compare() for one in priors]
-    better = Averaged(tuple(pair for _, pair in compared)).kept
-    for one, (label, pair) in zip(priors, compared, strict=True):
-        one.decided(label, pair, better=better)
-    journal.put(piece, labels=[label for label, _ in compared], better=better)
+    others = [one.best_tried() for one in priors]
+    scores = np.array(
+        [[score_of(one.kept), score_of(o)] for one, o in zip(priors, others, strict=True)]
+    )
+    near = (scores > scores.max(axis=0) - FAR).any(axis=1).tolist()
+    compared = zip(priors, others, near, strict=True)
+    pairs = [one.compare(other, close=close) for one, other, close in compared]
+    better = Averaged(tuple(pairs)).kept
+    for one, other, pair in zip(priors, others, pairs, strict=True):
+        measured = pair.certainty.how is not How.APPROXIMATED
+        one.decided(str(other.label), pair if measured or not better else None, better=better)
+    journal.put(piece, labels=[str(other.label) for other in others], better=better)
     return better
 
 

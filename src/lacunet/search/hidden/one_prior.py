@@ -24,7 +24,7 @@ from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import How
 from lacunet.search.hidden.fitted_candidates import candidate_of
 from lacunet.search.hidden.found import WITHOUT
-from lacunet.search.measuring import measure_posterior
+from lacunet.search.measuring import approximated, measure_posterior
 from lacunet.search.one_by_one import by_measurements, measure_each
 
 STARTS = 8  # of fits with fewer states, which scores need
@@ -69,13 +69,13 @@ class OnePrior:
     def propose(self, number: int) -> None:
         """Look for graphs with one hidden variable more."""
         found = enumerate(self.growing.one_more(self.now))
-        self.tried = {number_of(number, PROPOSED[k]): one for k, one in found}
+        self.tried = {number_of(number, OTHER.format(k + 1) * (k > 0)): one for k, one in found}
 
     def take_over(self, number: int, others: Mapping[str, Fitted]) -> None:
         """Fit the best of graphs that were found under another prior, too."""
         if others:
             best = max(others.values(), key=lambda one: one.value)
-            self.tried[number_of(number, OTHER)] = self.growing.taken_over(best, number)
+            self.tried[number_of(number, ELSEWHERE)] = self.growing.taken_over(best, number)
 
     def search_alone_again(self) -> None:
         """Search without hidden variables again, from the best graph that has one."""
@@ -87,10 +87,16 @@ class OnePrior:
             self.now, self.without = found, _improved(self.without, found.posterior)
             self.alone = self.kept = self._candidate(WITHOUT, found)
 
-    def compare(self) -> tuple[str, Selection]:
-        """Compare the graph that was kept with the best of those that were tried."""
-        other = max((self._candidate(k, one) for k, one in self.tried.items()), key=_score)
-        return str(other.label), self._compared(self.kept, other)
+    def best_tried(self) -> Candidate:
+        """Score the graphs that were tried, and give the best."""
+        return max((self._candidate(k, one) for k, one in self.tried.items()), key=score_of)
+
+    def compare(self, other: Candidate, *, close: bool) -> Selection:
+        """Compare the graph that was kept with another; by scores, if nothing depends on it."""
+        if close or self.how.always:
+            return self._compared(self.kept, other)
+        task, both = self.growing.task, (self.kept, other)
+        return approximated(Selection(task.table, both, self.how.options, task.alpha, None))
 
     def decided(self, label: str, pair: Selection | None, *, better: bool) -> None:
         """Keep a graph that was tried, if it is better."""
@@ -119,14 +125,14 @@ class OnePrior:
             return by_measurements(
                 measure_each(found, labels, goal=how.goal, executor=how.executor)
             )
-        if len(both) == 1 or abs(_score(one) - _score(other)) > how.close:
+        if len(both) == 1 or abs(score_of(one) - score_of(other)) > how.close:
             # Each graph was searched for: that one climb ended the search is no sign of doubt.
             certainty = replace(found.by_score(CSL_OCCUPIED.name), how=How.CLEAR)
             return replace(found, found=certainty)
         return measure_posterior(found, goal=how.goal, executor=how.executor.silent())
 
 
-PROPOSED, OTHER = ("", " as proposed"), " as under another prior"
+OTHER, ELSEWHERE = ", graph {}", ", found under another prior"  # in labels
 
 
 def _improved(learned: Learned, q: Variational) -> Learned:
@@ -152,5 +158,6 @@ def _few_starts(options: Options) -> Options:
     return replace(options, starts=min(STARTS, options.starts))
 
 
-def _score(candidate: Candidate) -> float:
+def score_of(candidate: Candidate) -> float:
+    """Log p(D|S) of a candidate by the score to trust."""
     return candidate.scores[CSL_OCCUPIED.name].value
