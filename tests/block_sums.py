@@ -31,7 +31,7 @@ def log_evidence(x, colour, classes, prior, *, common):
     return float(logsumexp(terms))
 
 
-def usual_prior(x, mean=0.0, weight=0.01, degrees=3.0, scale=1.0):
+def usual_prior(x, mean=0.0, weight=0.1, degrees=3.0, scale=1.0):
     """The usual prior of two numbers: mean, weight, degrees, and a scale for each number.
 
     Of each variance, what a line through the other leaves (adjusted for the number of rows that

@@ -49,7 +49,7 @@ def log_binomial(values, alpha="1"):
     return log_beta(a + above, a + below) - log_beta(a, a) + ways
 
 
-def log_gaussian(values, mean="0", weight="0.01", degrees="3", scale="1"):
+def log_gaussian(values, mean="0", weight="0.1", degrees="3", scale="1"):
     """Numbers with a normal-inverse-gamma prior, in their own mean and standard deviation."""
     x = exactly(values)
     n = len(x)

@@ -131,7 +131,8 @@ class Settings:
         "its standard deviations) and weight (cases that this is worth); of variances: degrees (of "
         "freedom) and scale (in variances of the column, or of what others of its block leave); of "
         "rates of counts: shape. Or autoclass: means anywhere in the range of a column, variances "
-        "between its precision and that range.",
+        "between its precision and that range. The usual weight is 0.1, and 0.01 where a graph is "
+        "learned.",
         in_python="Or a mapping of these.",
         hash=False,
     )

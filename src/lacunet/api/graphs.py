@@ -23,10 +23,11 @@ from lacunet.graphs.learned import Learned
 from lacunet.model import equivalence
 from lacunet.model.equivalence import EquivalenceClass
 from lacunet.model.holders import NetworkLike
+from lacunet.model.number_prior import GRAPH_NUMBERS
 from lacunet.progress import Listener, ignore
 from lacunet.settings import Settings
 
-USUAL = Settings(alpha=AVERAGED)
+USUAL = Settings(alpha=AVERAGED, number_prior=GRAPH_NUMBERS)
 
 
 @with_options

@@ -12,12 +12,15 @@ from lacunet.executor import on_threads
 from lacunet.files import StrPath
 from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
+from lacunet.model.number_prior import GRAPH_NUMBERS
 from lacunet.progress import Listener, ignore
 from lacunet.search.hidden import looking
 from lacunet.search.hidden.found import HiddenFound
 from lacunet.search.hidden.looking import MOST, HiddenSearch
 from lacunet.search.hidden.naive import learn_classes
-from lacunet.settings import DEFAULTS, Settings
+from lacunet.settings import Settings
+
+TREES = Settings(number_prior=GRAPH_NUMBERS)
 
 BDEU = Settings(alpha="bdeu:10")  # decisions about hidden variables were checked with this prior
 
@@ -27,7 +30,7 @@ def learn_latent_tree(
     data: object,
     shape: str = "tree",
     *,
-    settings: Settings = DEFAULTS,
+    settings: Settings = TREES,
     listener: Listener = ignore,
     **options: Unpack[TreeOptions],
 ) -> LatentTree:

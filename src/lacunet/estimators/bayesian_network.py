@@ -21,7 +21,7 @@ from lacunet.estimators.warning import warn
 from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.model.network import Model, Network, Variable
-from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.model.number_prior import GRAPH_NUMBERS, NumberPriorLike
 from lacunet.model.prior import PAPER_ALPHA, Alpha
 from lacunet.model.sketch import Sketch
 from lacunet.progress import Listener
@@ -124,7 +124,7 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
     knowledge: Knowledge | StrPath | None = None
     alpha: Alpha | None = None  # type: ignore[assignment]  # None: by what is known of the structure
     kinds: KindsLike = AUTO
-    number_prior: NumberPriorLike = USUAL_NUMBERS
+    number_prior: NumberPriorLike = GRAPH_NUMBERS
 
     _function = "compare"
 

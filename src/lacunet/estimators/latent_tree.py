@@ -9,7 +9,7 @@ from lacunet.errors import DataError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import Measuring, described
 from lacunet.estimators.warning import warn
-from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.model.number_prior import GRAPH_NUMBERS, NumberPriorLike
 from lacunet.progress import Listener
 
 
@@ -66,7 +66,7 @@ class LatentTreeModel(Measuring, HiddenStateEstimator):
 
     shape: str = "tree"
     kinds: KindsLike = AUTO
-    number_prior: NumberPriorLike = USUAL_NUMBERS
+    number_prior: NumberPriorLike = GRAPH_NUMBERS
 
     _function = "learn_latent_tree"
 

@@ -27,9 +27,9 @@ from lacunet.learn.prepare import PREPARING
 from lacunet.learn.variational import Variational
 from lacunet.model import conjugacy
 from lacunet.model.network import Network
-from lacunet.model.number_prior import NumberPrior
+from lacunet.model.number_prior import OF_GRAPHS, NumberPrior
 
-NOTHING, USUAL = Knowledge(), NumberPrior()
+NOTHING, USUAL = Knowledge(), OF_GRAPHS
 DEFAULT = GraphSearch()
 SEARCHING = 0.9  # of the work, about; the rest is to weigh what was found
 

@@ -23,10 +23,10 @@ from lacunet.graphs.searching import GraphSearch
 from lacunet.inference.leaves import leaves_apart
 from lacunet.inference.possible import check_possible
 from lacunet.model.network import Network, Variable
-from lacunet.model.number_prior import NumberPrior
+from lacunet.model.number_prior import OF_GRAPHS, NumberPrior
 from lacunet.model.table_sizes import check_table_sizes
 
-NOTHING, USUAL = Knowledge(), NumberPrior()
+NOTHING, USUAL = Knowledge(), OF_GRAPHS
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ class NumberPrior:
     """What is thought of means, variances and rates before any data."""
 
     mean: float = 0.0  # m: where means are expected, in standard deviations from the column's
-    weight: float = 0.01  # κ₀: cases that this is worth
+    weight: float = 0.1  # κ₀: cases that this is worth; by bench/number_prior.py
     degrees: float = 3.0  # ν₀: degrees of freedom of a variance
     scale: float = 1.0  # its scale, in variances of the column, or of what other columns leave
     shape: float = 1.01  # of the Gamma distribution of a rate, whose mean is that of the column
@@ -114,7 +114,8 @@ def _anywhere(extent: Extent) -> float:
     return (2.0 / extent.range) ** 2
 
 
-USUAL_NUMBERS = "mean=0,weight=0.01,degrees=3,scale=1,shape=1.01"
+USUAL_NUMBERS = "mean=0,weight=0.1,degrees=3,scale=1,shape=1.01"
+GRAPH_NUMBERS = "mean=0,weight=0.01,degrees=3,scale=1,shape=1.01"  # where graphs are learned
 NumberPriorLike: TypeAlias = NumberPrior | str | Mapping[str, float]
 
 
@@ -149,3 +150,8 @@ def understand_number_prior(prior: NumberPriorLike) -> NumberPrior:
                 f"number prior: {name} '{value}' is not a number. Give for example {name}=0.5."
             ) from None
     return replace(NumberPrior(), **numbers)
+
+
+# A hidden variable in a graph must be worth more than classes in a class model: with the weight of
+# these, permuted columns that are not normal have one too often.
+OF_GRAPHS = understand_number_prior(GRAPH_NUMBERS)
