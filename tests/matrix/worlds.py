@@ -193,7 +193,7 @@ def measured(x, parents, sizes, common, *, log=False):
     taken = np.log(x) if log else x
     size = np.nanstd(taken, axis=1, keepdims=True)
     unit = (taken - np.nanmean(taken, axis=1, keepdims=True)) / size
-    prior = (0.0, 0.01, 3.0, 1.0) if len(x) == 1 else usual_prior(unit.T)
+    prior = (0.0, 0.1, 3.0, 1.0) if len(x) == 1 else usual_prior(unit.T)
     part = closed_forms.normal(unit.T, parents, sizes, prior, common=common)
     slope = -float((~np.isnan(x) * np.log(size)).sum()) - (np.nansum(taken) if log else 0.0)
     return closed_forms.Part(part.reads, lambda states: part.log_marginal(states) + slope)
