@@ -105,7 +105,7 @@ class Climbs:
     """The best graph that was found, and the way there."""
 
     best: Fitted
-    bounds: tuple[float, ...]  # of every graph that was accepted
+    bounds: tuple[float, ...]  # with log p(S), of every graph that was accepted
     scored: int  # families scored, by surrogates
     fitted: int  # graphs fitted
     close: tuple[Fitted, ...] = ()  # other graphs whose bound is nearly that of the best
@@ -118,7 +118,7 @@ class Climbs:
     def accepted(self, other: Fitted) -> Climbs:
         """Say the same after a graph took the place of the best."""
         close = _finalists(other, (*self.close, self.best))
-        return Climbs(other, (*self.bounds, other.bound), self.scored, self.fitted + 1, close)
+        return Climbs(other, (*self.bounds, other.value), self.scored, self.fitted + 1, close)
 
 
 def _finalists(best: Fitted, others: tuple[Fitted, ...]) -> tuple[Fitted, ...]:
@@ -144,7 +144,7 @@ def search_incomplete(
         if len(found.bounds) == done:
             stand = _kept(found, journal, ended=True)
     best = found.best.to_the_end()
-    bounds = (*found.bounds[:-1], best.bound)
+    bounds = (*found.bounds[:-1], best.value)
     return replace(found, best=best, bounds=bounds, scored=found.scored + seen.scored)
 
 
@@ -153,11 +153,11 @@ def _first(task: GraphTask, seen: FamilyScores, executor: Executor) -> Climbs:
     executor.say("available cases", 0.0)
     near, rng = score_graph(task.start, seen), np.random.default_rng([task.how.seed, 0])
     best = fit(task, climb(task.start, seen, task.limits, rng, near).parents)
-    found = Climbs(best, (best.bound,), scored=0, fitted=1)
+    found = Climbs(best, (best.value,), scored=0, fitted=1)
     if task.how.score is not GraphScore.BOUND:
         return found
     start = fit(task, task.start)
-    return Climbs(start, (start.bound,), 0, 2) if start.value > best.value else found.met(start)
+    return Climbs(start, (start.value,), 0, 2) if start.value > best.value else found.met(start)
 
 
 def _kept(found: Climbs, journal: Journal, *, ended: bool) -> dict[str, Any]:

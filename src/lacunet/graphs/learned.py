@@ -50,7 +50,7 @@ class Learned(Printable):
     score: GraphScore = GraphScore.BOUND  # what decided between graphs
     csl: float | None = None  # log p(D|S) by the score CSL; None where that does not exist
     measured: Measurement | None = None  # log p(D|S) itself, if it was asked for
-    bounds: tuple[float, ...] = ()  # the bound of each graph that was accepted
+    bounds: tuple[float, ...] = ()  # with log p(S), of each graph that was accepted
     fitted: int = 0  # graphs that were fitted to see whether they are better
     finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
     between: BetweenNumbers | None = None  # what it leaves unexplained; None without two numbers
