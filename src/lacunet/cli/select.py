@@ -76,6 +76,8 @@ def select(
     if dry_run:
         structure, sizes = (None, {}) if given is None else (given.network, given.hidden)
         told = {"hidden": sizes, "knowledge": knowledge, "edges": edge or ()}
+        if states is None and len(varied) == 1:
+            say(f"note: more than {FIRST} are tried too if they are probable then.")
         show_forecast(asked, table, numbers, structure, **told)
         return
     with asked.work() as how:

@@ -71,6 +71,8 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         The number of classes that was chosen.
     posterior_ : dict of int to float
         Probability of each number of classes, by the criterion.
+    used_classes_ : dict of int to float, or None
+        Posterior of the number of classes that have a case; None where nothing was measured.
     certainty_ : lacunet.Certainty
         The same with standard errors, Bayes factors, and where it comes from.
     scores_ : dict of str to dict of int to float
@@ -145,6 +147,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
             for sentence in at_the_end(selection):
                 warn(sentence)
         self.posterior_ = dict(self.certainty_.probabilities)
+        self.used_classes_ = selection.used
         self.scores_ = {s.name: selection.values(s.name) for s in selection.scores}
         self.class_sizes_, self.profiles_, self.numbers_ = profiles(self.model_)
         weights = [self.posterior_[c.label] for c in selection.candidates]
