@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 from markdown_it import MarkdownIt
@@ -11,9 +12,14 @@ from readme_files import write_readme_files
 from election import write_election
 from peers import load
 
+VOTE = ROOT / "bench" / "imputation" / "data" / "vote.csv"
 PAGES = {str(page.relative_to(ROOT)): page for page in markdown_pages()}
 # What a page takes for given: files of the reader's own.
-FILES = {"README.md": write_readme_files, "docs/how-to/polca.md": write_election}
+FILES = {
+    "README.md": write_readme_files,
+    "docs/how-to/polca.md": write_election,
+    "docs/explanation/known-tables.md": lambda folder: shutil.copy(VOTE, folder),
+}
 PEERS = {"docs/how-to/networks.md": "pyagrum", "docs/how-to/pgmpy.md": "pgmpy"}
 WITH_CODE = [name for name, page in PAGES.items() if any(statements(page))]
 
