@@ -229,3 +229,26 @@ def test_how_sure_each_edge_is(invoke, tmp_path):
     ran = invoke("learn", path, "--weights", "count", "--resamples", "5")
     assert ran.code == 2
     assert "--resamples says how sure edges are. Give --edges too." in ran.err
+
+
+def test_priors_and_knowledge_reach_the_answer(invoke, carcinoma, tmp_path):
+    learn = ("learn", carcinoma, "--weights", "count", "--json")
+    usual = invoke(*learn, "--tiers", "A,B;C,D,E,F,G", "--save", "net.bif").json
+    assert (usual["alpha"], usual["graph_prior"]) == ("bdeu:0.5-10", "fair")
+    assert usual["sensitivity"]["alphas"] == ["bdeu:0.25-5", "bdeu:1-20"]
+    later = {tuple(edge) for edge in usual["reversible"]}
+    assert not {edge for edge in later if (edge[0] in "AB") != (edge[1] in "AB")}
+    former = invoke(*learn, "--alpha", "bdeu:10", "--graph-prior", "uniform").json
+    assert sum(map(len, former["parents"].values())) > sum(map(len, usual["parents"].values()))
+    for also in (("--hidden", "auto"), ("--shape", "tree")):
+        ran = invoke("learn", carcinoma, "--graph-prior", "fair", *also)
+        assert ran.code == 2
+        assert "--graph-prior is about graphs over the columns alone" in ran.err
+    ran = invoke("learn", carcinoma, "--graph-prior", "sparse")
+    assert ran.code == 2
+    assert "graph_prior" in ran.err.replace("-", "_")
+    known = tmp_path / "known.json"
+    known.write_text('{"tiers": [["A", "B"], ["C", "D", "E", "F", "G"]]}')
+    compare = ("compare", carcinoma, "net.bif", "--weights", "count", "--quick", "--starts", 1)
+    told = invoke(*compare, "--reference", "net.bif", "--knowledge", known)
+    assert told.code == 0, told.err
