@@ -19,7 +19,6 @@ from lacunet.paper.calibration.cell import How, timed
 from lacunet.paper.ledger import finite
 from lacunet.search.candidates import Selection
 from lacunet.search.grids import limits
-from lacunet.settings import Settings
 
 Data: TypeAlias = Mapping[str, list[Any]]  # columns by name, None = missing
 
@@ -76,7 +75,7 @@ class OtherCell:
         made, data = draw_other(self, dataset, how.seed)
         cpu = dict[str, float]()
         with timed(cpu, "select"):
-            found = select(data, settings=Settings(starts=how.starts, seed=dataset, threads=1))
+            found = select(data, starts=how.starts, seed=dataset, threads=1)
         return {**asdict(made), "select": _answer(found), "cpu": cpu}
 
 
