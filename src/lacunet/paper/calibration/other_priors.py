@@ -95,10 +95,10 @@ def _answer(found: Selection) -> dict[str, Any]:
 
 def _remarks(found: Selection) -> Mapping[str, bool]:
     """What limits an answer, by the names of REMARKS."""
-    misfit = found.misfit
+    lines, misfit = [found.brief(), *limits(found)], found.misfit
     return {
-        "prior": any(DEPENDS in line for line in [found.brief(), *limits(found)]),
-        "misfit": misfit is not None and bool(misfit.clear) and misfit.chosen == found.label,
+        "prior": any(DEPENDS in line for line in lines),
+        "misfit": misfit is not None and bool(misfit.warning(found.best.title)),
         "at least": found.at_least,
     }
 
