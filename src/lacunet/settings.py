@@ -119,9 +119,11 @@ class Settings:
     alpha: Alpha = _option(
         PAPER_ALPHA,
         "Prior: a Dirichlet exponent above 0, k2 (1 everywhere) or bdeu:SIZE (equivalent sample "
-        "size); or autoclass, 1 + 1/states. The usual one is 1.01 (CH96); of evidence 1, as in "
-        "most published evidence; of learn bdeu:0.5-10, averaged over sizes in this range; of "
-        "learn --hidden auto bdeu:10.",
+        "size); autoclass, 1 + 1/states; or, of select and compare, average: fits and scores have "
+        "1.01, the answer is averaged over profiles with this exponent and with half of it. The "
+        "usual one is 1.01 (CH96); of select average; of evidence 1, as in most published "
+        "evidence; of learn bdeu:0.5-10, averaged over sizes in this range; of learn --hidden auto "
+        "bdeu:10.",
         in_python="Or a mapping with a number or table for each family, by child.",
         hash=False,
     )

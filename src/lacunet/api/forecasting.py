@@ -17,7 +17,7 @@ from lacunet.executor import on_threads
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
-from lacunet.model.prior import dirichlet
+from lacunet.model.prior import base_alpha, dirichlet
 from lacunet.progress import Listener, ignore
 from lacunet.search.forecast_measuring import forecast_measuring
 from lacunet.search.forecasting import Forecast, forecast_fits
@@ -78,7 +78,8 @@ def forecast(
         prepare(executor, *(p.network for p in proposals))
         held = held_by(table, Engine(executor))  # as far as that is on disk
         problems = [
-            build_problem(held, p.network, dirichlet(p.network, settings.alpha)) for p in proposals
+            build_problem(held, p.network, dirichlet(p.network, base_alpha(settings.alpha)))
+            for p in proposals
         ]
         labels = [p.label for p in proposals]
         several = len(proposals) > 1  # one alone is fitted

@@ -38,6 +38,8 @@ from lacunet.model.holders import NetworkLike
 from lacunet.model.latent_class import read_edges
 from lacunet.model.network import Network
 from lacunet.model.number_prior import NumberPrior
+from lacunet.model.prior import AVERAGE, base_alpha
+from lacunet.model.prior_grid import prior_grid
 from lacunet.model.sketch import Sketch, is_sketch
 from lacunet.progress import Listener, ignore
 from lacunet.scores import not_defined
@@ -52,8 +54,10 @@ from lacunet.search.one_by_one import by_measurements, measure_each
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
 from lacunet.search.ratio_tests import ratio_tests
 from lacunet.search.reach import FIRST, FURTHER
-from lacunet.search.sensitivity import sensitivities
+from lacunet.search.sensitivity import with_priors
 from lacunet.settings import DEFAULTS, Settings
+
+AVERAGED = Settings(alpha=AVERAGE)
 
 
 @with_options
@@ -67,7 +71,7 @@ def select(
     knowledge: KnowledgeLike | None = None,
     edges: EdgesLike = (),
     resume: StrPath | None = None,
-    settings: Settings = DEFAULTS,
+    settings: Settings = AVERAGED,
     listener: Listener = ignore,
     **options: Unpack[SelectOptions],
 ) -> Selection:
@@ -260,6 +264,8 @@ def _evaluate(
         proposals, below = every[: len(proposals)], every[len(proposals) :]
     networks = [p.network for p in proposals]
     about = _about(table, networks, settings, prior, open_ended) if resume else None
+    grid = prior_grid(settings.alpha, networks[0])
+    settings = replace(settings, alpha=base_alpha(settings.alpha))
     with (
         at_work(settings, listener) as engine,
         closing(Kept(resume, about)) as kept,
@@ -285,22 +291,19 @@ def _evaluate(
                 executor=executor,
                 kept=kept,
             )
-            return replace(tried, named_prior=named)
+            return replace(tried, named_prior=named, grid=grid)
 
         def measure(tried: Selection) -> Selection:
-            return as_sure_as_asked(tried, settings, executor, kept)
+            return with_priors(as_sure_as_asked(tried, settings, executor, kept), executor)
 
         if open_ended:
             found = lengthened(held, proposals, fit, measure)
         else:
             found = measure(fit(followed.proposals))
-        sensitive = sensitivities(found, executor)
         misfit = misfit_of(found, settings.numbers, executor)
         drawing = engine.executor.part(DRAWN_FROM, 1.0)
         tests = _tested(table, [*followed.proposals, *below], found, settings, drawing, kept)
-        return replace(
-            found, sensitivity=sensitive, reach=followed.reach, ratio_tests=tests, misfit=misfit
-        )
+        return replace(found, reach=followed.reach, ratio_tests=tests, misfit=misfit)
 
 
 def _tested(

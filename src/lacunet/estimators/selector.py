@@ -17,6 +17,7 @@ from lacunet.estimators.surveyed import Surveyed
 from lacunet.estimators.warning import warn
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.model.prior import AVERAGE, Alpha
 from lacunet.progress import Listener
 from lacunet.scores import choose_scores
 from lacunet.search.average import PriorLike
@@ -53,7 +54,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         other models are matched with those of the chosen one by the members that they share.
     **strata; clusters; estimate
     alpha : float, str or mapping
-        Prior: a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
+        Prior: 'average' over two strengths, or a Dirichlet exponent, 'k2', or 'bdeu:SIZE'.
     n_init : int
         Random starts of each model; all race, the best are brought to their maximum.
     **schedule
@@ -110,6 +111,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
 
     n_classes: Iterable[int] | None = None
     _: KW_ONLY
+    alpha: Alpha = AVERAGE
     criterion: str | None = None
     quick: bool = False
     prior: PriorLike = None

@@ -13,6 +13,7 @@ from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 
 PAPER_ALPHA = 1.01  # CH96 §3: 1 + ε with ε = 0.01
+AVERAGE = "average"  # over strengths of the prior: `prior_grid`
 AUTOCLASS = "autoclass"  # 1 + 1/r of r states (Hanson, Stutz & Cheeseman 1991)
 _NUMBER = r"(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)"
 RANGE = re.compile(rf"bdeu:{_NUMBER}-{_NUMBER}")
@@ -20,7 +21,7 @@ LEAST, MOST = 1e-100, 1e100  # beyond, sums and quotients of exponents are no nu
 
 
 # One exponent for all; 'k2' (1 everywhere); 'bdeu:ESS' (an equivalent sample size, spread evenly);
-# 'autoclass' (1 and 1 over the number of states);
+# 'autoclass' (1 and 1 over the number of states); 'average' (over strengths, to choose by);
 # or a table (or number) for each family, by child.
 Alpha: TypeAlias = float | str | Mapping[str, Any]
 
@@ -60,8 +61,14 @@ def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
 
 def check_alpha(alpha: Alpha) -> None:
     """Refuse what is no prior."""
-    if not isinstance(alpha, Mapping) and alpha != AUTOCLASS and _range_of(alpha) is None:
+    named = not isinstance(alpha, Mapping) and alpha in (AUTOCLASS, AVERAGE)
+    if not isinstance(alpha, Mapping) and not named and _range_of(alpha) is None:
         understand_alpha(alpha)
+
+
+def base_alpha(alpha: Alpha) -> Alpha:
+    """Give the prior that models are fitted with, where the answer averages over several."""
+    return PAPER_ALPHA if alpha == AVERAGE else alpha
 
 
 def same_whatever_the_number(alpha: Alpha) -> bool:
@@ -82,6 +89,11 @@ def understand_alpha(alpha: float | str) -> tuple[float, bool]:
         raise OptionError(
             f"alpha '{alpha}' averages over equivalent sample sizes, as only searches for a graph "
             "do. Give a number, k2 or bdeu:SIZE here."
+        )
+    if alpha == AVERAGE:
+        raise OptionError(
+            f"alpha {AVERAGE} is for choosing among candidates, as select and compare do. Give a "
+            "number, k2 or bdeu:SIZE here."
         )
     kind, _, rest = str(alpha).strip().lower().partition(":")
     if kind == "k2" and not rest:

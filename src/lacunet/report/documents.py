@@ -173,7 +173,10 @@ def selection_document(selection: Selection) -> dict[str, Any]:
     """Describe a whole selection."""
     names = [s.name for s in selection.scores]
     calibrated = calibration(selection)
-    sensitive = [taken(s, "factor", "probabilities") for s in selection.sensitivity]
+    sensitive = [
+        {**taken(s, "what", "factor", "probabilities"), "answer": s.choice}
+        for s in selection.sensitivity
+    ]
     return {
         "data": table_document(selection.table),
         "seed": selection.options.seed,

@@ -11,17 +11,20 @@ from lacunet.arrays import FloatArray
 from lacunet.evidence.consistency import ERRORS
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.jackknife import jackknife_covariance
+from lacunet.evidence.partitions.priors import WalkedPriors
 from lacunet.evidence.partitions.walk import Walk, WalkGoal
 from lacunet.evidence.partitions.weighted import walk_weighted
 from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.devices.device import open_device
+from lacunet.inference.problem import Problem
 from lacunet.kept import FORGETFUL, Kept
 from lacunet.scoring.score_input import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty, How
 from lacunet.search.screening import error_either_way, guesses, known_exactly
+from lacunet.search.sensitivity import averaged, shifts_by_bounds
 from lacunet.search.truth import TRUTH
 from lacunet.search.unsettled import Told, doubted, together
 
@@ -39,8 +42,9 @@ def by_walk(
     """Measure numbers of classes all at once."""
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
     cheap = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
+    problem, device = known[max(numbers)].problem, open_device(selection.options.device)
     walk = walk_weighted(
-        known[max(numbers)].problem,
+        problem,
         numbers,
         fits={k: c.fit.for_scores.model.theta for k, c in known.items()},
         guesses={k: cheap[k] for k in known if k in cheap},
@@ -48,17 +52,27 @@ def by_walk(
         executor=executor,
         goal=goal,
         kept=kept,
-        device=open_device(selection.options.device),
+        device=device,
+        several=None if device is not None else _several(selection, problem),
     )
     return told_by(walk, selection)
+
+
+def _several(selection: Selection, problem: Problem) -> WalkedPriors | None:
+    """The priors that chains move among; a device knows one only."""
+    grid = selection.grid
+    if grid is None:
+        return None
+    alphas = grid.of(problem.network, problem.alpha)
+    return WalkedPriors(alphas, np.array(grid.weights), grid.base)
 
 
 def told_by(walk: Walk, selection: Selection) -> Selection:
     """Write down what a walk found: in the answer, and as the evidence of each candidate."""
     labels = [c.label for c in selection.candidates]
     places = [labels.index(k) for k in walk.numbers]
-    level = _Level.of(walk, selection)
-    cheap = guesses(selection)
+    cheap, by_prior = _by_prior(walk, selection)
+    level = _Level.of(walk, selection, cheap)
     exactly = known_exactly(selection) if level.anchor is None else frozenset()
     terms = {k: level.terms(v) for k, v in zip(walk.numbers, walk.values.tolist(), strict=True)}
     values: dict[Label, float] = {
@@ -69,7 +83,8 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
     for k in values.keys() - walk.measured:
         place = labels.index(k)
         covariance[place, place] += max(SURVEYED, abs(values[k] - cheap[k])) ** 2
-    below = _below_bounds(values, covariance, selection) if level.anchor is None else {}
+    own = {k: v for k, v in _under_alpha(walk, selection).items() if k in values}
+    below = _below_bounds(own, covariance, selection) if level.anchor is None else {}
     sure = walk.verdict is not Verdict.LOWER_BOUND and not below
     errors = dict(zip(labels, np.sqrt(np.diag(covariance)).tolist(), strict=True)) if sure else {}
     evidence: dict[Label, Evidence] = {
@@ -103,7 +118,31 @@ def told_by(walk: Walk, selection: Selection) -> Selection:
         )
         for c in selection.candidates
     )
-    return replace(selection, candidates=candidates, found=found)
+    if walk.by_prior is not None:
+        apart = walk.by_prior - walk.values[:, None]
+        by_prior |= {k: told_values[k] + apart[n] for n, k in enumerate(walk.numbers)}
+    return replace(selection, candidates=candidates, found=found, by_prior=by_prior)
+
+
+def _by_prior(
+    walk: Walk, selection: Selection
+) -> tuple[dict[Label, float], dict[Label, FloatArray]]:
+    """Scores, averaged over the priors as the walk is; and under each prior by itself."""
+    cheap, grid = guesses(selection), selection.grid
+    if grid is None or walk.by_prior is None:
+        return cheap, {}
+    shifts = shifts_by_bounds(selection, grid)
+    return (
+        {k: averaged(v, shifts[k], grid.weights) for k, v in cheap.items()},
+        {k: v + shifts[k] for k, v in cheap.items()},
+    )
+
+
+def _under_alpha(walk: Walk, selection: Selection) -> dict[Label, float]:
+    """What the walk found under the prior that bounds are for."""
+    if walk.by_prior is None or selection.grid is None:
+        return dict(zip(walk.numbers, walk.values.tolist(), strict=True))
+    return dict(zip(walk.numbers, walk.by_prior[:, selection.grid.base].tolist(), strict=True))
 
 
 def _below_bounds(
@@ -133,10 +172,10 @@ class _Level:
     title: str  # what that score is called
 
     @classmethod
-    def of(cls, walk: Walk, selection: Selection) -> Self:
+    def of(cls, walk: Walk, selection: Selection, known: Mapping[Label, float]) -> Self:
         """A walk that did not come down to one class measures differences only."""
-        score, known = selection.trusted, guesses(selection)
-        each = {c.label: error_either_way(c, known[c.label]) for c in selection.candidates}
+        score, scored = selection.trusted, guesses(selection)
+        each = {c.label: error_either_way(c, scored[c.label]) for c in selection.candidates}
         surest = min(walk.measured or walk.numbers, key=lambda k: each[k])
         place = walk.numbers.index(surest)
         anchor = None if walk.anchored else surest

@@ -97,7 +97,7 @@ def _ground(selection: Selection, chosen: int, numbers: NumberPrior) -> Ground |
     fits = {c.label: c.fit.for_scores for c in few if isinstance(c.label, int)}
     if not all(fit.problem.network.plain for fit in fits.values()):
         return None
-    certainty, table = selection.certainty.values, selection.table
+    certainty, table = selection.under_alpha, selection.table
     values = {k: certainty.get(k, math.nan) for k in fits}
     if len(table.codes) > MOST_ROWS:
         table = _thinned(table)

@@ -10,6 +10,7 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
+from lacunet.arrays import FloatArray
 from lacunet.data.sampling_design import flags_of
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import RatioTest
@@ -20,12 +21,13 @@ from lacunet.learn.fit import Fit, Options
 from lacunet.model.latent_class import counted, has_classes, unit
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import Alpha
+from lacunet.model.prior_grid import PriorGrid
 from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
 from lacunet.search.average import Label, Labellings, NamedPrior, choose
 from lacunet.search.certainty import Certainty, Factor, How
 from lacunet.search.misfit import Misfit
 from lacunet.search.reach import ENOUGH, Reach, largest_sizes, probability_of_more
-from lacunet.search.sensitivity import Sensitivity
+from lacunet.search.sensitivity import Sensitivity, sensitivities
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
 
@@ -147,13 +149,26 @@ class Selection(Printable):
     alpha: Alpha
     prior: Mapping[Label, float] | None  # over the candidates; None = uniform
     found: Certainty | None = None  # how sure, where more is known of that than a score says
-    sensitivity: tuple[Sensitivity, ...] = ()  # to the prior's scale, of numbers
+    grid: PriorGrid | None = None  # of priors: to average over, and to compare the answer with
+    by_prior: Mapping[Label, FloatArray] = field(default_factory=dict)  # (S,) log evidence
     reach: Reach | None = None  # where a long range was left, if it was
     ratio_tests: Mapping[int, RatioTest] = field(default_factory=dict)  # k against k − 1, if asked
     failed: tuple[Failed, ...] = ()  # what was asked for besides, and could not be fitted
     named_prior: NamedPrior | None = None  # of the number of classes, if it has a name
     extended: bool = False  # whether the range was followed by itself while more were probable
     misfit: Misfit | None = None  # what the classes may stand for, where that was looked at
+
+    @property
+    def under_alpha(self) -> dict[Label, float]:
+        """Log evidence of each candidate under `alpha` alone, which models are fitted with."""
+        if self.grid is None or not self.by_prior:
+            return dict(self.certainty.values)
+        return {k: float(values[self.grid.base]) for k, values in self.by_prior.items()}
+
+    @cached_property
+    def sensitivity(self) -> tuple[Sensitivity, ...]:
+        """What the answer would be with other priors."""
+        return () if self.grid is None else sensitivities(self.by_prior, self.grid, self.prior)
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:

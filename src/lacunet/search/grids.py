@@ -17,7 +17,7 @@ from lacunet.search.misfit import misfit_grid
 from lacunet.search.other_choice import why_not_bic
 from lacunet.search.range_words import at_the_end, beyond, followed, used_note, used_sentence
 from lacunet.search.ratio_tests import ratio_grid
-from lacunet.search.sensitivity import sensitivity_grid
+from lacunet.search.sensitivity import sensitivity_sentences
 from lacunet.search.truth import TRUTH
 from lacunet.tabular import Columns, Grid, Shown, chance, number, probability, share
 
@@ -76,6 +76,7 @@ def limits(selection: Selection) -> list[str]:
         ends += [f"{selection.best.title}: {flag}" for flag in about]
     further = [followed(selection)] if selection.extended else []
     sentences = [
+        *sensitivity_sentences(selection),
         *_misfit_words(selection),
         *used_sentence(selection),
         *failed,
@@ -349,8 +350,6 @@ def selection_grids(selection: Selection) -> list[Grid]:
         grids.append(calibrated)
     if (beside := beside_classes(selection)) is not None:
         grids.append(beside)
-    if selection.sensitivity:
-        grids.append(sensitivity_grid(selection.sensitivity))
     if flags := remarks(selection):
         grids.append(Grid("What to know", notes=tuple(f"- {flag}" for flag in flags)))
     if selection.label is not None:

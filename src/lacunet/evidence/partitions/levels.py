@@ -1,7 +1,8 @@
 """From sums over partitions into m blocks, Z_m, to the evidence of k classes and back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -33,6 +34,10 @@ class Occupancy:
         k, m = np.array(self.numbers, dtype=np.float64)[:, None], self.blocks[None, :]
         choices = gammaln(k + 1) - gammaln(np.maximum(k - m, 0) + 1)
         return np.where(m <= k, choices - log_rising(k * self.a, self.cases), -np.inf)
+
+    def of_every_number(self) -> Self:
+        """The same for every number of classes that there are blocks for."""
+        return replace(self, numbers=tuple(range(self.first, self.last + 1)))
 
     def log_evidence(self, log_z: FloatArray) -> FloatArray:
         """Log p(D|k), given log Z_m: (..., M) → (..., K)."""

@@ -11,6 +11,7 @@ from lacunet.arrays import FloatArray
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.jackknife import jackknife_error
 from lacunet.evidence.partitions.cases import walkable
+from lacunet.evidence.partitions.priors import WalkedPriors
 from lacunet.evidence.partitions.walk import Walk, WalkGoal, walk_numbers, walk_work
 from lacunet.evidence.roundings import (
     ROUNDINGS,
@@ -49,10 +50,11 @@ def walk_weighted(
     goal: WalkGoal | None = None,
     kept: Kept = FORGETFUL,
     device: Device | None = None,
+    several: WalkedPriors | None = None,
 ) -> Walk:
     """Walk as `walk_numbers` does; with fractional weights, over each rounding of them."""
     walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed, kept=kept)
-    walk = partial(walk, device=device)
+    walk = partial(walk, device=device, several=several)
     if problem.whole:
         return walk(problem, executor=executor, goal=goal)
     near = roundings(problem, seed)
@@ -89,7 +91,15 @@ def _joined(
         verdict=first.verdict if told else Verdict.LOWER_BOUND,
         used_of={k: mean_shares([w.used_of[k] for w in walks]) for k in first.numbers},
         **told_together(problem, walks),
+        by_prior=_by_prior(values, walks),
+        by_prior_replicates=None,
     )
+
+
+def _by_prior(values: FloatArray, walks: Sequence[Walk]) -> FloatArray | None:
+    """Bring what walks found under each prior to the same values."""
+    apart = [w.by_prior - w.values[:, None] for w in walks if w.by_prior is not None]
+    return np.asarray(values[:, None] + np.mean(apart, axis=0)) if apart else None
 
 
 def _spread(covariance: FloatArray) -> FloatArray:
