@@ -27,7 +27,8 @@ def test_a_model_is_chosen_kept_and_scored(invoke, people):
     chosen = invoke("select", people, "--states", "1:3", "--quick", *KINDS, *FAST)
     assert chosen.code == 0
     assert chosen.out.startswith("2 classes (")
-    assert "The same question with another scale of the prior" in chosen.out
+    assert "ith half and twice the prior strength: 2 (" in chosen.out
+    assert "ith a quarter of and four times the variances" in chosen.out
     assert "height: mean" in chosen.out
     assert "height  gaussian     as declared" in chosen.err
     fitted = invoke("fit", people, "--states", 2, *KINDS, *FAST, "--save", "m.json", "--json").json
@@ -91,7 +92,8 @@ def test_a_fit_is_described(invoke, people):
 def test_the_prior_of_numbers_is_an_option(invoke, people):
     run = ("select", people, "--states", 2, "--quick", "--scores", "vb", *KINDS, *FAST, "--json")
     usual, narrow = (invoke(*run, *more).json for more in ((), ("--number-prior", "scale=0.1")))
-    assert [s["factor"] for s in usual["sensitivity"]] == [0.25, 4.0]
+    factors = [(s["what"], s["factor"]) for s in usual["sensitivity"]]
+    assert factors == [("strength", 0.5), ("strength", 2.0), ("scale", 0.25), ("scale", 4.0)]
     values = [d["candidates"][0]["scores"]["vb"]["value"] for d in (usual, narrow)]
     assert abs(values[0] - values[1]) > 0.1
 

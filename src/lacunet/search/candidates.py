@@ -168,7 +168,10 @@ class Selection(Printable):
     @cached_property
     def sensitivity(self) -> tuple[Sensitivity, ...]:
         """What the answer would be with other priors."""
-        return () if self.grid is None else sensitivities(self.by_prior, self.grid, self.prior)
+        if self.grid is None:
+            return ()
+        each = {k: v for k, v in self.by_prior.items() if k in self.certainty.values}
+        return sensitivities(each, self.grid, self.prior)
 
     @cached_property
     def scores(self) -> tuple[Score, ...]:
