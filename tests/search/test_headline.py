@@ -40,21 +40,16 @@ def test_it_names_no_score(carcinoma):
 
 def test_an_answer_at_the_end_of_the_range_is_a_warning(carcinoma):
     assert not [text for text in limits(carcinoma) if "that was tried" in text]
-    most = limits(replace(only(carcinoma, (1, 2, 3)), misfit=None, grid=None))[0]
+    most = limits(replace(only(carcinoma, (1, 2, 3)), misfit=None))[0]
     assert most == (
         "Warning: 3 is the largest number that was tried. Try more: states=range(1, 7)."
     )
     before = ON_COMMAND_LINE.set(True)
     try:
-        assert limits(replace(only(carcinoma, (1, 2, 3)), grid=None))[1].endswith(
-            "Try more: --classes 1:6."
-        )
+        assert limits(only(carcinoma, (1, 2, 3)))[1].endswith("Try more: --classes 1:6.")
     finally:
         ON_COMMAND_LINE.reset(before)
-    assert (
-        "3 is the smallest number that was tried"
-        in limits(replace(only(carcinoma, (3, 4)), grid=None))[1]
-    )
+    assert "3 is the smallest number that was tried" in limits(only(carcinoma, (3, 4)))[1]
 
 
 def test_an_unstable_search_is_not_certain(carcinoma):

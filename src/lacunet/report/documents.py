@@ -193,6 +193,7 @@ def selection_document(selection: Selection) -> dict[str, Any]:
         },
         "calibration": calibrated and taken(calibrated, "errors", "nearest"),
         **({"sensitivity": sensitive} if sensitive else {}),
+        "prior_average": _averaged(selection),
         **({} if selection.reach is None else {"reach": asdict(selection.reach)}),
         **range_document(selection),
         **(
@@ -212,6 +213,15 @@ def range_document(selection: Selection) -> dict[str, Any]:
     told = taken(selection, "at_least", "at_edge", "more", "extended", "unidentified")
     prior = selection.named_prior
     return {"range": {**told, "limit": ENOUGH, "prior": None if prior is None else str(prior)}}
+
+
+def _averaged(selection: Selection) -> list[dict[str, float]] | None:
+    """Describe the priors that the answer averages over; None: there is one only."""
+    grid = selection.grid
+    if grid is None or not grid.averages:
+        return None
+    each = zip(grid.variants, grid.weights, strict=True)
+    return [{**asdict(variant), "weight": weight} for variant, weight in each if weight]
 
 
 def _tests(selection: Selection) -> list[dict[str, Any]]:

@@ -76,12 +76,13 @@ def limits(selection: Selection) -> list[str]:
         ends += [f"{selection.best.title}: {flag}" for flag in about]
     further = [followed(selection)] if selection.extended else []
     sentences = [
-        *sensitivity_sentences(selection),
+        *(f"warning: {text}" for text in sensitivity_sentences(selection, differ=True)),
         *_misfit_words(selection),
         *used_sentence(selection),
         *failed,
         *(f"warning: {end}" for end in ends),
         *further,
+        *sensitivity_sentences(selection, differ=False),
         *left,
         *noted,
         *weighed,

@@ -138,8 +138,8 @@ def sensitivities(
     return tuple(found)
 
 
-def sensitivity_sentences(selection: Selection) -> list[str]:
-    """Say the answers with other priors; a warning, if they differ from the answer."""
+def sensitivity_sentences(selection: Selection, *, differ: bool) -> list[str]:
+    """Say the answers with other priors: those that differ from the answer, or the others."""
     sentences = []
     for what, title in WHAT.items():
         own = [s for s in selection.sensitivity if s.what == what]
@@ -149,7 +149,7 @@ def sensitivity_sentences(selection: Selection) -> list[str]:
         answers = ", ".join(
             f"{s.choice} ({probability(s.probabilities[s.choice], exact=False)})" for s in own
         )
-        differs = any(s.choice != selection.label for s in own)
-        warning = "warning: the answer depends on the prior: " if differs else ""
-        sentences.append(f"{warning}with {factors} {title}: {answers}")
+        if differ == any(s.choice != selection.label for s in own):
+            depends = "the answer depends on the prior: " if differ else ""
+            sentences.append(f"{depends}with {factors} {title}: {answers}")
     return sentences
