@@ -1,6 +1,7 @@
 """Hidden variables: found where there are some, not where there are none, and what is kept."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -156,6 +157,19 @@ def test_groups_from_cliques_touch_at_least_half_of_each_other(seed):
     for group in cliques.near_cliques(touching):
         inside = touching[np.ix_(sorted(group), sorted(group))].sum(axis=1)
         assert (inside >= (len(group) - 1) / 2).all()
+
+
+def test_groups_that_depend_on_each_other_are_all_of_few_columns_and_the_nearest_of_many():
+    rng = np.random.default_rng(3)
+    near = rng.normal(size=(9, 9))
+    near = near + near.T
+    few = cliques.dependent_groups(near[:6, :6])
+    assert len(few) == len({*few}) == 20 + 15 + 6
+    many = cliques.dependent_groups(near)
+    weakest = {g: min(near[u, v] for u, v in combinations(g, 2)) for g in combinations(range(9), 3)}
+    best = sorted(weakest, key=lambda group: -weakest[group])[: cliques.BEAM]
+    assert {group for group in many if len(group) == 3} == {*best}
+    assert {len(group) for group in many} == {3, 4, 5}
 
 
 @given(st.integers(0, 1000), st.integers(1, 3))

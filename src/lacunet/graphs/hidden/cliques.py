@@ -17,6 +17,7 @@ from lacunet.graphs.hidden.spanning import reached
 FEWEST = 3  # children of a hidden variable: of two, it says no more than an edge between them
 MOST = 12  # members of a group that is proposed
 LARGEST = 5  # members of a group that is proposed because they depend on each other
+PAIRS = 200  # of columns that such groups grow from
 BEAM = 20  # such groups of each size: of six columns that is all
 
 
@@ -66,7 +67,7 @@ def dependent_groups(near: FloatArray) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     for size in range(2, min(LARGEST, n) + 1):
         wider = {tuple(sorted((*group, v))) for group in beam for v in range(n) if v not in group}
-        width = BEAM if size >= FEWEST else n * BEAM
+        width = BEAM if size >= FEWEST else PAIRS
         beam = sorted(wider, key=lambda group: (-_weakest(near, group), group))[:width]
         found += beam if size >= FEWEST else []
     return found
