@@ -114,7 +114,7 @@ def test_the_decision_goes_by_evidence_averaged_over_priors(monkeypatch):
     found = find_hidden(large_table(4), alpha="bdeu:10", threads=1, most=1)
     averaged = found.averaged
     (states,) = averaged.pairs[0].candidates[-1].problem.network.hidden_sizes.values()
-    assert averaged.prior_odds == pytest.approx(1 / 2 / 2 ** (states - 1))  # two places
+    assert averaged.prior_odds == pytest.approx(1 / 2 / 2 ** (states - 2))  # two places
     scaled = np.exp(averaged.log_evidence - averaged.log_evidence.max())
     odds = np.exp(averaged.log_prior_odds) @ scaled[:, 1] / scaled[:, 0].sum()
     assert averaged.probability == pytest.approx(odds / (1 + odds))

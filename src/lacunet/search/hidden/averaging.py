@@ -17,17 +17,18 @@ from lacunet.search.certainty import Factor, How
 
 KEPT = 0.5  # probability from which on a hidden variable is kept
 WORTH = 1e-3  # weight of a prior from which on it must be known how graphs compare under it
-HALVED = math.log(2.0)  # p(k states) = 2^(1 − k): each further state halves it
+HALVED = math.log(2.0)  # of the prior probability, by each state beyond two
 
 
 def log_prior(network: Network, columns: int) -> float:
     """Log prior probability of the hidden variables of a network, up to a constant.
 
     A hidden variable joins three columns at least. There are n (n − 1) / 6 groups of three if no
-    two of them have two columns in common: so many places are as probable as none, together.
+    two of them have two columns in common: with two states, so many places together are as
+    probable as no hidden variable.
     """
     places = math.log(columns * (columns - 1) / (FEWEST * (FEWEST - 1)))
-    return -sum(places + HALVED * (k - 1) for k in network.hidden_sizes.values())
+    return -sum(places + HALVED * (k - 2) for k in network.hidden_sizes.values())
 
 
 @dataclass(frozen=True, eq=False)
