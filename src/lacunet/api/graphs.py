@@ -96,7 +96,7 @@ def edge_certainty(
     >>> sure = lacunet.edge_certainty(lacunet.load_dataset("myocardial"))
     >>> pair = sure.pairs()[0]
     >>> pair.parent, pair.child, round(pair.edge, 2)
-    ('CPK', 'LDH', 1.0)
+    ('CPK', 'Q', 1.0)
     """
     settings, reading = divide(settings, options)
     alpha, known = one_alpha(settings), known_of(knowledge, max_parents)
