@@ -22,7 +22,8 @@ from lacunet.settings import Settings
 
 TREES = Settings(number_prior=GRAPH_NUMBERS)
 
-BDEU = Settings(alpha="bdeu:10")  # decisions about hidden variables were checked with this prior
+# Decisions about hidden variables were checked with these priors.
+BDEU = Settings(alpha="bdeu:10", number_prior=GRAPH_NUMBERS)
 
 
 @with_options
