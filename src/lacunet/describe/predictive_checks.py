@@ -38,9 +38,9 @@ from lacunet.model.sampling import sample_cells
 from lacunet.on_disk import rows_at
 from lacunet.wording import edge_words, worded
 
-MOST_DRAWS = 199  # tables that are drawn
+MOST_DRAWS = 299  # tables that are drawn
 ENOUGH = 5  # drawn tables as extreme as the data, after which a check has passed
-LEVEL = 0.05  # of all checks together, by Holm's method
+LEVEL = 0.02  # of all checks together, by Holm's method
 MOST_ROWS = 5_000  # of each table; of more, so many at equal distances
 MOST_PRODUCTS = 3e7  # of a pass over all pairs of columns: wider tables have fewer rows
 FEWEST = 20  # rows below which nothing is checked
