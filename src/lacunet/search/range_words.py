@@ -62,7 +62,7 @@ def followed(selection: Selection) -> str:
         )
     return (
         f"more than {FIRST} {selection.unit} were probable, so that up to {most} were tried: "
-        f"more than these have a probability of about {probability(more, exact=False)}"
+        f"more than these have the probability {probability(more, exact=False)}"
     )
 
 
