@@ -50,7 +50,7 @@ def test_the_largest_number_of_a_range_is_a_least_number(cut_short):
     assert said.startswith("At least 5 classes (5 is the most that was tried, and more may be")
     assert "that 5 is right" not in said
     assert ">0.999" not in said
-    assert limits(cut_short)[0].endswith("Try more: states=range(1, 11).")
+    assert [t for t in limits(cut_short) if t.endswith("Try more: states=range(1, 11).")]
     told = selection_document(cut_short)["range"]
     assert told["at_least"] is True
     assert told["at_edge"] == ("class",)
@@ -101,7 +101,7 @@ def test_there_is_an_end_by_itself_too(ten, monkeypatch):
     found = lacunet.select(ten, **QUICK)
     assert [c.label for c in found.candidates] == list(range(1, 9))
     assert answer(found).startswith("At least 8 classes")
-    assert limits(found)[0].endswith("Try more: states=range(1, 17).")
+    assert [t for t in limits(found) if t.endswith("Try more: states=range(1, 17).")]
 
 
 def test_an_open_range_resumes(ten, followed, tmp_path):
@@ -136,7 +136,7 @@ def test_of_several_hidden_variables_the_edge_is_named(ten):
     assert found.at_least
     assert found.more is None
     assert answer(found).startswith(f"At least {found.label} (")
-    assert "is the largest number that was tried. Try more" in limits(found)[0]
+    assert "is the largest number that was tried. Try more" in " ".join(limits(found))
 
 
 def test_networks_have_no_edge_and_weights_no_more(ten):
