@@ -236,8 +236,9 @@ class Settings:
     restarts: int = _option(GraphSearch.restarts, "Searches for a graph after the first.")
     probes: int = _option(
         GraphSearch.probes,
-        "With holes: changes of one edge that are fitted, one by one, where drawn completions lead "
-        "to no better graph; 0: none, and the graph is not shaken either.",
+        "With holes: changes of one edge, of each kind and each way to rank them, that are fitted "
+        "where completed rows lead to no better graph; 0: none, and edges are not judged by the "
+        "rows that show both ends.",
     )
     score: str = _option(
         GraphScore.BOUND,

@@ -49,7 +49,19 @@ def score_part(columns: Columns, parents: IntArray, prior: Prior) -> float:
 
 
 @kernel
-def available_gains(columns: Columns, v: int, parents: IntArray, prior: Prior) -> FloatArray:
+def weigh_as_pair(whole: Columns, columns: Columns, v: int, u: int) -> None:
+    """Let the rows that show a family weigh as much as those that show two of its members."""
+    seen = 0.0
+    for row in range(columns.codes.shape[1]):
+        if columns.codes[v, row] >= 0 and columns.codes[u, row] >= 0:
+            seen += columns.counts[row]
+    whole.counts[:] *= seen / max(whole.counts.sum(), 1.0)
+
+
+@kernel
+def available_gains(
+    columns: Columns, v: int, parents: IntArray, prior: Prior, as_pairs: bool = False
+) -> FloatArray:
     """What it adds to put each variable to the parents of v, or to take it from them: (n,)."""
     n, k = columns.codes.shape[0], parents.shape[0]
     gains, chosen = np.zeros(n), np.zeros(n, dtype=np.bool_)
@@ -62,6 +74,9 @@ def available_gains(columns: Columns, v: int, parents: IntArray, prior: Prior) -
     for i in range(k):
         chosen[parents[i]] = True
         others = np.concatenate((places[:i], places[i + 1 :]))
+        if as_pairs:
+            weigh_as_pair(base, columns, v, parents[i])
+            as_it_is = score_part(base, places, prior)
         gains[parents[i]] = score_part(base, others, prior) - as_it_is
     wider = np.empty(k + 2, dtype=np.int64)
     wider[: k + 1] = family
@@ -69,18 +84,26 @@ def available_gains(columns: Columns, v: int, parents: IntArray, prior: Prior) -
         if u != v and not chosen[u]:
             wider[k + 1] = u
             both = whole_rows(columns, wider)
+            if as_pairs:
+                weigh_as_pair(both, columns, v, u)
             after = score_part(both, np.arange(1, k + 2), prior)
             gains[u] = after - score_part(both, places, prior)
     return gains
 
 
 class AvailableCases:
-    """Scores of families in a table with holes, relative to a neighbour's on the same rows."""
+    """Scores of families in a table with holes, relative to a neighbour's on the same rows.
 
-    def __init__(self, table: Table, alpha: float | str) -> None:
+    With `as_pairs` these rows weigh as much as those that show both ends of the edge: about what
+    they would say if the other members of the family were never missing.
+    """
+
+    def __init__(self, table: Table, alpha: float | str, *, as_pairs: bool = False) -> None:
+        self.as_pairs = as_pairs
         self.columns, self.prior = columns_of(table), prior_of(alpha)
         self.cards, self.cases = self.columns.cards.astype(np.float64), table.weight
 
     def __call__(self, child: int, parents: BoolArray) -> FloatArray:
         """Give scores of the families that differ by one parent, relative to the one as it is."""
-        return available_gains(self.columns, child, np.flatnonzero(parents), self.prior)
+        chosen = np.flatnonzero(parents)
+        return available_gains(self.columns, child, chosen, self.prior, self.as_pairs)

@@ -23,6 +23,7 @@ class Climbed:
     families: FloatArray  # (n,) scores of its families
     gains: FloatArray  # (n, n) what it adds to put u to the parents of v, or to take it away
     steps: int  # moves made on the way
+    gained: float = 0.0  # by these moves
 
     @property
     def score(self) -> float:
@@ -50,15 +51,15 @@ def climb(
     """
     parents, families, gains = start.copy(), near.families.copy(), near.gains.copy()
     changed = np.flatnonzero((parents != near.parents).any(axis=1)).tolist()
-    steps = 0
+    steps, gained = 0, 0.0
     while True:
         for v in changed:
             families[v], gains[v] = scores(v, parents[v])
         top, tied = find_best(parents, limits, gains)
         if top <= EQUAL or steps == MOST_STEPS * len(parents):
-            return Climbed(parents, families, gains, steps)
+            return Climbed(parents, families, gains, steps, gained)
         kind, u, v = tied[int(rng.integers(len(tied)))].tolist()
         parents[v, u] = kind == ADD
         parents[u, v] |= kind == REVERSE
         changed = [v, u] if kind == REVERSE else [v]
-        steps += 1
+        steps, gained = steps + 1, gained + top

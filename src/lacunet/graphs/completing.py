@@ -110,14 +110,24 @@ class Completer:
             column[~seen] = rng.choice(len(share), int((~seen).sum()), p=share / share.sum())
         self.sweeps = BURN_IN
 
-    def __call__(self, model: Model) -> Table:
-        """Complete the table a few times, each row with its share of the weight."""
+    def draw(self, model: Model) -> CodeArray:
+        """Complete the table a few times, (times, rows, columns)."""
         wiring, weights, m = wiring_of(model.network), weights_of(model), len(self.codes)
-        times, rows = max(1, min(MOST, ROWS // m)), []
-        for _ in range(times):
+        drawn = []
+        for _ in range(max(1, min(MOST, ROWS // m))):
             for _ in range(self.sweeps):
                 sweep(self.codes, self.holes, wiring, weights, self.rng)
-            rows.append(self.codes.copy())
+            drawn.append(self.codes.copy())
             self.sweeps = APART
-        counts = np.tile(self.table.counts / times, times)
-        return Table.from_codes(np.concatenate(rows), self.table.columns, counts)
+        return np.array(drawn)
+
+    def __call__(self, model: Model) -> Table:
+        """Complete the table a few times, each row with its share of the weight."""
+        return as_table(self.table, self.draw(model))
+
+
+def as_table(table: Table, drawn: CodeArray) -> Table:
+    """Take completions of a table together, (times, rows, columns), each with its share."""
+    times = len(drawn)
+    counts = np.tile(table.counts / times, times)
+    return Table.from_codes(drawn.reshape(-1, drawn.shape[2]), table.columns, counts)

@@ -111,3 +111,20 @@ class FamilyScores:
     def scored(self) -> int:
         """How many families were looked at."""
         return len(self.known) * len(self.cards)
+
+
+class PerturbedScores(FamilyScores):
+    """The same with gains that chance makes larger or smaller: climbs by them end elsewhere."""
+
+    def __init__(self, scores: FamilyScores, spread: float, rng: np.random.Generator) -> None:
+        super().__init__(scores.statistics, scores.log_prior)
+        self.scores, self.spread, self.rng = scores, spread, rng
+
+    def __call__(self, child: int, parents: BoolArray) -> Scored:
+        """Give the score of a family, and what its changes seem to gain."""
+        key = (child, parents.tobytes())
+        if key not in self.known:
+            score, gains = self.scores(child, parents)
+            factors = np.exp(self.spread * self.rng.standard_normal(len(gains)))
+            self.known[key] = Scored(score, gains * factors)
+        return self.known[key]

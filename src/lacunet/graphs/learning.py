@@ -123,7 +123,7 @@ def _incomplete(
     rest = executor.part(SEARCHING, 1.0)
     weighed = weigh([found.best, *found.close], goal, task.how.seed, rest)
     best = weighed[0]
-    q = best.fitted.to_the_end().posterior
+    q = best.fitted.posterior
     families, gains = _families(q.problem, task.alpha, q.N)
     between, holes = between_numbers(task.table, q.problem.network), missingness(task.table)
     return Learned(

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 
+from lacunet.arrays import CodeArray
 from lacunet.data.table import Table
 from lacunet.graphs.available import AvailableCases
 from lacunet.graphs.families import CompleteCounts, FamilyScores, Statistics
 from lacunet.graphs.numbers import MixedFamilies, NumberFamilies, are_numbers, categories_of
+from lacunet.graphs.paired import PairedCases
 from lacunet.graphs.task import GraphTask
 from lacunet.model.network import Variable
 
@@ -21,11 +23,28 @@ def complete_scores(task: GraphTask, table: Table) -> FamilyScores:
     return FamilyScores(told, task.log_prior)
 
 
-def available_scores(task: GraphTask) -> FamilyScores:
+def available_scores(task: GraphTask, *, as_pairs: bool = False) -> FamilyScores:
     """Score families in a table with holes, each move on the rows that show all it is about."""
     return FamilyScores(
         statistics_of(
-            task.table, task.variables, task.alpha, lambda one: AvailableCases(one, task.alpha)
+            task.table,
+            task.variables,
+            task.alpha,
+            lambda one: AvailableCases(one, task.alpha, as_pairs=as_pairs),
+        ),
+        task.log_prior,
+    )
+
+
+def paired_scores(task: GraphTask, drawn: CodeArray) -> FamilyScores:
+    """Score families in completed rows, (times, rows, columns): each move where both ends show."""
+    kept = ~task.numbers
+    return FamilyScores(
+        statistics_of(
+            task.table,
+            task.variables,
+            task.alpha,
+            lambda _: PairedCases(task.table, drawn, kept, task.alpha),
         ),
         task.log_prior,
     )

@@ -21,8 +21,9 @@ from lacunet.graphs.families import FamilyScores
 from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.graphs.moves import EQUAL, Limits
-from lacunet.graphs.shaking import shaken
+from lacunet.graphs.shaking import scatter, shaken, turn_covered
 
+MOST_SWEEPS = 6  # where gains are added up along the way, which may lead round in circles
 FEWEST = 40  # shakes of a sweep, at least about: of few variables, several around each
 
 
@@ -40,7 +41,7 @@ class GraphSearch:
 
     sweeps: int = 1  # shakes around every variable that must be in vain before a search ends
     restarts: int = 2  # searches after the first, all from the same graph
-    probes: int = 1  # with holes: single moves, tried where completed rows lead nowhere; 0: nothing
+    probes: int = 3  # with holes: moves of each kind, tried where completed rows lead nowhere
     exact: bool = False  # the best of all graphs instead, for few variables
     seed: int = 0
     score: GraphScore = GraphScore.BOUND  # with holes: what decides between graphs
@@ -114,3 +115,46 @@ def _search_once(
         state = {"rng": rng.bit_generator.state, "in vain": in_vain, "steps": steps}
         journal.put(piece, edges=edges_of_graph(best.parents), **state)
     return replace(best, steps=steps)
+
+
+def search_by_gains(
+    start: BoolArray, scores: FamilyScores, limits: Limits, rng: np.random.Generator
+) -> BoolArray:
+    """Search where only gains of moves are known, not scores: they are added up along the way.
+
+    Each gain may be of other rows. So the sum is about right, and whoever asks checks the graph.
+    """
+    best = climb(start, scores, limits, rng, score_graph(start, scores))
+    n, in_vain = len(start), 0
+    often = max(1, FEWEST // n)
+    for _ in range(MOST_SWEEPS * often):
+        in_vain += 1
+        for v in rng.permutation(n).tolist():
+            turned = best.parents.copy()
+            turn_covered(turned, limits, rng)
+            apart = turned.copy()
+            scatter(apart, v, limits, rng)
+            other = climb(apart, scores, limits, rng, best)
+            gain = other.gained + _gain_of(turned, apart, scores)
+            if gain > EQUAL:
+                in_vain = 0
+            if gain >= -EQUAL:
+                best = other
+        if in_vain == often:
+            break
+    return best.parents
+
+
+def _gain_of(before: BoolArray, after: BoolArray, scores: FamilyScores) -> float:
+    """Add up what is gained from one graph to another, the best change of a family first."""
+    gain, now = 0.0, before.copy()
+    for v in np.flatnonzero((before != after).any(axis=1)).tolist():
+        for changes in (before[v] & ~after[v], after[v] & ~before[v]):
+            left = np.flatnonzero(changes).tolist()
+            while left:
+                gains = scores(v, now[v]).gains
+                u = max(left, key=gains.__getitem__)
+                gain += gains[u]
+                left.remove(u)
+                now[v, u] = not now[v, u]
+    return gain

@@ -20,8 +20,16 @@ def shaken(parents: BoolArray, v: int, limits: Limits, rng: Any) -> BoolArray:
 
     What is required stays, and nothing is made that is not allowed.
     """
-    graph, n = parents.copy(), parents.shape[0]
+    graph = parents.copy()
     turn_covered(graph, limits, rng)
+    scatter(graph, v, limits, rng)
+    return graph
+
+
+@kernel
+def scatter(graph: BoolArray, v: int, limits: Limits, rng: Any) -> None:
+    """Take most edges around a variable away, and give it a few others, by chance."""
+    n = graph.shape[0]
     near = neighbourhood(graph, v, rng)
     chance = rng.random((n, n))
     for w in range(n):
@@ -32,7 +40,6 @@ def shaken(parents: BoolArray, v: int, limits: Limits, rng: Any) -> BoolArray:
         u, w = rng.permutation(np.array([v, rng.integers(0, n)]))
         if limits.allowed[w, u] and graph[w].sum() < limits.most[w]:
             graph[w, u] |= not find_ancestors(graph)[u, w]
-    return graph
 
 
 @kernel
