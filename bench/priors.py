@@ -2,9 +2,9 @@
 
 Class weights are even, or fall geometrically to 1/k² for the smallest. Profiles are logistic
 normal: margins of an item that all classes share, N(0, 1), and what a class has besides, N(0, 2²)
-where classes are separated and N(0, 0.7²) where they are vague. One walk over partitions measures the
-evidence of 1 to 6 classes under every prior of a grid, so that any of them, and any average, is
-judged on the same data sets. Each is a line of the file:
+where classes are separated and N(0, 0.7²) where they are vague. One walk over partitions measures
+the evidence of 1 to 6 classes under every prior of a grid, so that any of them, and any average,
+is judged on the same data sets. Each is a line of the file:
 
     python -m bench.priors run FILE --seed 1 --minutes 10
     python -m bench.priors table FILE
