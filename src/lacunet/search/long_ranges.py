@@ -21,7 +21,7 @@ from lacunet.model.prior import Alpha, dirichlet
 from lacunet.scores import RECOMMENDED, applicable
 from lacunet.search.candidates import Proposal, Selection
 from lacunet.search.evaluating import candidates_of
-from lacunet.search.reach import ENOUGH, FIRST, FURTHER, MOST_WORK, Reach
+from lacunet.search.reach import ENOUGH, FEWEST_ROWS, FIRST, FURTHER, MOST_WORK, Reach
 from lacunet.search.screening import NEGLIGIBLE, guesses
 
 SHORT = 24  # numbers that are tried whatever comes of it
@@ -115,17 +115,26 @@ def lengthened(
 
 
 def ends_worth(table: Table, most: int) -> list[int]:
-    """Say how far a range is followed by itself: while a stretch is not too much work.
+    """Say how far a range is followed by itself.
+
+    A stretch must not be too much work, and leave ten rows for each class: where items are near one
+    half, classes of one row each make the data as probable as one class does, however many there
+    are, and such a range would not end.
 
     >>> from types import SimpleNamespace
-    >>> few, many = (SimpleNamespace(distinct_rows=n, columns=range(10)) for n in (500, 200_000))
-    >>> ends_worth(few, 32), ends_worth(many, 32), ends_worth(few, 10)
-    ([8, 12, 16, 24, 32], [8, 12], [8, 10])
+    >>> tables = [
+    ...     SimpleNamespace(weight=n, distinct_rows=n, columns=range(10)) for n in (50, 500, 200_000)
+    ... ]
+    >>> [ends_worth(table, 32) for table in tables]
+    [[8], [8, 12, 16, 24, 32], [8, 12]]
+    >>> ends_worth(tables[1], 10)
+    [8, 10]
     """
     cells, ends = table.distinct_rows * len(table.columns), [min(FIRST, most)]
     for further in FURTHER:
         last = min(further, most)
-        if last == ends[-1] or cells * sum(range(ends[-1] + 1, last + 1)) > MOST_WORK:
+        work = cells * sum(range(ends[-1] + 1, last + 1))
+        if last == ends[-1] or work > MOST_WORK or table.weight < FEWEST_ROWS * last:
             break
         ends.append(last)
     return ends

@@ -20,6 +20,7 @@ from lacunet.wording import worded
 ENOUGH = 0.05  # probability of more than were tried, below which a range is long enough
 FIRST = 8  # classes that are tried where no range is given;
 FURTHER = (12, 16, 24, 32)  # and how far they are followed while more are probable
+FEWEST_ROWS = 10  # of data for each class of one more stretch: fewer rows tell no classes apart
 MOST_WORK = 1e8  # cells times classes that one more stretch may have: some minutes on one core
 FALLING = 0.9  # of its probability that each further class has at most, where nothing else says so
 TERMS = 10_000  # of a series: numbers beyond the last
