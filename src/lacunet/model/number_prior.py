@@ -115,7 +115,7 @@ def _anywhere(extent: Extent) -> float:
 
 
 USUAL_NUMBERS = "mean=0,weight=0.1,degrees=3,scale=1,shape=1.01"
-GRAPH_NUMBERS = "mean=0,weight=0.01,degrees=3,scale=1,shape=1.01"  # where graphs are learned
+GRAPH_NUMBERS = "mean=0,weight=0.01,degrees=3,scale=1,shape=1.01"  # of graphs, stacks and imputing
 NumberPriorLike: TypeAlias = NumberPrior | str | Mapping[str, float]
 
 

@@ -122,9 +122,8 @@ def ends_worth(table: Table, most: int) -> list[int]:
     are, and such a range would not end.
 
     >>> from types import SimpleNamespace
-    >>> tables = [
-    ...     SimpleNamespace(weight=n, distinct_rows=n, columns=range(10)) for n in (50, 500, 200_000)
-    ... ]
+    >>> sizes = (50, 500, 200_000)
+    >>> tables = [SimpleNamespace(weight=n, distinct_rows=n, columns=range(10)) for n in sizes]
     >>> [ends_worth(table, 32) for table in tables]
     [[8], [8, 12, 16, 24, 32], [8, 12]]
     >>> ends_worth(tables[1], 10)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from lacunet.data.table import Table
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.inference.leaves import leaves_of
 from lacunet.model.network import Model, Network
-from lacunet.model.number_prior import NumberPrior
+from lacunet.model.number_prior import OF_GRAPHS
 from lacunet.search.pooling.candidates import Kind, recipes_by_kind
 from lacunet.search.stacking.recipes import SIZES, TABLES, Recipe, quick_graph, with_tables
 
@@ -36,7 +36,7 @@ class ParentRecipe(Recipe):
         return with_tables(table, network)
 
     def _naive(self, table: Table) -> Network:
-        leaves = leaves_of(table, NumberPrior(scale=self.scale))
+        leaves = leaves_of(table, replace(OF_GRAPHS, scale=self.scale))
         root = [v.name for v in leaves].index(self.target)
         return Network.build(leaves, [() if j == root else (root,) for j in range(len(leaves))])
 

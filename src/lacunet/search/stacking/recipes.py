@@ -32,7 +32,7 @@ from lacunet.learn.variational import at_hyperparameters, vary
 from lacunet.model.covariance import Covariance
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.network import Model, Network
-from lacunet.model.number_prior import NumberPrior
+from lacunet.model.number_prior import OF_GRAPHS
 from lacunet.model.prior import dirichlet
 
 SIZES = (10, 1)  # equivalent sample sizes that graphs are searched with: many edges, and few
@@ -100,7 +100,7 @@ class GraphRecipe(Recipe):
         and no column with it. The search gives edges alone: units and priors of numbers follow the
         weights, and are those of the table itself.
         """
-        seen, each, variables = self._seen(table), [], leaves_of(table, NumberPrior())
+        seen, each, variables = self._seen(table), [], leaves_of(table, OF_GRAPHS)
         for which in range(self.doubts):
             weights = np.random.default_rng([seed, which]).standard_gamma(seen.counts)
             again = replace(seen, counts=weights * (seen.weight / weights.sum()))
@@ -136,7 +136,7 @@ class ClassRecipe(Recipe):
         """Fit it from a few starts."""
         blocks = widest_block(table) if self.together else ()
         covariance = Covariance(named=blocks, common=self.common)
-        prior = NumberPrior(scale=self.scale or 1.0, covariance=covariance)
+        prior = replace(OF_GRAPHS, scale=self.scale or 1.0, covariance=covariance)
         network = over_leaves(leaves_of(table, prior), self.classes)
         problem = build_problem(table, network, dirichlet(network, self.alpha))
         if self.scale is None:
