@@ -96,7 +96,7 @@ def test_results_print_as_aligned_tables(selection, carcinoma):
 def test_the_answer_of_a_selection(selection):
     assert selection.states == 3
     assert selection.chosen["cs"] == 3
-    assert str(selection).startswith("3 classes (probability 0.9")
+    assert str(selection).startswith("At least 3 classes (3 is the most that was tried")
     assert selection.best.states == 3
     only = lacunet.select(selection.table, 2, starts=4, scores="bic")
     assert str(only).startswith("2 classes (the only candidate).\n")

@@ -35,7 +35,7 @@ def test_long_tables_are_folded(table, tmp_path):
 
 
 def test_where_no_probability_can_be_told_none_is_shown(table, monkeypatch):
-    chosen = lacunet.select(table, [1, 2], starts=4, quick=True)
+    chosen = lacunet.select(table, [1, 2, 3], starts=4, quick=True)
     assert tiles(chosen, [])[0].much != "–"
     monkeypatch.setattr("lacunet.report.page.summary_view.cannot_tell", lambda _: True)
     assert tiles(chosen, [])[0][1:] == ("–", "cannot be told: the search is unstable")

@@ -65,8 +65,8 @@ def test_one_place_says_how_probable(measured):
     first = str(measured).splitlines()[0]
     shown = chance(certainty.probabilities[k], certainty.stderr[k])
     assert "±" in shown
-    assert first.startswith(f"{k} class")
-    assert f"(probability {shown} that {k} is right, among 1 to 3; " in first
+    assert first.startswith(f"At least {k} classes ({k} is the most that was tried")
+    assert f"; among 1 to 3, {k}: {shown}; " in first
     assert first.endswith("), measured.")
     document = selection_document(measured)
     assert document["certainty"]["probabilities"] == certainty.probabilities
@@ -79,6 +79,9 @@ def test_a_prior_weighs_what_is_measured(small, measured):
     weighed = lacunet.select(small, [1, 2, 3], alpha=1.0, prior=prior, **FEW)
     assert weighed.certainty.how is How.MEASURED
     assert weighed.posterior()[3] == 0.0
+    shown = chance(weighed.posterior()[2], weighed.certainty.stderr[2])
+    first = str(weighed).splitlines()[0]
+    assert first.startswith(f"2 classes (probability {shown} that 2 is right, among 1 to 3; ")
     odds, factor = weighed.odds(2, 1), weighed.bayes_factor(2, 1)
     assert odds.log == pytest.approx(factor.log + math.log(3))
     error = math.hypot(factor.stderr, measured.bayes_factor(2, 1).stderr)

@@ -115,7 +115,7 @@ def test_a_grid_of_two(truth, table, tmp_path):
     labels = ["H=1, G=1", "H=1, G=2", "H=2, G=1", "H=2, G=2"]
     assert [c.label for c in found.candidates] == labels
     assert found.states == "H=2, G=2"
-    assert str(found).startswith("H=2, G=2 (probability ")
+    assert str(found).startswith("At least H=2, G=2 (H and G are at the largest number")
     document = selection_document(found)
     assert document["states"] == "H=2, G=2"
     assert document["candidates"][1]["states"] == {"H": 1, "G": 2}
@@ -142,7 +142,7 @@ def test_a_latent_class_model_is_one_case_of_it():
         assert {n: e.value for n, e in a.scores.items()} == {
             n: e.value for n, e in b.scores.items()
         }
-    assert str(there).startswith("3 classes (probability ")
+    assert str(there).startswith("At least 3 classes (3 is the most that was tried")
 
 
 def test_compare_finds_the_true_structure(truth, table):

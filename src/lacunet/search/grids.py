@@ -114,8 +114,11 @@ def _at_least(selection: Selection) -> str:
     if isinstance(selection.label, str):
         return f"At least {what} ({_all(selection.at_edge)} at the largest number that was tried)"
     certainty, (_, *others) = selection.certainty, [selection.label, *_rivals(selection.certainty)]
-    p = chance(certainty.probabilities[selection.best.label], None)
-    among = [f"among {_tried(selection)}, {selection.label}: {p}", *others] if others else []
+    k = selection.best.label
+    p = chance(certainty.probabilities[k], certainty.stderr[k])
+    among = [f"among {_tried(selection)}, {k}: {p}", *others] if others else []
+    if cannot_tell(selection):
+        among = ["how probable that is cannot be told: the search is unstable"]
     most = f"{max(k for k in labels if isinstance(k, int))} is the most that was tried"
     return f"At least {what} ({'; '.join([f'{most}, and more may be right', *among])})"
 
