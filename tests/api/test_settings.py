@@ -143,7 +143,9 @@ COMMAND_OF = {"learn_structure": "learn", "random_model": "random"}
 def test_estimators_start_from_the_same_defaults(estimator):
     defaults = {n: p.default for n, p in inspect.signature(estimator).parameters.items()}
     assert defaults["estimate"] == DEFAULTS.estimate
-    assert defaults["alpha"] in (DEFAULTS.alpha, None)  # None: that of the structure it finds
+    chooses = estimator is lacunet.LatentClassSelector
+    usual = defaults_of(lacunet.select).alpha if chooses else DEFAULTS.alpha
+    assert defaults["alpha"] in (usual, None)  # None: that of the structure it finds
     assert defaults["n_init"] == DEFAULTS.starts
 
 

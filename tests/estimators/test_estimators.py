@@ -30,12 +30,12 @@ from lacunet import (
     OptionError,
     api,
 )
-from lacunet.api.options import options_of
+from lacunet.api.options import defaults_of, options_of
 from lacunet.estimators.inputs import threads_of
 from lacunet.executor import cores
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.learn.ascent import Outcome
-from lacunet.settings import DEFAULTS, OPTIONS
+from lacunet.settings import OPTIONS
 
 QUICK = {"n_init": 4, "random_state": 0}
 # Ranges are short here, and end where more classes may be right.
@@ -521,7 +521,8 @@ def test_options_of_functions_are_options_of_estimators(holes):
     shared = {*options_of(lacunet.select)} & {*OPTIONS} - others
     assert shared <= {*own}
     same = shared - {"scores"}  # fewer
-    assert {name: own[name] for name in same} == {name: getattr(DEFAULTS, name) for name in same}
+    usual = defaults_of(lacunet.select)
+    assert {name: own[name] for name in same} == {name: getattr(usual, name) for name in same}
     for name in ("schedule", "missing_as_state", "target", "budget"):
         words = OPTIONS[name].metadata["meaning"].split()
         assert " ".join(words) in " ".join(LatentClassModel.__doc__.split())
@@ -605,7 +606,7 @@ def averaged(few):
 @pytest.mark.slow
 def test_averaged_densities_are_the_weighted_mixture(averaged, few):
     weights = averaged.posterior_
-    assert min(weights.values()) > 0.01
+    assert min(weights.values()) > 0.001
     logs = [
         np.log(w) + LatentClassModel(k, **QUICK).fit(few).score_samples(few)
         for k, w in weights.items()

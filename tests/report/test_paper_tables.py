@@ -78,7 +78,7 @@ def test_fits_have_the_numbers_of_criteria_profiles_and_the_answer(found, tables
         ]
         np.testing.assert_equal(row["entropy_r2"], one.classification[0].entropy_r2)
         assert row["smallest_class"] == profiles(fit.model)[0].sizes.min()
-        assert row["log_evidence"] == found.values(found.headline)[label]
+        assert row["log_evidence"] == found.certainty.values[label]
         assert row["probability"] == found.posterior()[label]
 
 

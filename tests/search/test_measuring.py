@@ -227,7 +227,7 @@ def test_a_walk_that_did_not_settle_is_taken_together_with_the_score(small):
     assert certainty.notes == notes
     text = str(all_at_once.told_by(walk, found))
     assert str(How.UNSETTLED) in text.splitlines()[0]
-    assert "p(k): posterior by measured evidence and CSL, occupancy, widened." in text
+    assert "p(k): posterior by measured evidence and CSL, occupancy, widened, among" in text
 
 
 def test_doubts_widen_and_know_the_prior():

@@ -114,7 +114,7 @@ class BayesianNetworkModel(Searching, Surveyed, HiddenStateEstimator):
 
     >>> learned = BayesianNetworkModel(structure="learn", random_state=0)
     >>> learned.fit(X, sample_weight=counts).network_.parents
-    ((1,), (2, 3), (3,), ())
+    ((), (0,), (1, 3), (1,))
     """
 
     network: Any = None

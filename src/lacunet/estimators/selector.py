@@ -106,7 +106,7 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
     >>> selector.n_classes_
     3
     >>> {k: round(p, 1) for k, p in selector.posterior_.items()}
-    {1: 0.0, 2: 0.0, 3: 0.9, 4: 0.1, 5: 0.0}
+    {1: 0.0, 2: 0.0, 3: 0.8, 4: 0.2, 5: 0.0}
     """
 
     n_classes: Iterable[int] | None = None
