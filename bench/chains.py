@@ -21,7 +21,6 @@ from lacunet.evidence.partitions.chains import no_notes as nothing_noted
 from lacunet.evidence.partitions.walk import walk_numbers
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import There, anything
-from lacunet.executor import on_threads
 from lacunet.inference.devices import cuda
 from lacunet.inference.devices.chains import Journey
 from lacunet.inference.devices.walks import WalkedCases, Walkers, WalksThere
@@ -30,6 +29,7 @@ from lacunet.inference.kernels.walking import Notes
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.latent_class import latent_class
 from lacunet.model.prior import uniform_alpha
+from lacunet.runtime.executor import on_threads
 
 CHAINS, SWEEPS = 1024, 200
 

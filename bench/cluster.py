@@ -18,13 +18,13 @@ from functools import partial
 import numpy as np
 
 import lacunet
-from lacunet.cluster.connecting import Engine, on_cluster
 from lacunet.data.table import Column, Table
-from lacunet.executor import on_threads
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.prior import dirichlet
+from lacunet.runtime.connecting import Engine, on_cluster
+from lacunet.runtime.executor import on_threads
 from lacunet.search.proposals import latent_classes
 
 COLUMNS, STATES, CLASSES, SEED = 20, 4, 5, 15

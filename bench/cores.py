@@ -12,10 +12,10 @@ import numpy as np
 
 from bench.cases import Case
 from bench.gpu import median, problem_of
-from lacunet.executor import cores, on_threads
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
+from lacunet.runtime.executor import cores, on_threads
 
 CASES = (
     Case("four states", leaves=50, states=4, classes=10, rows=500_000),

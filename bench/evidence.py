@@ -13,12 +13,12 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.expectation import expect, safe_log
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.paper.design import PAPER, Task
 from lacunet.paper.experiments import Experimenter
+from lacunet.runtime.executor import SERIAL, on_threads
 
 # leaves, classes, standard error in nats, seconds
 WANTED = ((16, 4, 0.05, 2.0), (64, 16, 0.3, 30.0), (64, 32, 0.5, 120.0))

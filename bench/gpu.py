@@ -26,7 +26,7 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, dirichlet, uniform_alpha
 from lacunet.model.unit import Unit
-from lacunet.state import Numbers
+from lacunet.runtime.states import Numbers
 
 CASES = (
     Case("million", leaves=50, states=4, classes=10, rows=1_000_000),

@@ -16,8 +16,8 @@ import numpy as np
 import lacunet
 from bench.peak import forget_peak, peak, resident
 from lacunet.data.table import Column, Table
-from lacunet.executor import SERIAL
 from lacunet.learn.prepare import prepare
+from lacunet.runtime.executor import SERIAL
 
 
 def main(source: str, folder: Path, classes: int, starts: int) -> None:

@@ -9,7 +9,6 @@ from functools import partial
 from bench.peer import Peers
 from bench.report import Line, seconds
 from bench.timing import clock
-from lacunet.executor import SERIAL
 from lacunet.learn.fit import learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.prepare import prepare
@@ -24,6 +23,7 @@ from lacunet.learn.schedules import (
 from lacunet.model.network import Model
 from lacunet.paper.design import EPSILON, PAPER, Task
 from lacunet.paper.experiments import Experimenter
+from lacunet.runtime.executor import SERIAL
 
 LEAVES, ROWS, STARTS = 64, 400, 64
 CLASSES = (8, 16, 32)

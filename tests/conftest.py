@@ -28,7 +28,7 @@ settings.load_profile("lacunet")
 @pytest.fixture
 def short_steps_on_threads(monkeypatch):
     """Let threads share work that is not worth it too: for tests that they change no number."""
-    monkeypatch.setattr("lacunet.executor.SHORT", 0.0)
+    monkeypatch.setattr("lacunet.runtime.executor.SHORT", 0.0)
 
 
 # These are loaded as plug-ins; collecting them for doctests would import them a second time.

@@ -1,7 +1,7 @@
 """A holder that keeps parts in this process: what plans ask of any holder, and nothing else."""
 
-from lacunet.executor import SERIAL
-from lacunet.holding import Held, Holder, StaysHereError, cut
+from lacunet.runtime.executor import SERIAL
+from lacunet.runtime.rows import Held, Holder, StaysHereError, cut
 
 
 class HeldHere(Held):

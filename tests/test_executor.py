@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Serial, Threads, on_threads
+from lacunet.runtime.executor import SERIAL, Serial, Threads, on_threads
 from lacunet.settings import Settings
 
 COUNTS = (1, 2, 7)

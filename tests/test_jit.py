@@ -12,7 +12,7 @@ from numba.core import caching
 
 import lacunet
 from lacunet.errors import OptionError
-from lacunet.jit import NOTICE, _Compiling, kernel
+from lacunet.runtime.jit import NOTICE, _Compiling, kernel
 
 
 @kernel

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import lacunet
 from lacunet.learn import prepare
-from lacunet.progress import OneLine, PlainLines, Progress, in_notebook, shown
+from lacunet.runtime.progress import OneLine, PlainLines, Progress, in_notebook, shown
 
 
 class Terminal(io.StringIO):

@@ -14,7 +14,6 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.evidence.sandwich import sandwich
-from lacunet.executor import SERIAL, Executor, on_threads
 from lacunet.graphs.edges.bootstrap import resample_edges
 from lacunet.graphs.edges.posterior import find_edges
 from lacunet.graphs.edges.sampling import EdgeSampling
@@ -26,12 +25,13 @@ from lacunet.inference.plans import plan
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.schedules import Schedule
-from lacunet.ledger import Ledger
 from lacunet.model.grouped import grouped_classes
 from lacunet.model.number_prior import NumberPrior
 from lacunet.paper.design import PAPER, Task
 from lacunet.paper.experiments import Experimenter, work_of
 from lacunet.paper.ledger import RESULTS, run_all
+from lacunet.runtime.checkpoint import Ledger
+from lacunet.runtime.executor import SERIAL, Executor, on_threads
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scoring.evaluation import score_at
 from lacunet.search.candidates import Proposal

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 
 
 def gather_blocks(x: FloatArray, positions: IntArray, cells: int, padding: float) -> FloatArray:

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from bench.density.published import DataSet
-from lacunet.arrays import CodeArray, IntArray
 from lacunet.data import Column, Table
 from lacunet.data.kinds import ColumnKind
-from lacunet.state import Numbers
-from lacunet.work_order import by_name
+from lacunet.runtime.arrays import CodeArray, IntArray
+from lacunet.runtime.states import Numbers, by_name
 
 FOLD = "fold"
 

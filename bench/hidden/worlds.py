@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import IntArray
 from lacunet.data import Table
+from lacunet.runtime.arrays import IntArray
 
 COPIES = 0.85  # how often a child has the state of its hidden parent
 

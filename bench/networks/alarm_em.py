@@ -13,7 +13,6 @@ from bench.networks.alarm import alarm, draw, hand_over, table, uniform
 from bench.peer import Peers
 from bench.report import Line, faster, same_log_lik, skipped
 from bench.timing import clock
-from lacunet.executor import SERIAL
 from lacunet.inference.expectation import complete_counts, expect
 from lacunet.inference.problem import Problem, build_problem, problem_of_codes
 from lacunet.learn.ascent import relative_change
@@ -23,6 +22,7 @@ from lacunet.learn.prepare import prepare
 from lacunet.learn.starts import em
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.runtime.executor import SERIAL
 
 ROWS, QUICK_ROWS = 5_000, 1_000
 MISSING = 0.1

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Column, Table
 from lacunet.graphs.counting import AIR, Child, Columns, child_of, cut_rows
 from lacunet.graphs.edges.certainty import EdgeCertainty
@@ -32,11 +31,12 @@ from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learning import learn_structure
 from lacunet.graphs.searching import GraphSearch, search
 from lacunet.inference.kernels.numbering import renumber
-from lacunet.jit import kernel
 from lacunet.model.equivalence import equivalence_class, structural_hamming_distance
 from lacunet.model.formats import read_network
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.sampling import sample_codes
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 SIZES = np.geomspace(0.5, 10.0, 5)  # equivalent sample sizes, and a grid to average over
 BY_SIZE = [f"bdeu:{size:.2g}" for size in SIZES]

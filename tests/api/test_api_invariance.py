@@ -146,7 +146,7 @@ def test_a_cell_that_is_missing_everywhere_in_a_row_keeps_the_row():
 
 
 def test_errors_in_threads_come_out(monkeypatch):
-    from lacunet.executor import on_threads
+    from lacunet.runtime.executor import on_threads
 
     def fail(k):
         if k == 3:

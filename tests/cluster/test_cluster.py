@@ -19,14 +19,14 @@ import psutil
 import pytest
 
 import lacunet
-from lacunet.cluster.connecting import on_cluster
 from lacunet.data import worker_files
 from lacunet.errors import DataError, OptionError, WorkerError
-from lacunet.executor import SERIAL
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
-from lacunet.kept import Kept
 from lacunet.learn.fit import Options, learn
+from lacunet.runtime.checkpoint import Kept
+from lacunet.runtime.connecting import on_cluster
+from lacunet.runtime.executor import SERIAL
 from problems import make_case
 from test_executor import nested, square
 
@@ -75,8 +75,8 @@ def client(cluster):
 @pytest.fixture
 def parts(monkeypatch):
     """Let few rows be many."""
-    monkeypatch.setattr("lacunet.holding.PART", 64)
-    monkeypatch.setattr("lacunet.cluster.holding.MANY", 0)
+    monkeypatch.setattr("lacunet.runtime.rows.PART", 64)
+    monkeypatch.setattr("lacunet.runtime.cluster.MANY", 0)
 
 
 def test_results_are_in_order_and_made_elsewhere(cluster):
@@ -259,7 +259,7 @@ def test_workers_with_another_version_or_without_the_program_are_refused(client,
         on_cluster(client, "0.0"),
     ):
         pass
-    monkeypatch.setattr("lacunet.cluster.connecting.VERSION", "__import__('no_such_package')")
+    monkeypatch.setattr("lacunet.runtime.connecting.VERSION", "__import__('no_such_package')")
     with pytest.raises(WorkerError, match="has no lacunet"), on_cluster(client, "0.0"):
         pass
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lacunet.arrays import IntArray
+from lacunet.runtime.arrays import IntArray
 
 ITEMS = ("courts", "parliament", "police", "press", "schools", "neighbours", "friends", "strangers")
 ANSWERS = np.array(["low", "some", "high"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lacunet.data import Column, Table
 from lacunet.data.distinct import DistinctRows, merge, pack, smallest
 from lacunet.errors import DataError
-from lacunet.state import label
+from lacunet.runtime.states import label
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from lacunet.data.read import read_table
 from lacunet.data.reading import Reading, recoded
 from lacunet.data.source import open_source
 from lacunet.errors import DataError
-from lacunet.state import Numbers
+from lacunet.runtime.states import Numbers
 
 TEXTS = ["1.5", " 2", "+2.0", "NA", "-9", "", "1e3", "?", "-0", "0.0", "7.", ".5", "-9.0"]
 KINDS = "x=gaussian,y=gaussian,z=gaussian"

@@ -10,8 +10,8 @@ import pytest
 
 import lacunet
 from lacunet.errors import DataError, OptionError, OutputError
-from lacunet.memory import bytes_of
-from lacunet.on_disk import Disk, Parcel, Place, Scratch
+from lacunet.runtime.memory import bytes_of
+from lacunet.runtime.rows import Disk, Parcel, Place, Scratch
 
 rng = np.random.default_rng(2)
 FRAME = pl.DataFrame(
@@ -29,13 +29,13 @@ KINDS = {"kinds": "categorical"}
 @pytest.fixture
 def little(monkeypatch):
     """Let few rows be many: runs and ranges of some hundred rows, parts of a thousand."""
-    monkeypatch.setattr("lacunet.on_disk.PROGRAM", 0)
-    monkeypatch.setattr("lacunet.on_disk.LEAST", 0)
+    monkeypatch.setattr("lacunet.runtime.rows.PROGRAM", 0)
+    monkeypatch.setattr("lacunet.runtime.rows.LEAST", 0)
     monkeypatch.setattr("lacunet.data.distinct.FIRST_MERGE", 200)
     monkeypatch.setattr("lacunet.data.spilling.SAMPLED", 4)
     monkeypatch.setattr("lacunet.data.source.CELLS", 1 << 9)
-    monkeypatch.setattr("lacunet.holding.PART", 1000)
-    monkeypatch.setattr("lacunet.on_disk.LARGE", 1000)
+    monkeypatch.setattr("lacunet.runtime.rows.PART", 1000)
+    monkeypatch.setattr("lacunet.runtime.rows.LARGE", 1000)
 
 
 def test_the_table_is_the_one_in_memory_in_the_order_of_work(little):
@@ -59,7 +59,7 @@ def test_a_disk_that_fills_in_a_fit_is_said(little, monkeypatch):
         written.append(len(data))
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("lacunet.on_disk.os.write", no_room)
+    monkeypatch.setattr("lacunet.runtime.rows.os.write", no_room)
     with pytest.raises(OutputError, match=r"is full: with memory=.*TMPDIR"):
         lacunet.fit(table, 2, starts=2)
     assert len(written) == 1
@@ -124,7 +124,7 @@ def test_a_full_disk_is_said_with_the_next_step(little, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("lacunet.on_disk.os.write", full)
+    monkeypatch.setattr("lacunet.runtime.rows.os.write", full)
     with pytest.raises(OutputError, match=r"is full: .* Set TMPDIR"):
         lacunet.read_table(FRAME, memory="20KB", **KINDS)
 

@@ -32,9 +32,9 @@ from lacunet import (
 )
 from lacunet.api.options import defaults_of, options_of
 from lacunet.estimators.inputs import threads_of
-from lacunet.executor import cores
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.learn.ascent import Outcome
+from lacunet.runtime.executor import cores
 from lacunet.settings import OPTIONS
 
 QUICK = {"n_init": 4, "random_state": 0}

@@ -24,7 +24,6 @@ from lacunet.evidence.partitions.cases import leaves_of, log_class_weights
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import There, anything
 from lacunet.evidence.used_classes import all_used
-from lacunet.executor import SERIAL
 from lacunet.inference.devices import cuda
 from lacunet.inference.devices.chains import Journey
 from lacunet.inference.devices.cuda_chains import chain_shape
@@ -33,6 +32,7 @@ from lacunet.inference.kernels.blocks import Levels
 from lacunet.model import conjugacy
 from lacunet.model.known import KnownTable
 from lacunet.model.network import Network
+from lacunet.runtime.executor import SERIAL
 from lacunet.search.certainty import How
 from problems import make, make_case
 from two_classes import NETWORK, hidden_counts

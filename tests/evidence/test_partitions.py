@@ -18,13 +18,13 @@ from lacunet.evidence.partitions.flows import log_ratios
 from lacunet.evidence.partitions.levels import Averaged, Occupancy, guess_levels
 from lacunet.evidence.partitions.rounds import Rounds
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
-from lacunet.executor import SERIAL, on_threads
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.splitting import log_block
 from lacunet.inference.kernels.walking import TRIED
-from lacunet.kept import Kept
+from lacunet.runtime.checkpoint import Kept
+from lacunet.runtime.executor import SERIAL, on_threads
 from partition_sums import log_sums, log_weight
 from problems import make_case
 

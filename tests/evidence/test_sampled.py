@@ -22,7 +22,6 @@ from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.sandwich import sandwich
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.evidence.used_classes import among, used, without
-from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.regions import Regions
@@ -34,6 +33,7 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet, uniform_alpha
 from lacunet.model.sampling import sample_codes
+from lacunet.runtime.executor import SERIAL, on_threads
 from problems import build, engine, make, make_case, problem_for
 
 UNHURRIED = Means(SERIAL, Clock(Goal(target=100.0, budget=6000.0)))  # the first round, and no more

@@ -17,11 +17,11 @@ from lacunet.evidence.measurement import Method
 from lacunet.evidence.modes import Found
 from lacunet.evidence.partitions.posterior import PosteriorWalk
 from lacunet.evidence.used_classes import fewer_classes, used
-from lacunet.executor import SERIAL
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Objective
 from lacunet.learn.starts import random_starts
 from lacunet.model.latent_class import classes_of
+from lacunet.runtime.executor import SERIAL
 from problems import build, make, make_case
 
 UNHURRIED = Means(SERIAL, Clock(Goal(0.1, 6000.0)))

@@ -7,7 +7,7 @@ from lacunet.model.conjugacy import random_theta
 from lacunet.model.formats import FORMATS
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA
-from lacunet.state import label
+from lacunet.runtime.states import label
 
 READ = [f for f in FORMATS if f.read is not None]
 ODD = st.text(st.sampled_from(" \t\n\r\"'\\/*|,;=(){}[]<>&-.#%aB1äλ雪\u2028\xa0"), max_size=6)

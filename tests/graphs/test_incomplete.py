@@ -13,7 +13,6 @@ from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.exact import exact_evidence
-from lacunet.executor import SERIAL
 from lacunet.flags import Kind
 from lacunet.graphs import incomplete, moves, weighing
 from lacunet.graphs.available import AvailableCases
@@ -32,6 +31,7 @@ from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
 from lacunet.paper.calibration.known_networks import KNOWN
+from lacunet.runtime.executor import SERIAL
 
 CHAIN = [(), (0,), (1,), (0, 2)]
 

@@ -12,7 +12,6 @@ from devices import Twin
 from enumeration import enumerated
 from lacunet.data.read import read_table
 from lacunet.errors import OptionError
-from lacunet.executor import on_threads
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.devices import cuda, dense_rows
@@ -30,6 +29,7 @@ from lacunet.model import conjugacy
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
+from lacunet.runtime.executor import on_threads
 from mixtures import mixture
 
 kinds = pytest.mark.parametrize("name", ["gaussian", "poisson", "common"])

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lacunet.executor import on_threads
 from lacunet.inference.kernels.merging import Counted, add_up, gains_of_counts
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn import crossing, schedules
@@ -23,6 +22,7 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Network
 from lacunet.model.prior import dirichlet
 from lacunet.model.surgery import with_hidden
+from lacunet.runtime.executor import on_threads
 from mixtures import mixed_rows
 from problems import build, groups_of_rows, make
 

@@ -7,13 +7,13 @@ import pytest
 
 import lacunet
 from classics import LIKELIEST, MOST_PROBABLE, classic, patterns
-from lacunet.executor import SERIAL
 from lacunet.learn.ascent import Climb, Outcome, ascend, em_while_fast
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.maxima import unseen
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.ranks import BOTH, HEAVIEST
 from lacunet.learn.starts import random_start
+from lacunet.runtime.executor import SERIAL
 from lacunet.scores import BIC, CS, DRAPER, ICL
 from lacunet.scoring.fitting import Fitting
 from problems import make_case, problem_for

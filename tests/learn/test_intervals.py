@@ -12,13 +12,13 @@ from lacunet.describe.bootstrap import simulate_like
 from lacunet.describe.intervals import check_level, check_maximum, hessian_intervals
 from lacunet.describe.replicates import bootstrap_intervals
 from lacunet.errors import DataError, ModelError, OptionError
-from lacunet.executor import on_threads
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
+from lacunet.runtime.executor import on_threads
 from problems import build, make, make_case, problem_for
 
 

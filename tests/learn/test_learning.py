@@ -6,7 +6,6 @@ import pytest
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.executor import on_threads
 from lacunet.flags import Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
@@ -17,6 +16,7 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.maxima import leave_saddles
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.schedules import BATCHES, FINALISTS, Schedule
+from lacunet.runtime.executor import on_threads
 from problems import make_case, problem_for
 
 # poLCA's documentation for carcinoma and values, values computed elsewhere for myocardial.

@@ -5,7 +5,6 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from lacunet.executor import SERIAL, on_threads
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.thinning import thinned
@@ -27,6 +26,7 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from lacunet.model.surgery import with_hidden
+from lacunet.runtime.executor import SERIAL, on_threads
 from problems import build, groups_of_rows, make, make_case, problem_for
 
 CLASSES = build("H>a H>b H>c H>d", {"H": 4, "a": 2, "b": 3, "c": 2, "d": 4}, "H")

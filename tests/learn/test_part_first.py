@@ -7,7 +7,7 @@ from lacunet.inference.thinning import at_equal_distances
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Objective
 from lacunet.learn.schedules import Schedule
-from lacunet.on_disk import rows_at
+from lacunet.runtime.rows import rows_at
 from problems import make_case
 
 CASE = make_case([3, 4, 3, 2, 4, 3, 3], 3, 4000, missing=0.1, seed=8)
@@ -80,5 +80,5 @@ def test_rows_at_equal_distances_are_the_same_whatever_is_in_memory(monkeypatch)
     np.testing.assert_array_equal(
         np.repeat(*wanted), [next(i for i, e in enumerate(ends) if e > x) for x in along]
     )
-    monkeypatch.setattr("lacunet.on_disk.PART", 10)
+    monkeypatch.setattr("lacunet.runtime.rows.PART", 10)
     np.testing.assert_array_equal(rows_at(weights, wanted[0]), weights[wanted[0]])

@@ -8,10 +8,10 @@ import lacunet
 from lacunet.data.datasets import load_dataset
 from lacunet.describe.bootstrap_test import ratio_test
 from lacunet.errors import OptionError
-from lacunet.executor import Serial, on_threads
 from lacunet.inference.classes import with_classes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
+from lacunet.runtime.executor import Serial, on_threads
 from people import KINDS, people
 from problems import make_case, problem_for
 

@@ -6,7 +6,6 @@ import pytest
 import lacunet
 from lacunet.data.sampling_design import sampling_design
 from lacunet.describe.bootstrap import resample_units
-from lacunet.executor import on_threads
 from lacunet.flags import Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
@@ -16,6 +15,7 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.model import conjugacy
 from lacunet.model.prior import dirichlet
+from lacunet.runtime.executor import on_threads
 from lacunet.search.proposals import latent_classes
 from surveys import clustered, spread_of
 

@@ -8,14 +8,14 @@ import re
 import pytest
 
 from lacunet.errors import LacunetError, OptionError, OutputError
-from lacunet.executor import SERIAL
-from lacunet.ledger import Ledger
 from lacunet.paper import tables
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import RESULTS
 from lacunet.paper.published import TABLE1, TABLE2
 from lacunet.paper.reproduce import reproduce
+from lacunet.runtime.checkpoint import Ledger
+from lacunet.runtime.executor import SERIAL
 from lacunet.settings import Settings
 
 pytestmark = pytest.mark.slow  # most look at one run, which takes long

@@ -12,8 +12,8 @@ import pytest
 from lacunet.data import source, tasting
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, LacunetError, ModelError, OutputError
-from lacunet.files import check_file, check_folder
 from lacunet.model.formats import read_network
+from lacunet.runtime.files import check_file, check_folder
 
 ROWS = "a,b\n" + "x,u\ny,v\n" * 20
 

@@ -15,7 +15,7 @@ from lacunet.cli import app as commands
 from lacunet.cli import fit as fit_command
 from lacunet.data.write import append_columns
 from lacunet.errors import ImpossibleNumberError
-from lacunet.harmless import SAFE_CSV, harmless
+from lacunet.runtime.files import SAFE_CSV, harmless
 from lacunet.tabular.export import csv_table
 
 

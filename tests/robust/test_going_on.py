@@ -8,8 +8,8 @@ import pytest
 
 from lacunet import api
 from lacunet.errors import OutputError
-from lacunet.kept import decoded, encoded
 from lacunet.learn.objective import Estimate
+from lacunet.runtime.checkpoint import decoded, encoded
 
 STOP = 3  # results after which a run is stopped
 
@@ -186,8 +186,8 @@ def test_generators_go_on_where_they_were():
     "forged",
     [
         {"record": "os:system", "values": ["true"]},
-        {"record": "lacunet.files:write_text", "values": ["x", "y"]},
-        {"record": "lacunet.kept:json.loads", "values": ["1"]},
+        {"record": "lacunet.runtime.files:write_text", "values": ["x", "y"]},
+        {"record": "lacunet.runtime.checkpoint:json.loads", "values": ["1"]},
         {"array": "AAAA", "dtype": "|O", "shape": [1]},
         {"anything": 1},
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lacunet import dataset_path
-from lacunet.executor import on_threads
+from lacunet.runtime.executor import on_threads
 
 resource = pytest.importorskip("resource", reason="Windows has no such limit")
 

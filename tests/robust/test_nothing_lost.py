@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from lacunet import files
 from lacunet.errors import OutputError
-from lacunet.files import atomic_folder, atomic_path, write_text
-from lacunet.ledger import Ledger
 from lacunet.paper.design import Task
 from lacunet.paper.ledger import RESULTS
+from lacunet.runtime import files
+from lacunet.runtime.checkpoint import Ledger
+from lacunet.runtime.files import atomic_folder, atomic_path, write_text
 
 
 def names(folder):

@@ -11,11 +11,11 @@ import oracle
 from lacunet import api
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
-from lacunet.executor import SERIAL
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.expectation import safe_log
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
+from lacunet.runtime.executor import SERIAL
 from lacunet.scores import ScoreInput, choose_scores
 from lacunet.scores.bd import BD
 from lacunet.scoring import fitting

@@ -8,7 +8,7 @@ from lacunet.learn.fit import Options
 from lacunet.learn.objective import Objective
 from lacunet.learn.schedules import FINALISTS, Schedule
 from lacunet.learn.starts import halving, random_starts
-from lacunet.memory import in_bytes
+from lacunet.runtime.memory import in_bytes
 from lacunet.search.forecasting import CLIMB, em_steps, size_of, steps_of
 from problems import make_case
 

@@ -156,7 +156,7 @@ def test_it_finds_the_column_whose_holes_go_with_the_classes():
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_steps_on_threads")
 def test_results_do_not_depend_on_threads():
-    from lacunet.executor import on_threads
+    from lacunet.runtime.executor import on_threads
 
     case = make_case([2, 2, 3], 2, 80, missing=0.2, seed=1)
     alone = compare_readings(case.table, case.problem.network, options=Options(starts=4))

@@ -6,9 +6,9 @@ import pytest
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.executor import Serial, on_threads
 from lacunet.learn.fit import Options
-from lacunet.progress import Progress
+from lacunet.runtime.executor import Serial, on_threads
+from lacunet.runtime.progress import Progress
 from lacunet.scores import choose_scores
 from lacunet.search.average import Labellings, choose, posterior
 from lacunet.search.evaluating import evaluate

@@ -13,7 +13,7 @@ from lacunet.data import Column, Table
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.leaves import widest_block
 from lacunet.inference.problem import build_problem
-from lacunet.processes import on_processes
+from lacunet.runtime.executor import on_processes
 from lacunet.search.stacking import recipes
 from lacunet.search.stacking.blocks import cut
 from lacunet.search.stacking.recipes import (

@@ -10,9 +10,9 @@ from itertools import product
 import numpy as np
 
 from lacunet.api.known import Known
-from lacunet.arrays import FloatArray
 from lacunet.model.network import Variable
-from lacunet.state import alike
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import alike
 from lacunet.tabular import (
     Columns,
     Grid,

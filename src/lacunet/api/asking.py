@@ -13,7 +13,6 @@ from lacunet.api.answers import Answer, MostProbable, NumberAnswer, Separations
 from lacunet.api.inputs import as_network, asked_model, rows_for
 from lacunet.api.known import NOTHING, Known, at_covariates, understand, with_numbers_of
 from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, with_options
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.asking.numbers import expected_numbers, in_units
 from lacunet.inference.asking.query import posterior
@@ -21,6 +20,7 @@ from lacunet.model.holders import ModelLike, NetworkLike
 from lacunet.model.network import Model, Network
 from lacunet.model.separation import d_separated as graph_separates
 from lacunet.model.surgery import intervened, without_causes
+from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.settings import DEFAULTS, Settings
 
 

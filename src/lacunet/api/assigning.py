@@ -17,7 +17,6 @@ from lacunet.api.inputs import (
 )
 from lacunet.api.options import AssignOptions, divide, with_options
 from lacunet.api.results import Assigned, AssignedNumber, Assignment, Unusual
-from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.data.filled import Support
 from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import ModelError
@@ -29,9 +28,10 @@ from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.holders import Speaker, SpeakerLike
 from lacunet.model.network import Network, Variable
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
+from lacunet.runtime.states import alike
 from lacunet.search.stacking.own_rows import rows_digest
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.state import alike
 from lacunet.tabular import library_of
 
 SEEN_ROWS = (

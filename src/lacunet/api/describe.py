@@ -27,7 +27,6 @@ from lacunet.describe.regression.resampled import class_replicates
 from lacunet.describe.replicates import bootstrap_intervals
 from lacunet.describe.statistics import FitStatistics
 from lacunet.describe.statistics import fit_statistics as statistics_of
-from lacunet.executor import Serial
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.learn.fit import Fit
@@ -36,7 +35,8 @@ from lacunet.learn.prepare import prepare
 from lacunet.learn.regression.objective import ClassParameters
 from lacunet.model.holders import ModelLike, check_kind
 from lacunet.model.network import Model
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.executor import Serial
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.search.candidate_criteria import Criteria, selection_criteria
 from lacunet.search.candidates import Selection
 from lacunet.search.regression.class_regression import ClassRegression

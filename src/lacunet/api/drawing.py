@@ -8,7 +8,6 @@ import numpy as np
 
 from lacunet.api.inputs import asked_speaker, columns_of
 from lacunet.api.options import DrawOptions, SimulateOptions, divide, with_options
-from lacunet.arrays import CodeArray
 from lacunet.data import Column
 from lacunet.errors import OptionError
 from lacunet.model.conjugacy import random_theta
@@ -17,8 +16,9 @@ from lacunet.model.holders import Speaker, SpeakerLike
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
+from lacunet.runtime.arrays import CodeArray
+from lacunet.runtime.states import as_shown
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.work_order import as_shown
 
 
 @with_options

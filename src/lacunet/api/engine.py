@@ -5,20 +5,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from lacunet import __version__
-from lacunet.cluster.connecting import (
+from lacunet.data.table import Table
+from lacunet.inference.devices.device import Place
+from lacunet.runtime.cluster import Shared
+from lacunet.runtime.connecting import (
     Engine,
     check_workers,
     client_of,
     current_client,
     on_cluster,
 )
-from lacunet.cluster.holding import Shared
-from lacunet.data.table import Table
-from lacunet.executor import SHORT, cores, on_threads
-from lacunet.holding import SomeRows
-from lacunet.inference.devices.device import Place
-from lacunet.on_disk import Disk
-from lacunet.progress import Listener
+from lacunet.runtime.executor import SHORT, cores, on_threads
+from lacunet.runtime.progress import Listener
+from lacunet.runtime.rows import Disk, SomeRows
 from lacunet.settings import Settings
 
 

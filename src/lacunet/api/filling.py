@@ -5,7 +5,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.filled import Filling, Support, filled_array, filled_frame
 from lacunet.data.rows import Rows
 from lacunet.data.values import as_values
@@ -14,6 +13,7 @@ from lacunet.inference.asking.filling import fillings
 from lacunet.inference.leaves import all_with_values
 from lacunet.model.holders import Speaker
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 Told: TypeAlias = Mapping[int, Filling]  # by the place of the column
 

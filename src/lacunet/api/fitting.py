@@ -29,7 +29,6 @@ from lacunet.api.structure import EdgesLike, one_number, table_and_structure
 from lacunet.data import Table
 from lacunet.describe.predictive_checks import misfit_flags
 from lacunet.errors import OptionError
-from lacunet.executor import on_threads
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
@@ -40,7 +39,8 @@ from lacunet.model.holders import ModelLike, NetworkLike
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import dirichlet
 from lacunet.model.terms import CovariatesLike
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.executor import on_threads
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
 from lacunet.scoring.evaluation import score_at
 from lacunet.search.effects.direct import DirectEffects, direct_effects

@@ -12,13 +12,13 @@ from lacunet.api.missing import with_answers
 from lacunet.api.options import SelectOptions, divide, with_options
 from lacunet.api.selecting import proposed, structures, told
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
-from lacunet.cluster.connecting import Engine
-from lacunet.executor import on_threads
 from lacunet.inference.problem import build_problem
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
 from lacunet.model.prior import base_alpha, dirichlet
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.connecting import Engine
+from lacunet.runtime.executor import on_threads
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.search.forecast_measuring import forecast_measuring
 from lacunet.search.forecasting import Forecast, forecast_fits
 from lacunet.settings import DEFAULTS, Settings

@@ -10,8 +10,6 @@ from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.describe.bootstrap import check_replicates
 from lacunet.errors import OptionError
-from lacunet.executor import on_threads
-from lacunet.files import StrPath
 from lacunet.graphs import distances, learning
 from lacunet.graphs.distances import GraphDistances
 from lacunet.graphs.edges.bootstrap import resample_edges
@@ -24,7 +22,9 @@ from lacunet.model import equivalence
 from lacunet.model.equivalence import EquivalenceClass
 from lacunet.model.holders import NetworkLike
 from lacunet.model.number_prior import GRAPH_NUMBERS
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.executor import on_threads
+from lacunet.runtime.files import StrPath
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
 
 USUAL = Settings(alpha=AVERAGED, number_prior=GRAPH_NUMBERS)

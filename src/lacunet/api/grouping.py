@@ -11,7 +11,6 @@ from lacunet.api.inputs import as_table, listed, names_in, one_alpha
 from lacunet.api.options import GroupOptions, ReadOptions, divide, with_options
 from lacunet.api.selecting import as_sure_as_asked
 from lacunet.api.structure import one_number
-from lacunet.bins import understand_bins
 from lacunet.data import Table
 from lacunet.data.groups import with_groups
 from lacunet.data.kinds import understand_kinds
@@ -19,11 +18,12 @@ from lacunet.data.missing_state import missing_as_state
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.inference.devices.device import Place
 from lacunet.inference.leaves import leaves_apart
-from lacunet.kept import FORGETFUL
 from lacunet.learn.prepare import prepare
 from lacunet.model.covariance import Covariance
 from lacunet.model.grouped import Grouped, grouped_classes
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.checkpoint import FORGETFUL
+from lacunet.runtime.progress import Listener, ignore
+from lacunet.runtime.states import understand_bins
 from lacunet.search.effects.fitted import Workshop
 from lacunet.search.groups.comparing import compare_levels
 from lacunet.search.groups.comparison import GroupComparison

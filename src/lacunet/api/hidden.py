@@ -8,12 +8,12 @@ from typing import Unpack
 from lacunet.api.graphs import known_of
 from lacunet.api.inputs import KnowledgeLike, as_table, one_alpha, one_of
 from lacunet.api.options import HiddenOptions, TreeOptions, divide, with_options
-from lacunet.executor import on_threads
-from lacunet.files import StrPath
 from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
 from lacunet.model.number_prior import GRAPH_NUMBERS
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.executor import on_threads
+from lacunet.runtime.files import StrPath
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.search.hidden import looking
 from lacunet.search.hidden.found import HiddenFound
 from lacunet.search.hidden.looking import MOST, HiddenSearch

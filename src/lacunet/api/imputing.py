@@ -20,7 +20,7 @@ from lacunet.data.frames import in_memory
 from lacunet.data.read import read_rows
 from lacunet.data.write import column_names, whole_frame
 from lacunet.errors import OptionError
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.search.pooling.candidates import recipes_by_kind
 from lacunet.search.pooling.drawing import draw_parameters
 from lacunet.search.pooling.pool import Pool

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 
 from lacunet.api.options import ReadOptions, RowOptions
-from lacunet.arrays import CodeArray
 from lacunet.data import Column, Table
 from lacunet.data.audit import COUNTS
 from lacunet.data.design_columns import DesignColumns
@@ -38,6 +37,7 @@ from lacunet.model.network import Model, Network, Variable
 from lacunet.model.predictors import Covariates
 from lacunet.model.reordered import all_in_work_order, in_work_order, model_in_work_order
 from lacunet.model.surgery import hide, predicted, with_hidden
+from lacunet.runtime.arrays import CodeArray
 from lacunet.settings import Settings
 
 KnowledgeLike: TypeAlias = Knowledge | str | os.PathLike[str]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data import Column
 from lacunet.errors import OptionError
 from lacunet.inference.asking.situation import Situation, situation
@@ -16,7 +15,8 @@ from lacunet.inference.regression.design import design_of
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.predictors import Covariate
 from lacunet.model.surgery import at_given, predicted
-from lacunet.state import State, label
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import State, label
 
 NOTHING: Mapping[str, Any] = {}
 

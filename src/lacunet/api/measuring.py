@@ -23,13 +23,13 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.evidence.sandwich import Sandwich, sandwich
-from lacunet.files import StrPath
 from lacunet.inference.devices.device import open_device
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.kept import Kept
 from lacunet.model.holders import ModelLike, NetworkLike
 from lacunet.model.prior import dirichlet
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.checkpoint import Kept
+from lacunet.runtime.files import StrPath
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
 
 UNIFORM = Settings(alpha=1.0)  # the prior for which most published evidence is

@@ -15,7 +15,7 @@ from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Network
 from lacunet.model.surgery import with_observed_states
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import HEADLINE
 from lacunet.search.hole_readings import MissingComparison, compare_readings
 from lacunet.settings import Settings

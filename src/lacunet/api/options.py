@@ -16,15 +16,14 @@ from enum import StrEnum
 from typing import Any, TypedDict, TypeVar, cast, get_args, get_type_hints
 
 from lacunet.api.other_names import understood
-from lacunet.bins import BinLike
 from lacunet.data.design_columns import Clusters
 from lacunet.data.kinds import KindsLike
 from lacunet.data.read import read_table
 from lacunet.model.number_prior import NumberPriorLike
 from lacunet.model.prior import Alpha
-from lacunet.progress import in_notebook, shown
+from lacunet.runtime.progress import in_notebook, shown
+from lacunet.runtime.states import BinLike, State
 from lacunet.settings import OPTIONS, Settings
-from lacunet.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 

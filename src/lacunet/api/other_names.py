@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from lacunet.errors import UnknownOptionError, did_you_mean
-from lacunet.executor import cores
+from lacunet.runtime.executor import cores
 
 # Ours first; then scikit-learn's, and what else people call it there.
 SAME = (

@@ -10,8 +10,8 @@ from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.learn.prepare import prepare
 from lacunet.model.latent_class import latent_class
-from lacunet.processes import on_processes
-from lacunet.progress import Listener
+from lacunet.runtime.executor import on_processes
+from lacunet.runtime.progress import Listener
 from lacunet.search.pooling.candidates import Kind
 from lacunet.search.pooling.pool import HIDDEN_CELLS, Pool, learn_pool
 from lacunet.search.pooling.trials import Trial

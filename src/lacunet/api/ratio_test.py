@@ -18,7 +18,7 @@ from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.search.proposals import latent_classes, sizes_of_hidden
 from lacunet.settings import Settings
 

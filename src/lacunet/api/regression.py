@@ -30,7 +30,7 @@ from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
 from lacunet.model.terms import CovariatesLike, Term, understand_terms
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.search.proposals import latent_classes
 from lacunet.search.regression.class_regression import ClassRegression
 from lacunet.search.regression.covariate_worth import Recipe, worth_of_covariates

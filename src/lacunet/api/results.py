@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.flags import Flag, Kind
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.states import State
 from lacunet.scores import Evidence
-from lacunet.state import State
 from lacunet.tabular import Columns, Grid, Printable, number, probability, transposed
 from lacunet.tabular.export import csv_table
 from lacunet.tabular.frame import POLARS

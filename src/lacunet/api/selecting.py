@@ -30,9 +30,6 @@ from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.data import Table
 from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.errors import ModelError, OptionError
-from lacunet.executor import Executor
-from lacunet.files import StrPath
-from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import NetworkLike
 from lacunet.model.latent_class import read_edges
@@ -41,7 +38,10 @@ from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import AVERAGE, base_alpha
 from lacunet.model.prior_grid import prior_grid
 from lacunet.model.sketch import Sketch, is_sketch
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.checkpoint import Kept, fingerprint
+from lacunet.runtime.executor import Executor
+from lacunet.runtime.files import StrPath
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import not_defined
 from lacunet.search.average import PriorLike, understood_prior
 from lacunet.search.beside_classes import misfit_of

@@ -8,21 +8,21 @@ from typing import Any, Unpack
 from lacunet import __version__
 from lacunet.api.inputs import as_written, asked_speaker, check_ordered, one_of, rows_for
 from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Table
 from lacunet.data.read import read_rows
-from lacunet.files import StrPath
 from lacunet.inference.asking.ensemble import log_lik_of
-from lacunet.kept import Kept, fingerprint
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import SpeakerLike
 from lacunet.model.latent_class import latent_class
-from lacunet.processes import on_processes
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.checkpoint import Kept, fingerprint
+from lacunet.runtime.executor import on_processes
+from lacunet.runtime.files import StrPath
+from lacunet.runtime.progress import Listener, ignore
+from lacunet.runtime.states import by_name
 from lacunet.search.stacking.recipes import Kind
 from lacunet.search.stacking.stack import FOLDS, Stack, learn_stack
 from lacunet.settings import DEFAULTS, Settings
-from lacunet.work_order import by_name
 
 
 @with_options

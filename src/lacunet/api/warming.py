@@ -13,8 +13,8 @@ from lacunet.api.selecting import select
 from lacunet.data.read import read_table
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
-from lacunet.executor import Serial
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.executor import Serial
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
 
 ROWS = 60

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from lacunet.cli.limited import continue_within
-from lacunet.memory import address_limit
+from lacunet.runtime.memory import address_limit
 
 SWITCHES = ("--debug", "--safe-csv")  # of the program itself
 

@@ -26,10 +26,10 @@ from lacunet.cli.defects import (
     is_defect,
 )
 from lacunet.errors import LacunetError
-from lacunet.harmless import SAFE_CSV, harmless
-from lacunet.processes import forget_shared
-from lacunet.progress import Listener, Progress, shown
 from lacunet.report.documents import to_json
+from lacunet.runtime.executor import forget_shared
+from lacunet.runtime.files import SAFE_CSV, harmless
+from lacunet.runtime.progress import Listener, Progress, shown
 from lacunet.tabular import Grid, Printable
 from lacunet.wording import ON_COMMAND_LINE
 

@@ -13,9 +13,9 @@ from lacunet.cli.paths import Writes
 from lacunet.cli.table_words import audit
 from lacunet.data.datasets import dataset_path
 from lacunet.data.read import read_table
-from lacunet.files import check_folder
 from lacunet.report.documents import selection_document
 from lacunet.report.folder import save_selection
+from lacunet.runtime.files import check_folder
 
 
 @command

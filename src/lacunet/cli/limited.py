@@ -10,7 +10,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from lacunet.memory import in_bytes, save_address_space
+from lacunet.runtime.memory import in_bytes, save_address_space
 
 LEAST = 850_000_000  # bytes that the libraries take before any data is read, and some to work with
 OUT_OF_SPACE = 2  # exit code: that of what cannot be done as it was asked for

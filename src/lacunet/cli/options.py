@@ -18,11 +18,11 @@ from lacunet.cli.paths import READS, Writes, check_paths, last_output
 from lacunet.data.survey import WeightsAs
 from lacunet.data.write import check_table_file, column_names
 from lacunet.errors import OptionError
-from lacunet.files import check_ending, check_file
-from lacunet.progress import Listener
 from lacunet.report.folder import WRITTEN, check_selection_folder
 from lacunet.report.page import check_page
 from lacunet.report.tables_file import check_tables
+from lacunet.runtime.files import check_ending, check_file
+from lacunet.runtime.progress import Listener
 from lacunet.settings import OPTIONS, Settings
 
 

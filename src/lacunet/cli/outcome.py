@@ -13,7 +13,6 @@ from lacunet.data import Table
 from lacunet.data.kinds import ColumnKind
 from lacunet.describe.intervals import Intervals
 from lacunet.errors import OptionError
-from lacunet.files import write_text
 from lacunet.graphs.distances import GraphDistances
 from lacunet.learn.fit import Fit
 from lacunet.model.formats import check_holds_numbers, write_network
@@ -25,6 +24,7 @@ from lacunet.report.documents import selection_document, table_document, taken, 
 from lacunet.report.folder import save_selection
 from lacunet.report.page import NetworkAnswer, write_network_report, write_report
 from lacunet.report.tables_file import write_tables
+from lacunet.runtime.files import write_text
 from lacunet.search.candidates import Selection
 from lacunet.search.groups.comparison import GroupComparison
 from lacunet.tabular import Printable, Together

@@ -11,11 +11,11 @@ from lacunet.cli.console import command, say, show
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import Writes
 from lacunet.errors import OptionError
-from lacunet.files import check_folder
 from lacunet.paper.alternatives.study import compare_alternatives
 from lacunet.paper.calibration.study import calibrate
 from lacunet.paper.reproduce import FULL_MODELS, reproduce
 from lacunet.paper.truth.study import study
+from lacunet.runtime.files import check_folder
 
 DATASETS = 5  # of each model, where nothing else is said
 WORK: Mapping[str, Callable[..., Any]] = {

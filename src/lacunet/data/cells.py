@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from lacunet.errors import DataError
-from lacunet.state import label
+from lacunet.runtime.states import label
 
 PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating)  # these have a label
 

@@ -6,8 +6,6 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from lacunet.bins import Bins
 from lacunet.data import column_checks as checks
 from lacunet.data.columns import Judge
 from lacunet.data.discover import UNKNOWN, Coding, RawValues, weighed
@@ -17,7 +15,8 @@ from lacunet.data.remark import Remark, told_once
 from lacunet.data.rows import Rows, Unseen
 from lacunet.data.source import open_source
 from lacunet.errors import DataError
-from lacunet.state import State
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import Bins, State
 from lacunet.wording import worded
 
 

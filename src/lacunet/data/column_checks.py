@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.discover import INFINITE, UNKNOWN, Coding, RawValues, is_missing, number_of, shown
 from lacunet.data.kinds import MOST_DATES, looks_like_dates, steps_of
 from lacunet.data.source import Source
 from lacunet.errors import DataError, OptionError, did_you_mean
-from lacunet.state import State, label
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import State, label
 
 MOST_STATES = 1_000
 NOTHING = "has no observed value: every cell is missing"

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
-from lacunet.bins import Bins, bin_labels, cut_into_bins
 from lacunet.data import column_checks as checks
 from lacunet.data.discover import (
     UNKNOWN,
@@ -29,7 +27,8 @@ from lacunet.data.number_checks import check_ends, check_numbers, check_some_num
 from lacunet.data.number_columns import code_numbers
 from lacunet.data.remark import Remark
 from lacunet.data.source import Source
-from lacunet.state import Numbers, State, label
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import Bins, Numbers, State, bin_labels, cut_into_bins, label
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import Any
 
 import polars as pl
 
-from lacunet.cluster.frames import grouped, partitions
 from lacunet.data.by_name import by_name
 from lacunet.data.frames import open_frame
 from lacunet.data.source import COPIES, FrameSource, check_frame_names
 from lacunet.errors import DataError, LacunetError
+from lacunet.runtime.connecting import grouped, partitions
 
 UNKNOWN = "__UNKNOWN_CATEGORIES__"  # as Dask says that categories are known to partitions alone
 SEED = 15

@@ -7,7 +7,6 @@ from typing import Self, TypeAlias
 import numpy as np
 import polars as pl
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.by_name import cells_of
 from lacunet.data.column_checks import check_names
 from lacunet.data.discover import canonical, is_missing
@@ -16,7 +15,8 @@ from lacunet.data.sampling_design import SamplingDesign, sampling_design
 from lacunet.data.source import Source
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError, OptionError
-from lacunet.state import label
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import label
 from lacunet.wording import clusters_words
 
 Clusters: TypeAlias = str | Sequence[str] | None

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.bins import Bins
 from lacunet.data.audit import shorten
 from lacunet.data.kinds import ColumnKind
-from lacunet.state import EXACT, Numbers, State, label
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import EXACT, Bins, Numbers, State, label
 
 # What stands for a hole in a file of text, which has no other way to say it.
 MARKERS = frozenset({"", "NA", "NaN", "nan", "null", "NULL", "?"})

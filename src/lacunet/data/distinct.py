@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from lacunet.memory import give_back
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.runtime.memory import give_back
 
 Merged: TypeAlias = tuple[CodeArray, FloatArray, IntArray]
 

@@ -3,13 +3,13 @@
 import numpy as np
 import polars as pl
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.column_checks import unusable
 from lacunet.data.discover import MARKERS, RawValues, weighed
 from lacunet.data.source import Source
 from lacunet.data.table import MOST_CASES
 from lacunet.errors import DataError
-from lacunet.state import State
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import State
 
 # Values that a column may show before reading stops: enough to leave room for several spellings of
 # each of the 1,000 states that are allowed, few enough to refuse a long identifier early.

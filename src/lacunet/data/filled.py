@@ -11,8 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from lacunet.state import State, label
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import State, label
 
 MOMENTS: dict[Any, Callable[[str], Any]] = {
     nw.Datetime: dt.datetime.fromisoformat,

@@ -19,7 +19,7 @@ from lacunet.data.source import (
     unreadable,
 )
 from lacunet.errors import DataError
-from lacunet.state import State
+from lacunet.runtime.states import State
 from lacunet.wording import OF_ESTIMATOR
 
 

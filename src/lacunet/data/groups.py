@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
+from lacunet.runtime.arrays import BoolArray
 
 MOST_GROUPS = 30  # each has parameters of its own
 FEWEST_CASES = 10  # of a group: below, nothing can be told of its classes

@@ -28,10 +28,9 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TypeAlias
 
-from lacunet.arrays import FloatArray
-from lacunet.bins import USUAL_BINS, Binning, Cut
 from lacunet.errors import OptionError, did_you_mean
-from lacunet.state import State
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import USUAL_BINS, Binning, Cut, State
 
 MOST_NUMBERS = 20  # different whole numbers that are categories; more of them are measured
 DENSE = 0.3  # share of the places in a wide range that codes do not show

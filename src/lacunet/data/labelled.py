@@ -18,7 +18,7 @@ from lacunet.data.remark import Remark
 from lacunet.data.source import FrameSource, batches_of, check_frame_names
 from lacunet.errors import DataError
 from lacunet.optional import require
-from lacunet.state import label
+from lacunet.runtime.states import label
 
 READERS = {".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta": "read_dta"}
 DECLARES_MISSING = ("read_sav",)  # codes are given as they are there, with their ranges

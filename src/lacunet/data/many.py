@@ -11,7 +11,7 @@ import polars as pl
 
 from lacunet.data.remark import Remark
 from lacunet.errors import DataError
-from lacunet.state import State
+from lacunet.runtime.states import State
 
 if TYPE_CHECKING:
     from lacunet.data.source import Source

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.arrays import CodeArray
 from lacunet.data.distinct import collapse, merge, places, smallest
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
+from lacunet.runtime.arrays import CodeArray
 
 MISSING_STATE = "(missing)"
 _MISSING_STATE = re.compile(r"\(missing( \d+)?\)")

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.discover import MARKERS, Coding, RawValues, number_of
 from lacunet.data.remark import Remark
-from lacunet.state import Numbers
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import Numbers
 from lacunet.wording import missing_words
 
 # 7, 8, 9 and what they are repeated or counted down from: 77, 96 to 99, 998, 9999.

@@ -10,7 +10,7 @@ from lacunet.data.discover import MARKERS, Coding, RawValues, shown
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.no_answers import notes_on_codes
 from lacunet.data.remark import WARNING, Remark
-from lacunet.state import Numbers, State, label
+from lacunet.runtime.states import Numbers, State, label
 
 FEW_STEPS = 10_000  # of a float from one value to the next, which measurements should reach over
 

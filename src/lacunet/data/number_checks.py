@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.audit import shorten
 from lacunet.data.column_checks import NOTHING, check_finite, unusable
 from lacunet.data.discover import INFINITE, Coding, RawValues, number_of, shown
 from lacunet.data.kinds import ColumnKind
 from lacunet.data.source import Source
 from lacunet.errors import DataError
-from lacunet.state import Numbers, State, label
+from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.runtime.states import Numbers, State, label
 
 
 def check_some_numbers(name: str, states: Sequence[State]) -> None:

@@ -8,11 +8,11 @@ column of numbers, and whoever reads begins again with texts (`NotNumbersError`)
 import numpy as np
 import polars as pl
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.column_checks import infinite
 from lacunet.data.discover import INFINITE, NUMBER, Coding, RawValues, canonical, weighed
 from lacunet.data.source import Source
-from lacunet.state import Numbers
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import Numbers
 
 LARGEST = 2.0**53  # beyond it an integer is no float: identifiers may be that long
 

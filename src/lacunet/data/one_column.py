@@ -6,9 +6,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import BoolArray
 from lacunet.data.cells import is_hole
 from lacunet.errors import DataError
+from lacunet.runtime.arrays import BoolArray
 
 
 class Values(NamedTuple):

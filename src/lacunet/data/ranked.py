@@ -14,7 +14,7 @@ from lacunet.data.discover import number_of
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.remark import Remark
 from lacunet.data.source import Source
-from lacunet.state import State, label
+from lacunet.runtime.states import State, label
 
 MOST = 12  # names that are told with their numbers
 

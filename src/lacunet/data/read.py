@@ -8,8 +8,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from lacunet.arrays import CodeArray
-from lacunet.bins import BinLike, Binning, understand_bins
 from lacunet.data import column_checks as checks
 from lacunet.data.columns import Judge
 from lacunet.data.design_columns import (
@@ -34,11 +32,11 @@ from lacunet.data.survey import (
 )
 from lacunet.data.table import Column, Table, words_of_empty
 from lacunet.errors import DataError, OptionError
-from lacunet.memory import bytes_of, give_back, in_bytes
-from lacunet.on_disk import room_in
-from lacunet.state import State
+from lacunet.runtime.arrays import CodeArray
+from lacunet.runtime.memory import bytes_of, give_back, in_bytes
+from lacunet.runtime.rows import room_in
+from lacunet.runtime.states import BinLike, Binning, State, by_name, understand_bins
 from lacunet.wording import worded
-from lacunet.work_order import by_name
 
 T = TypeVar("T", str, State)
 

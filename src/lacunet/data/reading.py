@@ -8,8 +8,6 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from lacunet.arrays import CodeArray, FloatArray
-from lacunet.bins import Bins
 from lacunet.data import column_checks as checks
 from lacunet.data.by_name import cells_of
 from lacunet.data.columns import Judge
@@ -34,7 +32,8 @@ from lacunet.data.remark import told_once
 from lacunet.data.source import COPIES, Source
 from lacunet.data.table import Column
 from lacunet.errors import DataError
-from lacunet.state import State
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.states import Bins, State
 
 R = TypeVar("R")
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lacunet.arrays import BoolArray, CodeArray
 from lacunet.data.table import Column
-from lacunet.state import State
+from lacunet.runtime.arrays import BoolArray, CodeArray
+from lacunet.runtime.states import State
 
 
 @dataclass(frozen=True)

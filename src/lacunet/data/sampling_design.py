@@ -13,10 +13,10 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.distinct import firsts
 from lacunet.errors import DataError
 from lacunet.flags import Flag, Kind
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

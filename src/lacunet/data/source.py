@@ -15,7 +15,6 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
-from lacunet.cluster.frames import is_dask_frame
 from lacunet.data.by_name import by_name
 from lacunet.data.many import files_of, is_pattern, open_many
 from lacunet.data.remark import Remark
@@ -23,7 +22,8 @@ from lacunet.data.table import Table
 from lacunet.data.tasting import taste
 from lacunet.data.text import open_text
 from lacunet.errors import DataError
-from lacunet.state import State
+from lacunet.runtime.connecting import is_dask_frame
+from lacunet.runtime.states import State
 
 # How often a row stands in the source, in batches of distinct rows: no column can have this name.
 COPIES = "\0copies"

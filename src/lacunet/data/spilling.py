@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.distinct import DistinctRows, Merged, alike, first_word, merge
-from lacunet.memory import give_back
-from lacunet.on_disk import Place, Scratch
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.memory import give_back
+from lacunet.runtime.rows import Place, Scratch
 
 SHARE = 8  # a run takes this part of the memory that there is: to merge takes some times as much
 SAMPLED = 256  # rows of a run for each that says where ranges may end

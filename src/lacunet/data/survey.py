@@ -12,8 +12,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.errors import OptionError
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 SAME_SUM = 5e-4  # of the rows: sums this near are those of weights that somebody scaled to them
 

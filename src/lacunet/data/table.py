@@ -11,21 +11,28 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
-from lacunet.bins import Bins
 from lacunet.data.audit import audit_grid
 from lacunet.data.distinct import collapse, merge, pack, smallest
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.survey import SurveyWeights
 from lacunet.errors import DataError
-from lacunet.holding import Holder
-from lacunet.kept import fingerprint
-from lacunet.on_disk import in_passing
-from lacunet.state import Numbers, State, alike, label
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.checkpoint import fingerprint
+from lacunet.runtime.rows import Holder, in_passing
+from lacunet.runtime.states import (
+    NOWHERE,
+    Bins,
+    Numbers,
+    State,
+    alike,
+    as_shown,
+    by_name,
+    kept,
+    label,
+)
 from lacunet.tabular import Columns, Grid, Printable
 from lacunet.wording import worded
-from lacunet.work_order import NOWHERE, as_shown, by_name, kept
 
 MOST_CASES = 1e12  # of which log probabilities are still right to a hundredth of a nat
 AS_COUNTS = "--weights-as frequency counts them as they are."

@@ -21,7 +21,7 @@ from lacunet.data.decimal_comma import comma_columns, with_points
 from lacunet.data.discover import MARKERS
 from lacunet.data.remark import Remark
 from lacunet.errors import DataError
-from lacunet.state import State
+from lacunet.runtime.states import State
 
 SEPARATORS = (",", ";", "\t", "|")
 PIECE = 1 << 18  # bytes per piece: short cells take some ten times that while they are parsed

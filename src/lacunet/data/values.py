@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import CodeArray
-from lacunet.state import State
+from lacunet.runtime.arrays import CodeArray
+from lacunet.runtime.states import State
 
 Values: TypeAlias = NDArray[Any]
 

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from lacunet.cluster.connecting import current_client
-from lacunet.cluster.frames import grouped
 from lacunet.data.dask_rows import CountedRows, count_rows, on_heaps
 from lacunet.data.many import ManyFiles
 from lacunet.data.source import PARQUET, Source, batches_of, open_lazy, open_source
 from lacunet.errors import DataError
+from lacunet.runtime.connecting import current_client, grouped
 
 WORTH = 1 << 22  # bytes of files, from which workers read them
 ROWS = 1 << 20  # of a part of a long file

@@ -8,12 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from lacunet.arrays import CodeArray
 from lacunet.data.source import ARROW, PARQUET, open_source, slices
 from lacunet.data.table import Column
 from lacunet.errors import DataError, OptionError
-from lacunet.files import StrPath, atomic_path, check_file
-from lacunet.harmless import SAFE_CSV, inert
+from lacunet.runtime.arrays import CodeArray
+from lacunet.runtime.files import SAFE_CSV, StrPath, atomic_path, check_file, inert
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (*SEPARATORS, *PARQUET, *ARROW)

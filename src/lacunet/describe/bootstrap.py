@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.distinct import collapse, merge, smallest
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.errors import DataError, OptionError
@@ -10,6 +9,7 @@ from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.network import Model
 from lacunet.model.sampling import Drawn, coded, sample_shown
 from lacunet.model.surgery import with_shown
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 
 def check_number(replicates: int, fewest: int = 1) -> None:

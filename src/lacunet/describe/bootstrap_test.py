@@ -13,19 +13,19 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.sampling_design import flags_of
 from lacunet.describe.bootstrap import check_replicates, simulate_like
 from lacunet.describe.vuong_test import VuongTest, vuong_test
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.model.latent_class import counted, unit
 from lacunet.model.network import Network
 from lacunet.model.surgery import with_shown
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.tabular import Columns, Grid, Printable, number, probability
 
 REPLICATES = 200

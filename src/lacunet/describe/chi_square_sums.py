@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 STEP = 0.01  # of the trapezoidal rule: its error falls exponentially
 FAR = 60.0  # cosh of it is beyond anything

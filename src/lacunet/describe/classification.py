@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlogy
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import Serial
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.ranks import ESTIMATE
 from lacunet.learn.schedules import SEARCHERS
 from lacunet.learn.starts import random_start
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import Serial
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
 SHOWN = 12  # traces that `print` shows

@@ -14,8 +14,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.flags import Flag, Kind
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 # Information, in cases, below which nothing holds log odds: a maximum at infinity has what is left
 # where the climb stopped, a finite one has more, unless two rows are all that classes share.

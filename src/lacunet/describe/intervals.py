@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.errors import ModelError, OptionError
 from lacunet.flags import Flag, Kind
@@ -25,6 +24,7 @@ from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.layout import Layout
 from lacunet.model.network import Model, Variable
 from lacunet.model.summary import PARAMETER, parameter_rows
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
 from lacunet.tabular.numbers import SHOWN
 

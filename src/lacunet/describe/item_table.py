@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.describe.intervals import Intervals, shown_states
 from lacunet.errors import ModelError
 from lacunet.model.latent_class import LatentClasses, find_classes
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import FloatArray
 from lacunet.tabular import Columns, Grid, Printable, Shown, measured, number, probability
 from lacunet.tabular.export import csv_table
 

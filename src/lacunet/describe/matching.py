@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.learn.diagnose import diagnose
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
 from lacunet.model.relabelling import Relabelling
+from lacunet.runtime.arrays import FloatArray
 
 ROUNDS = 10  # over several hidden variables, whose numberings depend on each other
 

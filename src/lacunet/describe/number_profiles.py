@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.asking.blocks import blocks_of, spread_of
 from lacunet.inference.asking.numbers import OF_LOGARITHM, in_units, mixture
 from lacunet.inference.asking.query import marginal
@@ -14,6 +13,7 @@ from lacunet.model.families import Family, Segment
 from lacunet.model.joint import table_of
 from lacunet.model.network import Model
 from lacunet.model.unit import Unit
+from lacunet.runtime.arrays import FloatArray
 
 REACH = 4.0  # standard deviations around a mean that a curve shows
 POINTS = 41  # of a curve, for each configuration of the parents

@@ -24,7 +24,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.describe.residuals import PairTables
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
@@ -35,7 +34,8 @@ from lacunet.model.families import GAUSSIAN
 from lacunet.model.latent_class import LatentClasses, find_classes, has_classes
 from lacunet.model.network import Model
 from lacunet.model.sampling import sample_cells
-from lacunet.on_disk import rows_at
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.rows import rows_at
 from lacunet.wording import edge_words, worded
 
 MOST_DRAWS = 299  # tables that are drawn

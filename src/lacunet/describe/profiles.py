@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import rel_entr
 
-from lacunet.arrays import FloatArray
 from lacunet.describe.number_profiles import NumberProfile, number_profile
 from lacunet.inference.asking.query import marginal
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model, Network
+from lacunet.runtime.arrays import FloatArray
 
 MOST_ASKED = 150  # variables that are asked of a network: each is an inference of its own
 

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.describe.bootstrap import (
     check_number,
     check_replicates,
@@ -23,12 +22,13 @@ from lacunet.describe.intervals import (
     on_boundary,
 )
 from lacunet.describe.matching import matched
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 FEWEST = 2  # replicates that have a standard deviation
 RESCALED = "bootstrap replicates of units within strata, rescaled as by Rao & Wu"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, xlogy
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.inference.asking.query import marginal
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.plans.decompose import hole_patterns
@@ -16,6 +15,7 @@ from lacunet.inference.plans.merging import totals
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import has_classes
 from lacunet.model.network import Model, Network
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 LARGEST_TABLE = 1 << 20  # cells: beyond that a table is so sparse that no test of it means anything
 ENOUGH = 5.0  # expected cases of an average cell, the usual rule for χ² to describe the statistics

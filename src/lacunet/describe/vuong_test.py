@@ -10,13 +10,13 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.describe.chi_square_sums import exceeds
 from lacunet.describe.intervals import on_boundary
 from lacunet.inference.curvature.information import Informed, informed, root_of
 from lacunet.inference.curvature.row_scores import NUMBERS, row_scores
 from lacunet.learn.fit import Fit
 from lacunet.learn.objective import Estimate
+from lacunet.runtime.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

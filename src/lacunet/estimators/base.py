@@ -17,9 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from lacunet import api, progress
+from lacunet import api
 from lacunet.api.filling import Holes, filled
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Table
 from lacunet.data.rows import Rows
 from lacunet.data.values import as_array
@@ -45,6 +44,8 @@ from lacunet.model.ensemble import shown
 from lacunet.model.network import Model
 from lacunet.model.reordered import model_as_shown
 from lacunet.model.sampling import Drawn, coded, sample_cells
+from lacunet.runtime import progress
+from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.search.candidates import Candidate
 
 # Flags of a fit that are warnings where columns vary together within classes: there other maxima,

@@ -8,7 +8,6 @@ from typing import Any, SupportsIndex, TypeAlias
 
 from lacunet import api
 from lacunet.api.graphs import USUAL
-from lacunet.arrays import FloatArray
 from lacunet.data import Column, Table
 from lacunet.data.discover import shown
 from lacunet.data.kinds import AUTO, KindsLike
@@ -18,13 +17,14 @@ from lacunet.estimators.inputs import Reading, is_frame, names_of, read_fit
 from lacunet.estimators.parameters import Searching, described
 from lacunet.estimators.surveyed import Surveyed
 from lacunet.estimators.warning import warn
-from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import GRAPH_NUMBERS, NumberPriorLike
 from lacunet.model.prior import PAPER_ALPHA, Alpha
 from lacunet.model.sketch import Sketch
-from lacunet.progress import Listener
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.files import StrPath
+from lacunet.runtime.progress import Listener
 
 GIVEN, LEARN = "given", "learn"  # where the structure comes from
 Edges: TypeAlias = Sequence[Any]  # pairs of names: parent, child

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from lacunet.api.classifying import class_probabilities, learn_class, with_prior
 from lacunet.api.pooled import Asked
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.data import Column, Table
 from lacunet.data.kinds import AUTO as AUTO_KINDS
 from lacunet.data.kinds import KindsLike
@@ -24,6 +23,7 @@ from lacunet.errors import DataError, OptionError
 from lacunet.estimators.inputs import Categories, check_input, code_fit, is_frame
 from lacunet.estimators.parameters import described
 from lacunet.estimators.pooled import PooledEstimator
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 CLASS = "\x00class"  # the column of y in the table that is learned from: no name of a person's
 BALANCED = "balanced"

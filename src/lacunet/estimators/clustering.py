@@ -5,10 +5,10 @@ from typing import Any
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from lacunet.arrays import IntArray
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import described
 from lacunet.model.summary import profile_columns
+from lacunet.runtime.arrays import IntArray
 from lacunet.tabular import frame_of, library_of
 
 

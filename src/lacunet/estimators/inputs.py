@@ -10,8 +10,6 @@ from joblib import effective_n_jobs, parallel
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import validate_data
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
-from lacunet.bins import BinLike, understand_bins
 from lacunet.data import Table
 from lacunet.data.coded_rows import code_rows, empty_columns
 from lacunet.data.design_columns import (
@@ -31,10 +29,11 @@ from lacunet.data.survey import WeightsAs, as_cases
 from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.estimators.warning import warn
-from lacunet.executor import cores
 from lacunet.inference.regression.known import kinds_of_covariates
 from lacunet.model.predictors import Covariates
-from lacunet.state import State
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.executor import cores
+from lacunet.runtime.states import BinLike, State, understand_bins
 from lacunet.tabular import library_of
 
 Categories: TypeAlias = str | Sequence[Sequence[State]] | Mapping[str, Sequence[State]]

@@ -4,7 +4,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 from lacunet import api
-from lacunet.arrays import FloatArray
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.describe.information_criteria import criteria
 from lacunet.estimators.clustering import ClassEstimator
@@ -18,7 +17,8 @@ from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.model.terms import CovariatesLike, understand_terms
-from lacunet.progress import Listener
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.progress import Listener
 from lacunet.settings import DEFAULTS
 
 

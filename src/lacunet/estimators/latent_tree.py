@@ -10,7 +10,7 @@ from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import Measuring, described
 from lacunet.estimators.warning import warn
 from lacunet.model.number_prior import GRAPH_NUMBERS, NumberPriorLike
-from lacunet.progress import Listener
+from lacunet.runtime.progress import Listener
 
 
 @described

@@ -9,7 +9,6 @@ from typing import Any, TypeVar, cast
 
 from lacunet.api.options import written_out
 from lacunet.api.other_names import unknown_option
-from lacunet.bins import BinLike
 from lacunet.errors import LacunetError, UnknownOptionError
 from lacunet.estimators.inputs import (
     Categories,
@@ -20,6 +19,7 @@ from lacunet.estimators.inputs import (
 )
 from lacunet.learn.fit import DEFAULT_STARTS
 from lacunet.model.prior import PAPER_ALPHA, Alpha
+from lacunet.runtime.states import BinLike
 from lacunet.settings import DEFAULTS, OPTIONS, Settings
 from lacunet.wording import EstimatorWords, of_estimator, worded
 

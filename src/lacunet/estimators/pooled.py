@@ -23,9 +23,9 @@ from lacunet.estimators.inputs import (
     threads_of,
 )
 from lacunet.inference.leaves import kinds_of
+from lacunet.runtime.states import State
 from lacunet.search.pooling.pool import Pool
 from lacunet.settings import Settings
-from lacunet.state import State
 
 
 class PooledEstimator(HolesAllowed, BaseEstimator):

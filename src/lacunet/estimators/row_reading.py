@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
-from lacunet.arrays import CodeArray
 from lacunet.data import Table
 from lacunet.data.coded_rows import declared_columns
 from lacunet.data.design_columns import NO_DESIGN, DesignColumns
@@ -31,6 +30,7 @@ from lacunet.estimators.parameters import Parameters
 from lacunet.inference.leaves import all_with_values, kinds_of
 from lacunet.model.holders import Speaker
 from lacunet.model.predictors import Covariates
+from lacunet.runtime.arrays import CodeArray
 
 
 class RowReading(Parameters):

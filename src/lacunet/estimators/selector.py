@@ -5,7 +5,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from lacunet import api
-from lacunet.arrays import FloatArray
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.data.rows import Rows
 from lacunet.errors import OptionError
@@ -18,7 +17,8 @@ from lacunet.estimators.warning import warn
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
 from lacunet.model.prior import AVERAGE, Alpha
-from lacunet.progress import Listener
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.progress import Listener
 from lacunet.scores import choose_scores
 from lacunet.search.average import PriorLike
 from lacunet.search.candidates import Selection

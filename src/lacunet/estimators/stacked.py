@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
-from lacunet.arrays import IntArray
 from lacunet.data.kinds import AUTO, KindsLike
 from lacunet.errors import DataError
 from lacunet.estimators.base import HiddenStateEstimator
@@ -15,7 +14,8 @@ from lacunet.estimators.inputs import read_codes
 from lacunet.estimators.parameters import described
 from lacunet.model.ensemble import Ensemble, sample_rows
 from lacunet.model.sampling import Drawn
-from lacunet.progress import Listener
+from lacunet.runtime.arrays import IntArray
+from lacunet.runtime.progress import Listener
 
 
 @described

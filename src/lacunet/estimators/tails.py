@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.rows import Rows
 from lacunet.estimators.inputs import seed_of
 from lacunet.estimators.parameters import described
 from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
+from lacunet.runtime.arrays import FloatArray
 
 
 @described

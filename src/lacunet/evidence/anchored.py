@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.clock import Means, OutOfTimeError
 from lacunet.evidence.crossings.chains import STEPS, ByChains
 from lacunet.evidence.crossings.crossing import GROUPS, Crossing, Seen
@@ -32,6 +31,7 @@ from lacunet.evidence.used_classes import all_used
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scoring.occupancy import log_factors
 
 CHAINS = 2  # of the walk, for each start

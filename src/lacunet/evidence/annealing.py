@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.path import Path
 from lacunet.evidence.travellers import Allowed, Here, There, Traveller, anything
@@ -20,6 +19,7 @@ from lacunet.inference.devices.device import Device
 from lacunet.inference.sampling.draws import Draws
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray
 
 GROUP = 16  # chains that move together here: enough to share the price of a call
 

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from scipy.special import expit
 
-from lacunet.arrays import BoolArray, FloatArray
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 STEPS = 100  # of Newton, or halvings of the interval in which the mass lies; a few suffice
 EXACT = 1e-9  # nats

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from lacunet.errors import OptionError
-from lacunet.executor import Executor
 from lacunet.inference.devices.device import Device
-from lacunet.kept import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import Executor
 
 A = TypeVar("A")
 B = TypeVar("B")

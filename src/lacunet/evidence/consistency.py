@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.errors import ImpossibleNumberError
 from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.learn.variational import at_hyperparameters, vary
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 STEPS = 50  # of variational Bayes: towards the best bound, not to its last digit
 STARTS = 8  # places whose bounds are compared, before the best is raised

@@ -14,8 +14,8 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.flags import Kind
+from lacunet.runtime.arrays import FloatArray
 
 RELIABLE_ERROR = 0.5  # nats: the largest standard error of a reliable estimate,
 RELIABLE_SIZE = 10.0  # the least effective number of independent estimates it rests on,

@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.inference.kernels import adding as kernels
 from lacunet.inference.problem import Problem
@@ -22,6 +21,7 @@ from lacunet.inference.sums.blocks import Block, Part, Places
 from lacunet.inference.sums.choices import choice_sizes, log_ways, ways
 from lacunet.inference.sums.order import Order, order_parts, planning_work
 from lacunet.inference.sums.packing import Packing, pack_by_state, pack_counts
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 LARGEST = 1_000_000_000  # additions to a count vector: a minute or two
 MOST_VECTORS = 1 << 23  # count vectors in a table, if an integer holds one: below a GiB in all

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Means, OutOfTimeError
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
@@ -11,6 +10,7 @@ from lacunet.learn.objective import Objective
 from lacunet.learn.ranks import MASS
 from lacunet.learn.schedules import PAPER_ITERATIONS
 from lacunet.learn.starts import random_starts
+from lacunet.runtime.arrays import FloatArray
 
 PART = 0.5  # of the time left that fits may take
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.estimate import SURELY
+from lacunet.runtime.arrays import FloatArray
 
 
 def leave_one_out(parts: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 Density: TypeAlias = Callable[[FloatArray], tuple[float, FloatArray]]  # its log, and the gradient
 

@@ -14,7 +14,6 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.annealing import Annealing, expected
 from lacunet.evidence.clock import Means
 from lacunet.evidence.estimate import LogMean, log_mean, log_sum
@@ -26,6 +25,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.symmetry import Symmetries, symmetries_of
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 STEPS, GROUPS = 128, 4  # of the first round
 WIDE = 0.8  # nats: where chains differ by more, longer ones help better than more of them

@@ -15,11 +15,11 @@ import numpy as np
 from scipy.linalg import helmert
 from scipy.special import gammaln, logsumexp
 
-from lacunet.arrays import FloatArray
 from lacunet.model.families import GAUSSIAN, POISSON, Binomial
 from lacunet.model.families.family import Segment
 from lacunet.model.families.gaussian import NormalInverseGamma
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import FloatArray
 
 FURTHEST = 300.0  # of a log rate: beyond, no float holds the rate
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import LacunetError, OptionError
 from lacunet.evidence.ais import UNSURE, AnnealingRounds, UsedClasses
 from lacunet.evidence.anchored import AnchoredWalk, walk_cost
@@ -24,7 +23,6 @@ from lacunet.evidence.sampleable import check_sampling
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
 from lacunet.evidence.travellers import taken_along
 from lacunet.evidence.used_classes import fewer_classes
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.plausible import check_log_probability
@@ -32,7 +30,9 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import seconds_to_draw
 from lacunet.inference.sampling.written_cases import can_take_in
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.kept import FORGETFUL, Kept
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scoring.labellings import flags_of
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked,

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.annealing import GROUP, Annealing
 from lacunet.evidence.clock import Means
 from lacunet.evidence.path import Path, Reference
@@ -16,6 +15,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.variational import at_hyperparameters, vary
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray
 
 STEPS = 50  # of variational Bayes: towards the mode, not to the last digit
 BURNED, KEPT = 30, 70  # Gibbs sweeps

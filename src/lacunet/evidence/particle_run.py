@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.evidence.clock import Clock
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import Placed, anything
@@ -23,6 +22,7 @@ from lacunet.inference.devices.device import Device
 from lacunet.inference.devices.particles import PackedRuns
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.particles import Particles, shuffled_cases
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 RESAMPLED = 0.5  # effective part of the particles below which they are resampled
 SWEEPS = 2  # Gibbs sweeps over the cases so far that follow

@@ -17,11 +17,11 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.expectation import hidden_counts
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

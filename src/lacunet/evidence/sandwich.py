@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.evidence.annealing import GROUP, Annealing, expected
 from lacunet.evidence.clock import Clock, Goal, Means
@@ -23,10 +22,11 @@ from lacunet.evidence.path import Path
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.evidence.told_apart import told_apart
 from lacunet.evidence.travellers import anything, taken_along
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws, check_whole
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.tabular import Columns, Grid, Printable, transposed
 
 VALID = (

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.laplace_at_mode import mode_of
 from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.families import GAUSSIAN
 from lacunet.model.latent_class import find_classes
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 SKEWNESS = 0.7  # prior standard deviation of ε
 TAILS = 0.5  # the same of log δ: in the tails of t with 3 degrees of freedom it is −0.5, about

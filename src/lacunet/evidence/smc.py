@@ -8,16 +8,16 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Clock, Means, OutOfTimeError
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.modes import Found
 from lacunet.evidence.particle_run import Run, run_particles, run_there
-from lacunet.executor import SERIAL
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.devices.device import Device
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL
 
 RUNS = 16  # of the first round: enough to judge their spread
 WAVE = 4  # runs between two looks at the clock, and at whether they are of any use

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.annealing import drawn_cases
 from lacunet.evidence.path import Reference
 from lacunet.inference.contexts import kinds_of_states
@@ -21,6 +20,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.symmetry import Block, Symmetries, symmetries_of
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 DRAWS = 64  # from each reference
 LEAST = 4  # labellings are mixed up if each has at least one in so many of its equal share of draws

@@ -23,12 +23,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.laplace_at_mode import Mode, mode_of
 from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import find_classes
+from lacunet.runtime.arrays import FloatArray
 
 REACH = 4.2  # standard deviations of the trait on either side
 POINTS, FINE = 25, 49  # where it is looked at; numbers can tell it more exactly

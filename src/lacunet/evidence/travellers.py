@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Clock
 from lacunet.evidence.path import Path
@@ -21,6 +20,7 @@ from lacunet.inference.devices.device import Device
 from lacunet.inference.plans.plan import LONG
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 AT_ONCE = (
     1e11  # numbers that a device touches between two looks at the clock: some tenths of a second

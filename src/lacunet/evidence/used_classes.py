@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.modes import Found
 from lacunet.evidence.travellers import Allowed
 from lacunet.inference.classes import with_classes
@@ -14,6 +13,7 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
 from lacunet.learn.variational import at_hyperparameters
 from lacunet.model.latent_class import classes_of
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scoring.occupancy import log_factors
 
 NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out

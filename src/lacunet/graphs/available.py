@@ -6,11 +6,11 @@ family with more parents is seen whole in fewer rows.
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
 from lacunet.graphs.counting import Columns, Prior, child_of, cut_rows, log_bd, prior_of
 from lacunet.graphs.families import columns_of
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 
 @kernel

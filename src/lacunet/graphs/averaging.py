@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.model import conjugacy
 from lacunet.model.network import Network
 from lacunet.model.prior import dirichlet, each_alpha, understand_values
+from lacunet.runtime.arrays import FloatArray
 
 
 def is_averaged(alpha: float | str) -> bool:

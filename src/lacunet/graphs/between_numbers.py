@@ -16,11 +16,11 @@ from itertools import combinations, product
 import numpy as np
 from scipy.special import log_ndtr, ndtri
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
 from lacunet.flags import Flag, Kind
 from lacunet.inference.kernels.numbering import renumber
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 LEVEL = 0.05  # how often any pair at all is reported in data whose numbers are independent
 MOST_ROWS = 100_000  # that are tested, at equal distances: even weak dependence shows in these

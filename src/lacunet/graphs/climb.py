@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.graphs.families import FamilyScores
 from lacunet.graphs.moves import ADD, EQUAL, REVERSE, Limits, find_best
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 MOST_STEPS = 20  # per variable; gains that are taken on different rows may lead round in circles
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from lacunet.arrays import BoolArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.exact import search_exactly
 from lacunet.graphs.families import CompleteCounts
 from lacunet.graphs.journal import FORGETFUL, Journal
 from lacunet.graphs.scoring import complete_scores
 from lacunet.graphs.searching import Found, search
 from lacunet.graphs.task import GraphTask
+from lacunet.runtime.arrays import BoolArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 FEW = 6_000  # families: a search scores as many, so that the best of all graphs costs no more
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.table import Table
-from lacunet.jit import kernel
 from lacunet.model.network import Model, Network
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 BURN_IN, APART = 20, 3  # sweeps before the first completion, and between two
 ROWS = 25_000  # rows that all completions together may have, where one has fewer

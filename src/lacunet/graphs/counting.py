@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.kernels.numbering import renumber
-from lacunet.jit import kernel
 from lacunet.model.families.rising_kernels import log_gamma_above, log_rising
 from lacunet.model.prior import understand_values
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 AIR = 4  # a table may have this many cells per row before those that occur are numbered anew
 LANES = 4  # tables that neighbouring rows take turns with

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.counting import Columns, Prior, child_of, log_bd, refine
 from lacunet.graphs.families import CompleteCounts, largest_family
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.searching import Found
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.runtime.jit import kernel
 
 MEMORY = 1 << 30  # bytes that an exact search may take
 

@@ -4,7 +4,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError
 from lacunet.graphs.counting import Columns, prior_of
@@ -12,6 +11,7 @@ from lacunet.graphs.toggling import indicators_of, score_toggles
 from lacunet.graphs.zeros import numbered_zeros, possible_states
 from lacunet.model.known_tables import NOTHING, KnownTables
 from lacunet.model.table_sizes import LARGEST_TABLE
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 MOST_NUMBERS = LARGEST_TABLE >> 2  # of all tables of a graph: a fit has several vectors as long
 

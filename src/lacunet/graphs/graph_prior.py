@@ -5,8 +5,8 @@ from enum import StrEnum
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.data.table import Table
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 class GraphPrior(StrEnum):

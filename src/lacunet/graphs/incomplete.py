@@ -24,9 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray
 from lacunet.data.table import Table
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.averaging import (
     averaging_gains,
     is_averaged,
@@ -47,6 +45,8 @@ from lacunet.learn.variational import Variational, at_hyperparameters, at_theta,
 from lacunet.model import conjugacy
 from lacunet.model.equivalence import find_compelled
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import BoolArray, CodeArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 TOLERANCE = 1e-2  # nats: a fit that is only compared ends where a step gains less
 MORE_CASES = (0.0, 0.5)  # put to each cell where a fit begins that is to be the best one

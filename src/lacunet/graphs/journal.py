@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.errors import OutputError
-from lacunet.files import StrPath, check_file, hold_name, write_text
+from lacunet.runtime.arrays import BoolArray
+from lacunet.runtime.files import StrPath, check_file, hold_name, write_text
 
 FORMAT = "lacunet-learn/1"
 

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.graphs.moves import Limits
 from lacunet.model.equivalence import EquivalenceClass, equivalence_class
 from lacunet.model.known_tables import KnownTables
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import BoolArray
 
 Edge: TypeAlias = tuple[str, str]  # parent, child
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.errors import OptionError, did_you_mean
-from lacunet.files import StrPath
 from lacunet.graphs.knowledge import Edge, Knowledge
+from lacunet.runtime.files import StrPath
 
 FIELDS = [field.name for field in fields(Knowledge)]
 

@@ -6,7 +6,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.averaging import is_averaged
@@ -20,6 +19,7 @@ from lacunet.learn.variational import Variational
 from lacunet.model.equivalence import EquivalenceClass
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import Alpha, describe_alpha
+from lacunet.runtime.arrays import BoolArray
 from lacunet.tabular import Columns, Grid, Printable, number, transposed
 
 NOTHING = Knowledge()

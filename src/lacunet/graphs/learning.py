@@ -4,11 +4,8 @@ import math
 from contextlib import closing
 from dataclasses import replace
 
-from lacunet.arrays import FloatArray
 from lacunet.data.table import Table
 from lacunet.evidence.clock import Goal
-from lacunet.executor import SERIAL, Executor
-from lacunet.files import StrPath
 from lacunet.flags import Flag
 from lacunet.graphs.averaging import averaging_gains, likeliest_exponents, middle_exponents
 from lacunet.graphs.between_numbers import BetweenNumbers, between_numbers
@@ -28,6 +25,9 @@ from lacunet.learn.variational import Variational
 from lacunet.model import conjugacy
 from lacunet.model.network import Network
 from lacunet.model.number_prior import OF_GRAPHS, NumberPrior
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.runtime.files import StrPath
 
 NOTHING, USUAL = Knowledge(), OF_GRAPHS
 DEFAULT = GraphSearch()

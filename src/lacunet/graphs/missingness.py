@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.data.table import Column, Table
 from lacunet.flags import Flag, Kind
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 LEVEL = 0.05  # how often the test speaks where cells are missing completely at random, at most
 FEW = 0.01  # of all cells, below which nothing is said of those that are missing

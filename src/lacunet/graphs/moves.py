@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 ADD, DELETE, REVERSE = 0, 1, 2
 EQUAL = 1e-9  # nats: gains this near to each other are a tie

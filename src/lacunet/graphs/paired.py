@@ -10,7 +10,6 @@ point the other way gains nothing by being turned.
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.data.table import Table
 from lacunet.graphs.counting import (
     NO_ZEROS,
@@ -22,7 +21,8 @@ from lacunet.graphs.counting import (
     prior_of,
     refine,
 )
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 NO_LIMITS = np.zeros(0, dtype=np.int64)
 FEW = 5_000  # rows that all completions together may have, where one has fewer

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from lacunet.arrays import CodeArray
 from lacunet.data.table import Table
 from lacunet.graphs.available import AvailableCases
 from lacunet.graphs.families import CompleteCounts, FamilyScores, Statistics
@@ -10,6 +9,7 @@ from lacunet.graphs.numbers import MixedFamilies, NumberFamilies, are_numbers, c
 from lacunet.graphs.paired import PairedCases
 from lacunet.graphs.task import GraphTask
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import CodeArray
 
 
 def complete_scores(task: GraphTask, table: Table) -> FamilyScores:

@@ -13,15 +13,15 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.climb import Climbed, climb, score_graph
 from lacunet.graphs.families import FamilyScores
 from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.journal import FORGETFUL, Journal, edges_of_graph, graph_of_edges
 from lacunet.graphs.moves import EQUAL, Limits
 from lacunet.graphs.shaking import scatter, shaken, turn_covered
+from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 MOST_SWEEPS = 6  # where gains are added up along the way, which may lead round in circles
 FEWEST = 40  # shakes of a sweep, at least about: of few variables, several around each

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.complete import is_exact, search_complete
@@ -15,6 +14,7 @@ from lacunet.graphs.graph_prior import AVERAGED, GraphPrior
 from lacunet.graphs.task import GraphTask
 from lacunet.model.network import Model
 from lacunet.model.prior import scale_alpha
+from lacunet.runtime.arrays import BoolArray
 
 FACTORS = (0.5, 2.0)
 MOST_NAMED = 3  # edges that a sentence names

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.graphs.moves import Limits, find_ancestors
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray
+from lacunet.runtime.jit import kernel
 
 # On simulated networks of 4 to 37 variables these met the best graphs most.
 NEIGHBOURS = 4  # variables that lose edges together

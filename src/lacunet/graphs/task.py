@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.flags import Flag, Kind
@@ -25,6 +24,7 @@ from lacunet.inference.possible import check_possible
 from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import OF_GRAPHS, NumberPrior
 from lacunet.model.table_sizes import check_table_sizes
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 NOTHING, USUAL = Knowledge(), OF_GRAPHS
 

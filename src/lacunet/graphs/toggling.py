@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.graphs.counting import (
     AIR,
     Columns,
@@ -23,8 +22,9 @@ from lacunet.graphs.counting import (
     log_mean,
     refine,
 )
-from lacunet.jit import kernel
 from lacunet.model.families.rising_kernels import log_gamma_above
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 NARROW = 8  # states: of more, a row would add mostly zeros
 ROOM = 1 << 27  # bytes of 0s and 1s that are kept, at most

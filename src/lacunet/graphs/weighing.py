@@ -11,8 +11,8 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.executor import Executor
 from lacunet.graphs.incomplete import Fitted
+from lacunet.runtime.executor import Executor
 from lacunet.scores.csl import csl
 from lacunet.scoring.score_input import ScoreInput
 

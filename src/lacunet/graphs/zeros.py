@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, IntArray
 from lacunet.data.table import Column
 from lacunet.graphs.counting import NO_ZEROS
-from lacunet.jit import kernel
 from lacunet.model.known_tables import Zero
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import CodeArray, IntArray
+from lacunet.runtime.jit import kernel
 
 ANY = -1  # state of a parent that a zero does not name
 

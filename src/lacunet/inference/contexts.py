@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
 from lacunet.model.relabelling import Relabelling
-from lacunet.on_disk import in_passing
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.rows import in_passing
 
 MOST_CONTEXTS = 64  # states of one context that are told apart
 

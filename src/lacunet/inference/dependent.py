@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import DataError
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 SAME = 1e-9  # standard deviations by which columns may differ and still say the same
 SHRUNK = 1e-3  # of the identity in correlations: others explain about 99.9 % of a column at most

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.discover import weighed
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import MOST_CASES, Column, Table
@@ -24,7 +23,8 @@ from lacunet.model.families import (
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import Extent, NumberPrior
 from lacunet.model.unit import SMALLEST, Unit
-from lacunet.on_disk import in_passing
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.rows import in_passing
 
 
 def leaves_of(table: Table, prior: NumberPrior) -> list[Variable]:

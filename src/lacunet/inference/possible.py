@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import DataError
 from lacunet.inference.asking.by_row import ByRow
 from lacunet.model import conjugacy
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 
 def check_possible(network: Network, codes: CodeArray) -> None:

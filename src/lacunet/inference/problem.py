@@ -6,11 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.table import Table
 from lacunet.errors import DataError
-from lacunet.holding import Held, Holder, SomeRows
 from lacunet.inference.asking.query import Question
 from lacunet.inference.devices.device import Device
 from lacunet.inference.plans.builder import Builder
@@ -19,12 +17,13 @@ from lacunet.inference.plans.parted import parted_components
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.possible import check_possible
 from lacunet.inference.thinning import at_equal_distances
-from lacunet.kept import fingerprint
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
-from lacunet.on_disk import forget, in_passing, rows_at
-from lacunet.state import Numbers, State, label
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.checkpoint import fingerprint
+from lacunet.runtime.rows import Held, Holder, SomeRows, forget, in_passing, rows_at
+from lacunet.runtime.states import Numbers, State, label
 
 GLIMPSE = 1 << 15  # rows
 LARGE = 1 << 20  # distinct rows, above which a part of them tells where to look

@@ -17,12 +17,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.contexts import Context
 from lacunet.inference.features import Features, features_of
 from lacunet.inference.symmetry import Symmetries
 from lacunet.model.families import Segment
 from lacunet.model.relabelling import Chain, Relabelling
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 JITTER = 0.05  # relative noise of a reference's profiles
 ALONE = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.inference.symmetry import interchangeable
 from lacunet.model.network import Network
 from lacunet.model.surgery import with_hidden
+from lacunet.runtime.arrays import FloatArray
 
 
 def states_told(problem: Problem) -> dict[int, int]:

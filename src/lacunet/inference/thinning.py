@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 AT_ONCE = 1 << 20  # rows
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.compact import compact_cells
 from lacunet.inference.plans.merging import totals
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.problem import Problem
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 
 class Weighable:

@@ -20,7 +20,6 @@ from typing import Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.merging import (
     Counted,
     SparseRows,
@@ -36,6 +35,7 @@ from lacunet.learn.row_counts import Rows, cells_of, count_families, sparse_rows
 from lacunet.model import conjugacy
 from lacunet.model.families.rising import log_rising
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 ROWS = 400  # rows to be merged: the work grows with their square. A few states need fewer,
 ROWS_FOR_A_STATE = (12, 40)  # at most the second number for each; many may have the first

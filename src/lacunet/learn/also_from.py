@@ -3,8 +3,6 @@
 import time
 from collections.abc import Sequence
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, fit_of
 from lacunet.learn.maxima import climb_from
@@ -12,6 +10,8 @@ from lacunet.learn.neighbours import taken_over
 from lacunet.learn.objective import Objective
 from lacunet.learn.ranks import is_better
 from lacunet.learn.schedules import Search
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 def better_from(fit: Fit, starts: Sequence[FloatArray], executor: Executor = SERIAL) -> Fit:

@@ -12,10 +12,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.kernels import rows as kernels
 from lacunet.learn.objective import Objective, Point
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray
 
 TOLERANCE = 1e-6  # on the largest gradient component, in cases;
 LAST_DIGITS = 1e-14  # of cases and exponents, where that is more: a gradient is a difference

@@ -18,7 +18,6 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.merging import SparseRows, add_up
 from lacunet.inference.problem import Problem
 from lacunet.inference.sizes import resizable
@@ -31,6 +30,7 @@ from lacunet.learn.row_counts import Rows, count_families, statistics_around
 from lacunet.learn.starts import em
 from lacunet.model import conjugacy
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 ROUNDS = 20  # most rounds,
 PATIENCE = 2  # and rounds in a row that bring nothing better, before they end

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.expectation import Tangent
 from lacunet.learn.objective import Objective, Point
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray
 
 SMALL = 60  # up to this size the whole matrix is formed: it is as cheap, and exact
 PRECISION = 1e-3

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
 from lacunet.inference.asking.effective_dimension import identified_parameters
 from lacunet.inference.problem import Problem
@@ -13,6 +12,7 @@ from lacunet.model.conjugacy import cases
 from lacunet.model.joint import members, table_of
 from lacunet.model.latent_class import LatentClasses, find_classes, unit
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray
 
 EMPTY = 0.5  # expected cases below which a state counts as empty
 DUPLICATE = 0.01  # classes whose probabilities differ nowhere by more than this are duplicates

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.devices.device import Place, open_device
 from lacunet.inference.problem import Problem
@@ -22,6 +21,7 @@ from lacunet.model.conjugacy import log_prior, mean
 from lacunet.model.display import known_words, model_grids
 from lacunet.model.network import Model
 from lacunet.model.relabelling import Relabelling
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.tabular import Columns, Grid, Printable
 
 DEFAULT_STARTS = 64  # CH96 §3

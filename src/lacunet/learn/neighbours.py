@@ -13,10 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
-from lacunet.kept import FORGETFUL, Kept, Packing
 from lacunet.learn.ascent import em_while_fast
 from lacunet.learn.crossing import Crosser
 from lacunet.learn.exchange import SHORT, WORTH, exchange
@@ -30,6 +27,9 @@ from lacunet.learn.schedules import Schedule, Search
 from lacunet.learn.splitting import Halver, find_splits
 from lacunet.learn.starts import em
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing
+from lacunet.runtime.executor import SERIAL, Executor
 
 SWEEPS = 4  # passes over the range: up, down, up, down
 TRIED = 2  # starts that a neighbour gives

@@ -6,11 +6,11 @@ from typing import Self, TypeVar
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.merging import Measured
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.joint import table_of
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 Numbers = TypeVar("Numbers", FloatArray, IndexArray)
 

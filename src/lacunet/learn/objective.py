@@ -9,12 +9,12 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.expectation import Expectation, dot, expect, expect_at_once
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 AT_ONCE = 32  # starts that a device has room for, and that keep it busy
 

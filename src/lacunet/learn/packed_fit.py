@@ -3,10 +3,10 @@
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import FloatArray
 
 KNOWN = ("problem", "model", "heaviest")  # what is known elsewhere, or put together
 

@@ -8,8 +8,6 @@ from the prior tell it from the other candidates (docs/explanation/predictions.m
 
 from dataclasses import replace
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome, em_while_fast
 from lacunet.learn.fit import Fit, Options, learn
@@ -19,6 +17,8 @@ from lacunet.learn.ranks import ESTIMATE, HEAVIEST, Ranks, best_of
 from lacunet.learn.schedules import merged_start
 from lacunet.learn.starts import random_starts
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 def softmax_climb(problem: Problem, theta: FloatArray, executor: Executor = SERIAL) -> Climb:

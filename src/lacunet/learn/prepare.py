@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.executor import Executor
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.inference.expectation import Tangent, expect
@@ -15,7 +14,6 @@ from lacunet.inference.kernels.rows import expect_all
 from lacunet.inference.kernels.trees import expect_trees
 from lacunet.inference.plans.compact import MANY, compact_cells
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.jit import is_compiled
 from lacunet.learn.crossing import Crosser
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Objective
@@ -27,7 +25,9 @@ from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import Extent, NumberPrior
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
 from lacunet.model.unit import Unit
-from lacunet.state import Numbers
+from lacunet.runtime.executor import Executor
+from lacunet.runtime.jit import is_compiled
+from lacunet.runtime.states import Numbers
 
 PREPARING = "preparing"
 

@@ -10,13 +10,13 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.problem import Problem
 from lacunet.learn.diagnose import state_sizes
 from lacunet.model import conjugacy
 from lacunet.model.families.rising import log_rising
 from lacunet.model.layout import Layout
 from lacunet.model.surgery import with_hidden
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 Group: TypeAlias = Sequence[int]  # old states that become one new state; none: it begins empty
 FEWEST = 2.0  # cases: a state with fewer can be left out, and is not worth splitting

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.merging import SparseRows
 from lacunet.learn.regroup import Places
 from lacunet.model.joint import members, statistics_of
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

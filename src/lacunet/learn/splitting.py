@@ -13,7 +13,6 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.problem import Problem
 from lacunet.inference.thinning import thinned
 from lacunet.inference.weighable import Weighable
@@ -24,6 +23,7 @@ from lacunet.learn.regroup import FEWEST, Places
 from lacunet.learn.starts import em, random_start
 from lacunet.model.network import Network
 from lacunet.model.surgery import with_hidden
+from lacunet.runtime.arrays import FloatArray
 
 ROWS = 400  # rows of a state that are looked at; of more, as many at equal distances
 BELONGS = 0.01  # probability above which a row is one of the state's

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.learn.objective import Objective, Point
 from lacunet.model.conjugacy import random_theta
+from lacunet.runtime.arrays import FloatArray
 
 
 def random_starts(objective: Objective, starts: int, seed: int, first: int = 0) -> list[Point]:

@@ -12,11 +12,11 @@ only raise it.
 
 from dataclasses import dataclass
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.expectation import dot, hidden_counts
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import FloatArray
 
 TOLERANCE = 1e-7  # nats gained by a step, below which the bound counts as reached
 MAX_STEPS = 5000

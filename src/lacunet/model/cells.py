@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from lacunet.arrays import FloatArray
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray
 
 if TYPE_CHECKING:
     from lacunet.model.network import Network

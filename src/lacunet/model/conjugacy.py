@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families import Family
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 def _joined(

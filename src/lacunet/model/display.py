@@ -4,11 +4,11 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from lacunet.arrays import FloatArray
 from lacunet.model.joint import table_of
 from lacunet.model.latent_class import classes_of, is_latent_class
 from lacunet.model.network import Model, Network, Variable
-from lacunet.state import label
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import label
 from lacunet.tabular import Grid, measured, probability
 
 TABLES = 12  # tables shown at most, of those around hidden variables

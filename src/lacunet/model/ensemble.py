@@ -5,10 +5,10 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.sampling import Drawn, check_rows, coded, sample_shown
+from lacunet.runtime.arrays import FloatArray
 from lacunet.tabular import Columns, Framed, transposed
 
 SLACK = 1e-9  # of the sum of all weights: what is lost where numbers are written

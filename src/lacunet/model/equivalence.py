@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.errors import ModelError
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import BoolArray
 from lacunet.tabular import Columns, Framed, transposed
 
 Edge: TypeAlias = tuple[str, str]

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.network import Network, Variable
+from lacunet.runtime.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ import os
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from lacunet.errors import OptionError
-from lacunet.files import StrPath
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.network import Model, Network
+from lacunet.runtime.files import StrPath
 
 
 class HoldsModel(Protocol):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.model.families.block_places import joint_statistics
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 
 def members(network: Network, i: int) -> list[int]:

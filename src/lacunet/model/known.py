@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
+from lacunet.runtime.arrays import FloatArray
 
 if TYPE_CHECKING:
     from lacunet.model.variable import Variable

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError, OptionError
 from lacunet.model.known import KnownTable
 from lacunet.model.network import Network, Variable
+from lacunet.runtime.arrays import FloatArray
 
 Zero = Mapping[str, Any]  # child, state, and the states of some parents as "given"
 

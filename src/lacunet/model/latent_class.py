@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.table_sizes import check_table_sizes
-from lacunet.state import State
+from lacunet.runtime.states import State
 
 HIDDEN_NAMES = ("class", "latent_class", "hidden_class")
 

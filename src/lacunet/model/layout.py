@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.model.families import CATEGORICAL, Family, Given, Segment, Tied
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 N = TypeVar("N", bound=np.generic)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray
 
 
 def with_more_parents(theta: FloatArray, narrow: Layout, wide: Layout) -> FloatArray:

@@ -10,9 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import ModelError, did_you_mean, numbers_refused
-from lacunet.kept import fingerprint
 from lacunet.model import conjugacy
 from lacunet.model.cells import Cells
 from lacunet.model.families import CATEGORICAL
@@ -21,8 +19,10 @@ from lacunet.model.layout import Layout
 from lacunet.model.predictors import Predictors
 from lacunet.model.relabelling import Relabelling, relabelled_network
 from lacunet.model.variable import Variable as Variable  # noqa: PLC0414  # they go together
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.checkpoint import fingerprint
+from lacunet.runtime.states import NOWHERE, as_shown
 from lacunet.tabular import Columns, Grid, Printable
-from lacunet.work_order import NOWHERE, as_shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)

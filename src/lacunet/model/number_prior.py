@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.model.covariance import Covariance
 from lacunet.model.families import block_places
 from lacunet.model.families.gaussian import hyperparameters
+from lacunet.runtime.arrays import FloatArray
 
 AUTOCLASS = "autoclass"
 

@@ -16,9 +16,8 @@ from typing import Self
 import numpy as np
 from scipy.special import softmax
 
-from lacunet.arrays import FloatArray
-from lacunet.bins import Bins
-from lacunet.state import State, label
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import Bins, State, label
 
 INTERCEPT = "(intercept)"
 

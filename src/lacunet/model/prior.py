@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import FloatArray
 
 PAPER_ALPHA = 1.01  # CH96 §3: 1 + ε with ε = 0.01
 AVERAGE = "average"  # over strengths of the prior: `prior_grid`

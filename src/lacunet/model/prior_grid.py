@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.model import conjugacy
 from lacunet.model.network import Network
 from lacunet.model.prior import AVERAGE, Alpha
+from lacunet.runtime.arrays import FloatArray
 
 SCALES = (0.25, 4.0)  # of the variances that classes are expected to have
 

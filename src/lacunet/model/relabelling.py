@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.errors import ModelError
 from lacunet.model.known import KnownTable
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from lacunet.model.network import Network

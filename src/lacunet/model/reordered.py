@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lacunet.arrays import FloatArray
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.network import Model, Network
-from lacunet.work_order import by_name, kept
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import by_name, kept
 
 
 def work_order(network: Network) -> list[int]:

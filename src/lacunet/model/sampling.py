@@ -6,12 +6,12 @@ from operator import index
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.model.joint import members
 from lacunet.model.network import Model, Variable
 from lacunet.model.unit import Unit
-from lacunet.state import Numbers
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import Numbers
 
 NOTHING: Mapping[int, CodeArray] = {}
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.table_sizes import check_table_sizes
-from lacunet.state import State
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import State
 
 COVARIATES = "covariates"  # what stands above a class that they predict
 

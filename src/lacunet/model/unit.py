@@ -10,9 +10,9 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import DataError
-from lacunet.state import Numbers, State
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import Numbers, State
 
 SQUARABLE = 1e-140  # a float whose square has all digits, with room for factors
 SMALLEST = float(np.finfo(np.float64).tiny)  # below it floats lose digits

@@ -9,14 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
-from lacunet.bins import Bins
 from lacunet.errors import DataError, did_you_mean
 from lacunet.model.families import CATEGORICAL, Family
 from lacunet.model.known import KnownTable
 from lacunet.model.unit import Unit
-from lacunet.state import Numbers, State, label
-from lacunet.work_order import NOWHERE
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.states import NOWHERE, Bins, Numbers, State, label
 
 
 @dataclass(frozen=True)

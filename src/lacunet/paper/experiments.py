@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.executor import Executor
 from lacunet.graphs.learning import learn_structure
 from lacunet.graphs.searching import ONE_CLIMB
 from lacunet.inference.problem import Problem, build_problem
@@ -23,6 +22,7 @@ from lacunet.model.prior import uniform_alpha
 from lacunet.model.sampling import sample_codes
 from lacunet.paper.design import EPSILON, Design, Task
 from lacunet.paper.ledger import Work
+from lacunet.runtime.executor import Executor
 from lacunet.scores import SCORES, Evidence, ScoreInput
 
 PAPER_SCORES = ("laplace", "cs", "mled", "draper", "bic")

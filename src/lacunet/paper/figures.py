@@ -8,12 +8,12 @@ from typing import Any
 
 from lacunet.charts.series import Series
 from lacunet.charts.style import Look
-from lacunet.files import atomic_path, write_text
 from lacunet.paper.design import Panel
 from lacunet.paper.experiments import PAPER_SCORES
 from lacunet.paper.tables import Record, by_dataset, fits, largest
 from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
 from lacunet.plots.score_curves import draw_curves
+from lacunet.runtime.files import atomic_path, write_text
 from lacunet.search.grids import TITLES
 from lacunet.tabular.export import csv_table
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from lacunet.errors import OptionError
-from lacunet.executor import Executor
-from lacunet.files import check_folder
-from lacunet.ledger import Ledger, Sort
 from lacunet.plots.door import load
+from lacunet.runtime.checkpoint import Ledger, Sort
+from lacunet.runtime.executor import Executor
+from lacunet.runtime.files import check_folder
 
 RESULTS = Sort(
     "lacunet-paper/1",

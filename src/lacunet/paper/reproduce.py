@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lacunet.executor import on_threads
-from lacunet.files import write_text
 from lacunet.paper import tables
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.experiments import PAPER_SCORES, Experimenter, work_of
@@ -15,7 +13,9 @@ from lacunet.paper.figures import write_figure
 from lacunet.paper.ledger import begin, run_all
 from lacunet.paper.page import experiments_grid, findings, findings_grid, render, versions
 from lacunet.paper.paper_grids import reality_grid, table1_grid, table2_grid
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.executor import on_threads
+from lacunet.runtime.files import write_text
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import Grid, Printable
 

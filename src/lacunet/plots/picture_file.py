@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lacunet.errors import OptionError
-from lacunet.files import StrPath, atomic_path, check_file
 from lacunet.plots.door import load
+from lacunet.runtime.files import StrPath, atomic_path, check_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

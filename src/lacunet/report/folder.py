@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from lacunet.files import (
+from lacunet.model.formats import write_model
+from lacunet.report.documents import selection_document, to_json
+from lacunet.runtime.files import (
     StrPath,
     atomic_folder,
     check_file,
@@ -12,8 +14,6 @@ from lacunet.files import (
     check_not_read,
     write_text,
 )
-from lacunet.model.formats import write_model
-from lacunet.report.documents import selection_document, to_json
 from lacunet.search.candidates import Selection
 from lacunet.tabular.export import csv_table
 

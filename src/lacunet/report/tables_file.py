@@ -4,9 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lacunet.errors import OptionError
-from lacunet.files import StrPath, atomic_path, check_file, write_text
-from lacunet.harmless import harmless
 from lacunet.report.word import door, write_word
+from lacunet.runtime.files import StrPath, atomic_path, check_file, harmless, write_text
 from lacunet.tabular import Printable
 
 WORD = ".docx"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lacunet.harmless import harmless
 from lacunet.optional import require
+from lacunet.runtime.files import harmless
 from lacunet.tabular import Grid, Shown
 
 UPRIGHT = 6  # columns that a page holds upright; more of them are read across

@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Estimate
 from lacunet.model.latent_class import classes_of
+from lacunet.runtime.arrays import FloatArray
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score import LATENT_CLASSES, Fewer, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput

@@ -6,12 +6,12 @@ not the parameters are identified; classes too many need no special care.
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
 from lacunet.inference.expectation import Expectation, hidden_counts
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.families import log_gammas
+from lacunet.runtime.arrays import FloatArray
 from lacunet.scoring.chains import chain_mean
 from lacunet.scoring.hamiltonian import Chain
 from lacunet.scoring.score import TABULAR, Score

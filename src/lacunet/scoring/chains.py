@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
+from lacunet.runtime.arrays import FloatArray
 
 NEARLY_SINGULAR = 1e-8  # part of a parameter's curvature that is its own
 

@@ -9,14 +9,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.plausible import FAILURES, failure, reason_of
-from lacunet.kept import FORGETFUL, Kept, Packing
 from lacunet.learn.fit import Fit, Options
 from lacunet.learn.neighbours import learn_from_neighbours
 from lacunet.learn.packed_fit import PackedFit
 from lacunet.learn.predictive import with_posterior
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.score import Score
 from lacunet.scoring.score_input import Evidence, ScoreInput

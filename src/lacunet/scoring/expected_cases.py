@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.data.discover import weighed
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
-from lacunet.on_disk import in_passing
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.rows import in_passing
 
 MOST_FOLLOWED = 40  # variables in one sum of products
 

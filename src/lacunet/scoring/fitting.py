@@ -3,13 +3,13 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from lacunet.executor import Executor
 from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.problem import Problem
 from lacunet.inference.sizes import network_with_sizes, prior_of_states, resizable, with_sizes
 from lacunet.inference.symmetry import interchangeable
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.ranks import BOTH, MASS
+from lacunet.runtime.executor import Executor
 from lacunet.scoring.score_input import ScoreInput
 
 

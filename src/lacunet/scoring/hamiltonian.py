@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 ACCEPTED = 0.8  # part of the proposals that the step size aims at
 TRAJECTORY = math.pi / 2  # in units of the metric: a quarter turn of a Gaussian forgets its start

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind, Sizes
 from lacunet.inference.expectation import hidden_counts
 from lacunet.inference.problem import Problem
@@ -18,7 +17,8 @@ from lacunet.inference.sizes import states_told, with_sizes
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
-from lacunet.on_disk import in_passing
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.rows import in_passing
 from lacunet.scoring.fitting import Fitting
 from lacunet.scoring.labellings import flags_of
 from lacunet.scoring.score import Fewer, Score

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import JITTER, Regions
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.objective import Point
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.scoring.expected_cases import ExpectedCases
 
 DRAWS = 400

@@ -8,8 +8,6 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
-from lacunet.arrays import BoolArray, FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.problem import Problem
@@ -19,6 +17,8 @@ from lacunet.learn.maxima import distinct
 from lacunet.learn.predictive import softmax_climb
 from lacunet.learn.variational import Variational, at_theta, vary
 from lacunet.model.conjugacy import log_density, log_prior
+from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scoring.softmax import SoftmaxMode, softmax_mode
 from lacunet.tabular import Columns, Framed, transposed
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import prior_curvature, softmax_hessian
@@ -17,6 +16,7 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.objective import Point
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.scoring.determinant import factorise
 from lacunet.scoring.overlap import canonical_order, log_own_labels
 from lacunet.scoring.widths import held

@@ -8,7 +8,7 @@ prior give such a probability. There the width is held.
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 WIDEST = 2.0  # variance in any direction, as a multiple of the prior's
 

@@ -7,18 +7,18 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.consistency import ERRORS
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.jackknife import jackknife_covariance
 from lacunet.evidence.partitions.priors import WalkedPriors
 from lacunet.evidence.partitions.walk import Walk, WalkGoal
 from lacunet.evidence.partitions.weighted import walk_weighted
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.devices.device import open_device
 from lacunet.inference.problem import Problem
-from lacunet.kept import FORGETFUL, Kept
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scoring.score_input import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import betaln, gammaln
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
+from lacunet.runtime.arrays import FloatArray
 
 
 class Labellings(StrEnum):

@@ -23,7 +23,6 @@ from lacunet.describe.residuals import PairResidual, bivariate_residuals
 from lacunet.describe.statistics import few_pairs
 from lacunet.evidence.shaped_classes import merged, shaped_problem
 from lacunet.evidence.trait import trait_of
-from lacunet.executor import Executor
 from lacunet.inference.leaves import leaves_of, widest_block
 from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import build_problem
@@ -36,7 +35,8 @@ from lacunet.model.latent_class import find_classes, has_classes, over_leaves, w
 from lacunet.model.network import Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import Alpha, dirichlet
-from lacunet.on_disk import rows_at
+from lacunet.runtime.executor import Executor
+from lacunet.runtime.rows import rows_at
 from lacunet.scores import HEADLINE, ScoreInput
 from lacunet.search.effects.adding import Edge, log_weight
 from lacunet.search.effects.fitted import start_with_edges

@@ -10,7 +10,6 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.sampling_design import flags_of
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import RatioTest
@@ -22,6 +21,7 @@ from lacunet.model.latent_class import counted, has_classes, unit
 from lacunet.model.network import Model, Network
 from lacunet.model.prior import Alpha
 from lacunet.model.prior_grid import PriorGrid
+from lacunet.runtime.arrays import FloatArray
 from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
 from lacunet.search.average import Label, Labellings, NamedPrior, choose
 from lacunet.search.certainty import Certainty, Factor, How

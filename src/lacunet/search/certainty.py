@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.flags import Flag, Kind
+from lacunet.runtime.arrays import FloatArray
 from lacunet.search.average import Label, choose, posterior
 from lacunet.search.unsettled import widened
 from lacunet.tabular import Columns, Framed

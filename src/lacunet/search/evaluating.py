@@ -6,13 +6,13 @@ from typing import NamedTuple, TypeVar
 
 from lacunet.data.table import Table
 from lacunet.errors import LacunetError, ModelError
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Options
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import GROUPS, Score, applicable
 from lacunet.scoring.evaluation import Asked, Unfitted, score_fits
 from lacunet.scoring.fitting import Fitting

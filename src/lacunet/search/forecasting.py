@@ -17,8 +17,8 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.schedules import FINALISTS, RACED, Schedule
-from lacunet.memory import in_bytes
 from lacunet.model.conjugacy import random_theta
+from lacunet.runtime.memory import in_bytes
 from lacunet.search.average import Label
 from lacunet.search.forecast_measuring import Measuring
 from lacunet.tabular import Columns, Grid, Printable

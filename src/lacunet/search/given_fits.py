@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Fit
 from lacunet.learn.predictive import with_posterior
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import Score, applicable
 from lacunet.scoring.evaluation import score_at
 from lacunet.scoring.fitting import Fitting

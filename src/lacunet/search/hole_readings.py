@@ -20,16 +20,16 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.missing_state import HOLE, SEEN, with_masks
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import build_problem
 from lacunet.learn.fit import Options
 from lacunet.model.latent_class import HIDDEN_NAMES
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import HEADLINE, Score
 from lacunet.search.candidates import Candidate, Proposal, Selection
 from lacunet.search.evaluating import candidates_of

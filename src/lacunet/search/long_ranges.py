@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lacunet.data.table import Table
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.asking.effective_dimension import identified_parameters
 from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import build_problem
-from lacunet.kept import FORGETFUL, Kept
 from lacunet.learn.fit import Options
 from lacunet.model.prior import Alpha, dirichlet
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import RECOMMENDED, applicable
 from lacunet.search.candidates import Proposal, Selection
 from lacunet.search.evaluating import candidates_of

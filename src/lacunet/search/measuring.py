@@ -12,13 +12,13 @@ from dataclasses import replace
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.partitions.walk import WalkGoal
 from lacunet.evidence.partitions.weighted import can_walk, work_of_walks
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.inference.devices.device import Place
 from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import touched_by_cases
-from lacunet.kept import FORGETFUL, Kept
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.search.all_at_once import by_walk
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection

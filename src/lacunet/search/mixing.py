@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data import Column
 from lacunet.inference.asking.ensemble import ensemble_log_lik
 from lacunet.inference.asking.query import posterior
@@ -20,6 +19,7 @@ from lacunet.inference.problem import Problem
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Kind
 from lacunet.inference.plausible import FAILURES, failure
-from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.prior import same_whatever_the_number
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scoring.score_input import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap_test import RatioTest, ratio_of_fits
-from lacunet.executor import Executor
 from lacunet.flags import Kind
 from lacunet.inference.problem import build_problem
-from lacunet.kept import Kept
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.model.network import Network
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
+from lacunet.runtime.checkpoint import Kept
+from lacunet.runtime.executor import Executor
 from lacunet.tabular import Grid, Shown, chance, number
 
 STOP_AFTER = 20  # draws that gain as much as the data: p is far from small then, and soon known

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.partitions.cases import told_rows
 from lacunet.evidence.partitions.levels import Occupancy, guess_levels
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.plausible import FAILURES
 from lacunet.learn.variational import at_theta, vary
 from lacunet.model.latent_class import classes_of
 from lacunet.model.prior_grid import PriorGrid, log_of
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.search.average import Label, posterior
 from lacunet.tabular import probability
 

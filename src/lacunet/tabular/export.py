@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from lacunet.harmless import inert
+from lacunet.runtime.files import inert
 from lacunet.tabular.numbers import Shown
 
 Row = Sequence[str]

@@ -13,10 +13,10 @@ from typing import cast
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.charts.network.drawing import HEAD, Curve, Point, line
 from lacunet.charts.network.ordering import Layers, neighbours_of, order_layers, side_by_side
 from lacunet.charts.network.straighten import straighten
+from lacunet.runtime.arrays import FloatArray
 
 FIRM = 3  # weight of a firm link, by that of another
 STRAIGHT = (1, 2, 8)  # weights of pieces of links with no, one and two ends at bends

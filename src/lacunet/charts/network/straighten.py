@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 WIDEST, FINEST = 128.0, 0.5  # pixels: ε in the beginning and in the end
 STEPS = 6  # of Newton's method for each ε, at most

@@ -13,10 +13,10 @@ from scipy.stats import chi2
 from scipy.stats import f as fisher
 from scipy.stats import t as student
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.describe.identification import TOUCHED, Free, Identified, Why
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.flags import Flag
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
 
 ODDS = ("odds ratio", "low", "high")

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.stats import t as student
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.describe.identification import TOUCHED, Free, Why, without_end
 from lacunet.describe.intervals import (
     HELD,
@@ -32,6 +31,7 @@ from lacunet.learn.regression.objective import ClassParameters
 from lacunet.learn.regression.predicting import model_of
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 HOW = "From the observed information of coefficients and items together, at the {} parameters."
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.describe.classification import classify
 from lacunet.describe.information_criteria import criteria
 from lacunet.describe.residuals import (
@@ -20,6 +19,7 @@ from lacunet.learn.regression.objective import ClassParameters
 from lacunet.learn.regression.predicting import model_of
 from lacunet.model.network import Model
 from lacunet.model.surgery import predicted
+from lacunet.runtime.arrays import FloatArray
 
 
 def predicted_statistics(fit: ClassParameters) -> FitStatistics:

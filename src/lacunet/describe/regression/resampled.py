@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.describe.bootstrap import (
     check_number,
     check_replicates,
@@ -22,7 +21,6 @@ from lacunet.describe.matching import cheapest_order, profile_distances
 from lacunet.describe.regression.coefficients import Coefficients
 from lacunet.describe.regression.precision import end_of_coefficients, free_directions, held_of
 from lacunet.describe.replicates import FEWEST, replicated
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.inference.regression.classes import ClassProblem, build_class_problem
 from lacunet.learn.ascent import Outcome
@@ -33,6 +31,8 @@ from lacunet.learn.regression.objective import ClassParameters
 from lacunet.learn.regression.predicting import model_of
 from lacunet.model.latent_class import classes_of
 from lacunet.model.surgery import with_shown
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.describe.identification import listed
 from lacunet.describe.intervals import HELD, linearised_words
@@ -21,6 +20,7 @@ from lacunet.errors import ModelError
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 SINGULAR = 1e-6  # least singular value of p(given | class), below which it has no inverse
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import softmax
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.describe.identification import Free, Why, without_end
 from lacunet.describe.regression.coefficients import Coefficients
 from lacunet.describe.regression.precision import class_direction, free_directions
@@ -16,6 +15,7 @@ from lacunet.describe.three_step.sandwich import Solved, climb, with_known_error
 from lacunet.errors import ModelError
 from lacunet.inference.regression.design import Design
 from lacunet.learn.regression.logit import logit_information, maximize_logit, whole
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 PROMISE = 1e-6  # nats that a last step may promise: more is no maximum
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.describe.intervals import NOT_A_MAXIMUM, on_boundary
 from lacunet.describe.regression.precision import class_row_scores, inside_of
 from lacunet.describe.three_step.assigned import AssignedRows, Assigning, assign_rows
@@ -23,6 +22,7 @@ from lacunet.inference.curvature.row_scores import row_scores
 from lacunet.learn.objective import Objective
 from lacunet.learn.regression.objective import ClassParameters
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 STEP = 1e-4  # of a coordinate, in units of its standard error
 

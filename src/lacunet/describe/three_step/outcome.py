@@ -11,11 +11,11 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import t as student
 
-from lacunet.arrays import FloatArray
 from lacunet.describe.identification import Identified, Why
 from lacunet.describe.regression.coefficients import WaldTest, tests_grid
 from lacunet.describe.three_step.assigned import Correction
 from lacunet.flags import Flag
+from lacunet.runtime.arrays import FloatArray
 from lacunet.tabular import (
     Columns,
     Grid,

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import block_diag
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.describe.identification import Identified, Why, without_end
 from lacunet.describe.intervals import HELD
 from lacunet.describe.regression.coefficients import WaldTest, wald
@@ -15,6 +14,7 @@ from lacunet.describe.three_step.assigned import AssignedRows, Correction
 from lacunet.describe.three_step.first_step import FirstStep, covariance_of
 from lacunet.describe.three_step.outcome_kinds import LEAST, OutcomeKind
 from lacunet.describe.three_step.sandwich import Solved, climb, with_known_errors
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 SCORE_TEST = "score test, because a share is 0 or 1, or a class has equal values"
 ONLY_SEEN = "; of the {states} states these classes have {seen}"

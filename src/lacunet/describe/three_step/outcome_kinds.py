@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 LEAST = 1e-300  # a share that is none
 SPREAD = 1e-10  # of the variance of all rows: a class with less has equal values

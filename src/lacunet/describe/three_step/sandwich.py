@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.describe.three_step.assigned import AssignedRows
 from lacunet.inference.curvature.information import NOTHING
 from lacunet.inference.curvature.row_scores import spread_of_scores
+from lacunet.runtime.arrays import FloatArray
 
 STEPS = 5000  # of EM at most
 TOLERANCE = 1e-8  # on the largest slope, in cases

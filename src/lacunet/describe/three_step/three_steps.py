@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.data.table import Table
 from lacunet.describe.identification import Identified, Reasons, Why
 from lacunet.describe.regression.coefficients import Coefficients, WaldTest, wald
@@ -17,6 +16,7 @@ from lacunet.describe.three_step.outcome_by_class import OutcomeStep
 from lacunet.describe.three_step.outcome_kinds import CategoryOutcome, NumberOutcome, OutcomeKind
 from lacunet.errors import DataError
 from lacunet.model.unit import unit_of_squares
+from lacunet.runtime.arrays import BoolArray
 from lacunet.tabular import Columns, Grid, Printable, probability, share
 
 

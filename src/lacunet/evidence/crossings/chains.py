@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.evidence.annealing import Annealing, expected
 from lacunet.evidence.clock import Means
 from lacunet.evidence.crossings.crossing import Sent
@@ -12,6 +11,7 @@ from lacunet.evidence.partitions.posterior import Snapshot
 from lacunet.evidence.path import Path, Reference
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 STEPS = 64  # in the first round
 WIDE = 1.5  # nats: where forward chains differ by more, longer ones help better than more of them

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.evidence.bridge import log_bridge, log_bridges
 from lacunet.evidence.clock import Means
 from lacunet.evidence.estimate import log_mean
@@ -18,6 +17,7 @@ from lacunet.evidence.used_classes import all_used
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.symmetry import symmetries_of
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 GROUPS = 4  # that are sent from the reference, in a first round
 

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.crossings.chains import ByChains
 from lacunet.evidence.crossings.crossing import Sent
@@ -16,6 +15,7 @@ from lacunet.evidence.partitions.posterior import Snapshot
 from lacunet.evidence.path import Reference
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_SHARED = 0.03  # of the mass of a shape and of the posterior: less, and chains do better
 FULL = 2  # parameters to a sample: more, and a shape is mostly noise

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import betainc, betaincinv, betaln, ndtr, ndtri
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.crossings.sticks import Sticks
 from lacunet.inference.problem import Problem
+from lacunet.runtime.arrays import FloatArray
 
 LogShares: TypeAlias = tuple[FloatArray, FloatArray]  # (draws, d) of each share; of what it leaves
 

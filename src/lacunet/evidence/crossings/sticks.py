@@ -10,8 +10,8 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

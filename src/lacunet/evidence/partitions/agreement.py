@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.flags import Flag, Kind
+from lacunet.runtime.arrays import FloatArray
 
 AGREED = 1.1  # R̂ up to which chains agree
 TRAVELLED = 0.5  # part of the chains that must come to every number of blocks

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.evidence.partitions.number_cases import (
     can_be_looked_up,
     is_number,
@@ -19,6 +18,7 @@ from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.families.rising import LARGE
 from lacunet.model.latent_class import classes_of
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 AS_MANY = 8.0  # categories whose cells cost as much as that of a number
 

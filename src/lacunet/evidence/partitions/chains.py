@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels import blocks as kernels
 from lacunet.inference.kernels.blocks import Blocks, Leaves, Levels, Partition
 from lacunet.inference.kernels.lanes import padded
 from lacunet.inference.kernels.number_blocks import NumberPriors
 from lacunet.inference.kernels.walking import Notes, Priors, walk
-from lacunet.kept import Packing
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.checkpoint import Packing
 
 KINDS = 2  # of moves
 

@@ -19,11 +19,11 @@ from lacunet.evidence.partitions.chains import (
     walk_on,
 )
 from lacunet.evidence.partitions.starts import STREAM, Starts
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.devices.device import Device
 from lacunet.inference.devices.walks import WalkedCases, Walkers, WalksThere
 from lacunet.inference.kernels.walking import Notes
-from lacunet.kept import Kept, Packing
+from lacunet.runtime.checkpoint import Kept, Packing
+from lacunet.runtime.executor import SERIAL, Executor
 
 CHAINS = 16  # that the processor walks with,
 CHAINS_THERE = 512  # and a device,

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.kernels.blocks import DOWN, TRIES, UP
+from lacunet.runtime.arrays import FloatArray
 
 HOPED = 0.1  # rate of the way back from where no chain has been yet, until one has
 HARDLY = math.exp(-50.0)  # rate of a step that was tried often, and was never worth a note

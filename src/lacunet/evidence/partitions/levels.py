@@ -7,8 +7,8 @@ from typing import Self
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lacunet.arrays import FloatArray
 from lacunet.model.families.rising import log_rising
+from lacunet.runtime.arrays import FloatArray
 
 BESIDES = 0.01  # of p(D|k) that may come from fewer blocks
 LEAST_SHARE = 1e-3  # of p(D|k) that partitions into k blocks are taken to have, at a guess

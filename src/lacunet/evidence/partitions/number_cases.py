@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.number_blocks import (
     BETA_BINOMIAL,
     KNOWN,
@@ -18,6 +17,7 @@ from lacunet.inference.kernels.number_blocks import (
 from lacunet.inference.problem import Problem
 from lacunet.model.families.rising import log_rising
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 KINDS = {"gaussian": STUDENT, "poisson": NEGATIVE_BINOMIAL, "binomial": BETA_BINOMIAL}
 MOST_LOOKED_UP = 1 << 22  # values of log Γ that are kept of one leaf

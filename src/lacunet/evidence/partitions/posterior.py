@@ -11,7 +11,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights
 from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk_on
@@ -22,6 +21,7 @@ from lacunet.inference.devices.walks import WalkedCases, Walkers, WalksThere
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 STREAM = 11  # of random numbers
 

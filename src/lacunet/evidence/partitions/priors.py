@@ -11,8 +11,8 @@ from typing import Self
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.partitions.levels import Averaged
+from lacunet.runtime.arrays import FloatArray
 
 RARE = 0.01  # posterior of a prior, given the number of blocks, below which it is visited as often
 NEVER = -700.0  # log of a share that is taken for none

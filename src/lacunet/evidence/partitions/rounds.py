@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.jackknife import leave_one_out
 from lacunet.evidence.partitions.cases import leaves_by_prior
 from lacunet.evidence.partitions.chains import AmongPriors, Stretch, joined_priors, no_notes
@@ -16,14 +15,15 @@ from lacunet.evidence.partitions.levels import Averaged, Occupancy, guess_levels
 from lacunet.evidence.partitions.priors import SharesOfPriors, WalkedPriors
 from lacunet.evidence.partitions.starts import Starts
 from lacunet.evidence.partitions.visits import WORTH, by_errors, by_shares
-from lacunet.executor import Executor
 from lacunet.inference.classes import with_classes
 from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.walking import STEEPEST, TRIED, Notes
 from lacunet.inference.problem import Problem
-from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.families.rising import log_rising
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import Executor
 
 FAR = 250.0  # nats: numbers of classes whose guess is this far below the best are not visited
 LEARNING = 20  # sweeps of a round that learns the weights,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.evidence.partitions.cases import draw_blocks, log_class_weights
 from lacunet.evidence.partitions.chains import Chain, deal_chain, start_chain
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Leaves
 from lacunet.inference.problem import Problem
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 STREAM = 7  # of random numbers
 KINDS = 4  # of starts

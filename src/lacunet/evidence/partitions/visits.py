@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.jackknife import jackknife_error, leave_one_out
 from lacunet.evidence.partitions.flows import log_rates
 from lacunet.inference.kernels.blocks import TRIES
+from lacunet.runtime.arrays import FloatArray
 
 WORTH = 1e-3  # posterior of a number of blocks that is worth more than the survey
 RAREST = 0.2  # of the most visits any number has: chains must get through

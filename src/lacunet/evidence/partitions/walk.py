@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import softmax
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.jackknife import jackknife_error
 from lacunet.evidence.partitions.agreement import doubts
@@ -22,13 +21,14 @@ from lacunet.evidence.partitions.rounds import (
     Measured,
     Rounds,
 )
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.splitting import SCANS
 from lacunet.inference.kernels.walking import TRIED
 from lacunet.inference.problem import Problem
-from lacunet.kept import FORGETFUL, Kept
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 
 # Chains that have not gone far agree by chance, and of many small errors some are so by chance.
 FEWEST_ROUNDS = 4

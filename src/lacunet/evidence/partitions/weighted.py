@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.jackknife import jackknife_error
 from lacunet.evidence.partitions.cases import walkable
@@ -22,11 +21,12 @@ from lacunet.evidence.roundings import (
     roundings,
     told_together,
 )
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.classes import with_classes
 from lacunet.inference.devices.device import Device
 from lacunet.inference.problem import Problem
-from lacunet.kept import FORGETFUL, Kept
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 def can_walk(problems: Sequence[Problem]) -> bool:

@@ -15,15 +15,15 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Clock
 from lacunet.evidence.estimate import RELIABLE_SPREAD, LogMean, Verdict, log_mean
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.regression.at_mode import ClassMode
 from lacunet.evidence.regression.orders import OwnOrder
-from lacunet.executor import SERIAL, Executor
 from lacunet.learn.regression.objective import ClassPoint
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 CHAINS = 50  # in a round
 TEMPERATURES = 25  # of the first round; more where weights vary too much

@@ -14,7 +14,6 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.evidence.regression.orders import OwnOrder
 from lacunet.flags import Flag, Kind
 from lacunet.inference.expectation import dot
@@ -23,6 +22,7 @@ from lacunet.learn.objective import Estimate
 from lacunet.learn.regression.fit import ClassFit, climb_on
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
+from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.scoring.determinant import Factor, factorise
 from lacunet.scoring.score_input import Evidence
 

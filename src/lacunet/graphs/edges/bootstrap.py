@@ -4,15 +4,15 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.table import Table
 from lacunet.describe.bootstrap import check_replicates
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.edges.certainty import EdgeCertainty, EdgesBy
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.learning import find_graph
 from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import graph_task
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 def resample_edges(

@@ -4,11 +4,11 @@ from itertools import combinations
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.graphs.edges.family_book import FamilyBook, family_key, score_family
 from lacunet.graphs.edges.reversing import Choices
 from lacunet.graphs.moves import Limits
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 NEAR = 9  # variables that the sets of one variable are made of
 TOGETHER = 3  # of them in one set

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.flags import Flag
+from lacunet.runtime.arrays import FloatArray
 from lacunet.tabular import Columns, Grid, Printable, chance, transposed
 
 SHOWN = 0.02  # pairs that are less probably joined are not printed

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.errors import DataError
 from lacunet.graphs.counting import Columns, Prior
 from lacunet.graphs.edges.family_book import FamilyBook, family_book, forget
@@ -21,6 +20,7 @@ from lacunet.graphs.edges.reversing import Choices, reverse_edges
 from lacunet.graphs.edges.walking import Walker, first_walker, rescore, settle, walk
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.zeros import possible_states
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 PASSES = 4
 COOLING = 1000  # passes in which a chain cools down: in a hurry they freeze far from each other

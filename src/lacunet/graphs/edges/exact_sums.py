@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.graphs.edges.chains import Cases
 from lacunet.graphs.exact import choice_of, score_sets
 from lacunet.graphs.moves import Limits
-from lacunet.jit import kernel
 from lacunet.model.table_sizes import LARGEST_TABLE
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.jit import kernel
 
 MOST_VARIABLES = 12  # 3^n additions for each of n (n − 1) edges: a second or two
 

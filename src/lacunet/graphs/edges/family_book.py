@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.graphs.counting import Columns, Prior, child_of, cut_rows, log_bd
-from lacunet.jit import kernel
 from lacunet.model.table_sizes import LARGEST_TABLE
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 SLOTS = 1 << 16  # families that are remembered; one that falls on another's place drives it out
 MOST_CELLS = LARGEST_TABLE >> 4  # of a family's table: every chain holds those of its graph

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.data.table import Column
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.zeros import Zeros, numbered_zeros
 from lacunet.model.known_tables import nested_table
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 
 class KnownFamilies(NamedTuple):

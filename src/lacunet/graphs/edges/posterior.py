@@ -6,7 +6,6 @@ import numpy as np
 
 from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.counting import prior_of
 from lacunet.graphs.edges.certainty import EdgeCertainty, without_error
 from lacunet.graphs.edges.chains import Cases
@@ -17,6 +16,7 @@ from lacunet.graphs.edges.sampling import EdgeSampling, sample_edges
 from lacunet.graphs.graph_prior import GraphPrior, log_prior_over
 from lacunet.graphs.knowledge import Knowledge
 from lacunet.graphs.moves import Limits
+from lacunet.runtime.executor import SERIAL, Executor
 
 NOTHING = Knowledge()
 

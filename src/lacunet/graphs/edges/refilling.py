@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.graphs.counting import Columns, Prior, child_of, cut_rows, exponents, log_bd_each
 from lacunet.graphs.edges.known_families import KnownFamilies
 from lacunet.graphs.zeros import Zeros, is_ruled_out
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 
 class Counts(NamedTuple):

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.graphs.edges.family_book import FamilyBook, family_key, look_up, score_family
 from lacunet.graphs.edges.walking import Walker, settle
 from lacunet.graphs.moves import Limits
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 
 class Choices(NamedTuple):

@@ -10,8 +10,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.edges.candidates import propose_sets
 from lacunet.graphs.edges.certainty import EdgeCertainty, EdgesBy
@@ -19,6 +17,8 @@ from lacunet.graphs.edges.chains import Cases, Chain, advance, begin
 from lacunet.graphs.edges.reversing import Choices
 from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.moves import Limits
+from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scoring.chains import chain_mean
 
 AGREED = 1.1  # R̂ up to which chains agree

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.graphs.edges.family_book import FamilyBook, score_family
 from lacunet.graphs.moves import ADD, DELETE, REVERSE, Graph, Limits, find_ancestors, is_possible
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.jit import kernel
 
 
 class Walker(NamedTuple):

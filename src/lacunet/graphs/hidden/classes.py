@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.graphs.hidden.fitting import Filled
 from lacunet.graphs.hidden.labellings import all_labellings
 from lacunet.inference.plans.merging import distinct, totals
@@ -17,6 +16,7 @@ from lacunet.learn.variational import Variational, at_theta, vary
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.network import Variable
 from lacunet.model.prior import dirichlet
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 TOLERANCE = 1e-2  # nats gained by a step, where a fit ends
 MOST_STEPS = 200

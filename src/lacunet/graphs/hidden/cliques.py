@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.graphs.hidden.spanning import reached
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 FEWEST = 3  # children of a hidden variable: of two, it says no more than an edge between them
 MOST = 12  # members of a group that is proposed

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.graphs.available import available_gains
 from lacunet.graphs.counting import Columns, prior_of
@@ -16,6 +15,7 @@ from lacunet.graphs.hidden.classes import Classes, Part, best_classes, fit_class
 from lacunet.graphs.hidden.fitting import Filled, fit
 from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.graphs.hidden.spanning import reached, strongest_tree
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 FEWEST = 4  # columns that two hidden variables may explain better than one
 

@@ -12,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.graphs.completing import Completer
 from lacunet.graphs.hidden.labellings import all_labellings
@@ -22,6 +21,7 @@ from lacunet.learn.row_counts import Rows, count_families
 from lacunet.learn.variational import Variational, at_hyperparameters, step, vary
 from lacunet.model.network import Model
 from lacunet.model.prior import dirichlet
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 TOLERANCE = 0.05  # nats: a fit that is only compared ends where a step gains less
 CLOSE = 1e-4  # the same of a fit that is the answer

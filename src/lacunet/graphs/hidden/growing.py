@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.complete import search_complete
 from lacunet.graphs.hidden.cliques import FEWEST, dependent_groups, groups_of
 from lacunet.graphs.hidden.explaining import Explaining
@@ -28,6 +26,8 @@ from lacunet.graphs.learned import Learned
 from lacunet.graphs.moves import Limits
 from lacunet.graphs.scoring import complete_scores
 from lacunet.graphs.task import GraphTask
+from lacunet.runtime.arrays import BoolArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 RISE = 0.5  # nats that another graph must be above: less is not worth another fit
 FITTED = 16  # proposals that are fitted, those first that gain most by themselves

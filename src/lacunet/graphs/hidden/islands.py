@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.hidden.classes import Classes
 from lacunet.graphs.hidden.explaining import Explaining
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 @dataclass(frozen=True, eq=False)

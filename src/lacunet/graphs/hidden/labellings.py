@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.graphs.hidden.spanning import reached
 from lacunet.learn.variational import Variational
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 
 def all_labellings(q: Variational) -> float:

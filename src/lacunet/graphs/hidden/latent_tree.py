@@ -11,7 +11,6 @@ from lacunet.errors import DataError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.graphs.hidden.hidden_grid import by_size, hidden_grid, hidden_variables
 from lacunet.graphs.hidden.tree_search import TreeSearch
@@ -20,6 +19,7 @@ from lacunet.learn.prepare import PREPARING
 from lacunet.model.network import Model, Network
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import describe_alpha
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.tabular import Columns, Grid, Printable
 
 FEWEST_COLUMNS = 3  # of fewer, nothing tells how a hidden variable joins them,

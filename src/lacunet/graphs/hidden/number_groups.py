@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.data.table import Column, Table
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 MOST = 6  # groups of a column: as many as tell a few classes apart
 MEMBERS = 20  # cases in each group, about, at least; two groups there are in any case

@@ -9,7 +9,6 @@ from itertools import count
 
 import numpy as np
 
-from lacunet.arrays import BoolArray
 from lacunet.data.table import Column, Table
 from lacunet.graphs.hidden.number_groups import Number, group_column, numbers_of
 from lacunet.graphs.journal import graph_of_edges
@@ -18,6 +17,7 @@ from lacunet.graphs.task import NOTHING, USUAL, network_of
 from lacunet.inference.leaves import leaves_apart
 from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import NumberPrior
+from lacunet.runtime.arrays import BoolArray
 
 PREFIX = "H"  # of the names of hidden variables
 

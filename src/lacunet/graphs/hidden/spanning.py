@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 
 def strongest_tree(strength: FloatArray) -> list[tuple[int, int]]:

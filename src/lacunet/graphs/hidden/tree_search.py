@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.executor import Executor
 from lacunet.graphs.hidden.explaining import Explaining
 from lacunet.graphs.hidden.fitting import Filled, Fitted, complete, fit
 from lacunet.graphs.hidden.islands import find_islands
@@ -17,6 +16,7 @@ from lacunet.graphs.hidden.tree_moves import MOVES, Moves, Situation, cleared
 from lacunet.graphs.hidden.trees import best_tree
 from lacunet.graphs.task import USUAL
 from lacunet.model.number_prior import NumberPrior
+from lacunet.runtime.executor import Executor
 
 RISE = 0.5  # nats that the bound of another tree must be above
 LEFT = 0.9  # of what was to be done before a change, as it is shown: nobody knows how many follow

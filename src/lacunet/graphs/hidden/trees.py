@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.data.table import Table
 from lacunet.graphs.available import AvailableCases
 from lacunet.graphs.families import CompleteCounts, Statistics
@@ -14,6 +13,7 @@ from lacunet.graphs.hidden.fitting import Filled
 from lacunet.graphs.hidden.sketch import Sketch
 from lacunet.graphs.hidden.spanning import strongest_tree
 from lacunet.graphs.scoring import statistics_of
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 
 def tree_graph(n: int, m: int, homes: Sequence[int], links: Sequence[tuple[int, int]]) -> BoolArray:

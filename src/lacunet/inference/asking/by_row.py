@@ -4,10 +4,10 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.plans.builder import Builder, Collector
 from lacunet.model.cells import Cells
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 
 class ByRow:

@@ -6,7 +6,6 @@ row shows and all that was drawn before, which makes a draw from their joint dis
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.asking.blocks import draw_block
 from lacunet.inference.asking.ensemble import shares
 from lacunet.inference.asking.query import posterior
@@ -16,6 +15,7 @@ from lacunet.model.network import Model
 from lacunet.model.sampling import draw_numbers, draw_states
 from lacunet.model.surgery import shown
 from lacunet.model.unit import Unit
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 
 def draw_open(speaker: Model | Ensemble, codes: CodeArray, rng: np.random.Generator) -> FloatArray:

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import CodeArray
 from lacunet.inference.asking.by_row import ByRow
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.model import conjugacy
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import find_classes
 from lacunet.model.network import Network, Variable
+from lacunet.runtime.arrays import CodeArray
 
 DRAWS = 3  # random parameters tried; rank can only be lost by bad luck, so the largest counts
 ROWS_PER_PARAMETER = 4  # observable configurations looked at, where there are too many for all

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.expectation import safe_log
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 
 def member_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.asking.ensemble import posterior_of
 from lacunet.inference.asking.numbers import expected_numbers, in_units
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.network import Model
-from lacunet.state import State
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import State
 
 
 def fillings(

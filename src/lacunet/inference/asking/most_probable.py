@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.plans.cliques import check_clique, eliminate
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 WHY = "the most probable states need a table over these variables"
 ADVICE = "Ask for all variables at once (then nothing is summed over), for fewer, or give one."

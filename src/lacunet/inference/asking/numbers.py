@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.asking.blocks import block_moments
 from lacunet.inference.asking.ensemble import shares
 from lacunet.inference.asking.query import posterior
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.network import Model, Variable
 from lacunet.model.unit import Unit
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 OF_LOGARITHM = ("geometric mean", "factor")  # what mean and spread of one are called
 

@@ -11,7 +11,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.errors import ModelError
 from lacunet.inference.asking.blocks import block_log_density, has_blocks, rest_of
 from lacunet.inference.asking.by_row import ByRow
@@ -19,6 +18,7 @@ from lacunet.inference.plans.compact import compact_cells
 from lacunet.model import conjugacy
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.surgery import fresh_names
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 LARGEST = 1 << 26  # numbers of an answer: half a GiB
 

@@ -3,12 +3,12 @@
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.asking.blocks import block_log_density, has_blocks, rest_of
 from lacunet.inference.asking.by_row import ByRow
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.expectation import safe_log
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 
 def row_log_lik(model: Model, codes: CodeArray) -> FloatArray:

@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray
 from lacunet.inference.asking.most_probable import most_probable
 from lacunet.inference.asking.numbers import InUnits, expected_numbers, in_units
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.model.network import Model
 from lacunet.model.surgery import intervened, shown, with_witnesses
+from lacunet.runtime.arrays import CodeArray, FloatArray
 
 NOTHING: Mapping[int, int] = {}
 

@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.data.table import Column
 from lacunet.inference.asking.ensemble import log_lik_of
 from lacunet.inference.leaves import all_with_values, kind_of
 from lacunet.model.ensemble import Ensemble, sample_rows
 from lacunet.model.network import Model
 from lacunet.model.surgery import at_given
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 
 TIE = 1e-9  # nats: sums in another order
 FEWEST, DRAWS = 1, 1_000  # rows to compare with: at least, and unless somebody says

@@ -7,9 +7,9 @@ positions, with φ of the reference held.
 
 from dataclasses import dataclass
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

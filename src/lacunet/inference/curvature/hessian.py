@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.expectation import Tangent, expect
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 def negative_hessian(

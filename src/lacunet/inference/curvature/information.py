@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 NOTHING = 1e-7  # share of complete data's information below which a direction is not identified
 TOUCHED = 1e-3  # part of such a direction that makes a probability not identified either

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from scipy.sparse import csr_array
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.inference.asking.by_row import ByRow
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.cells import Cells
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 NUMBERS = 1 << 23  # to hold at once: rows times cells
 

@@ -15,8 +15,8 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.inference.devices.packing import PackedRows
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

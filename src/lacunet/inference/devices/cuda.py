@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import OptionError
 from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.cuda_chains import CudaChains
@@ -24,6 +23,7 @@ from lacunet.inference.devices.particles import PackedRuns, RunsThere
 from lacunet.inference.devices.shape import GRID, Shape, shape_for
 from lacunet.inference.devices.walks import WalkedCases, WalksThere
 from lacunet.optional import require
+from lacunet.runtime.arrays import FloatArray
 
 SPARE = 1 << 28  # bytes of the device that are left to others
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.devices.chains import ChainsThere, Journey, PackedPath, Who
 from lacunet.optional import require
+from lacunet.runtime.arrays import FloatArray
 
 if TYPE_CHECKING:
     from lacunet.inference.devices.cuda import Cuda

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.devices.chains import Journey
 from lacunet.inference.devices.cuda_chains import WARP, CudaChains, sources
 from lacunet.inference.devices.particles import PackedRuns, RunsThere
 from lacunet.optional import require
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from lacunet.inference.devices.cuda import Cuda

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.devices.device import RowsThere
+from lacunet.runtime.arrays import FloatArray
 
 LEAST = -1e290  # for −∞: 0 · −∞ would be no number, and 0 times this is 0
 IMPOSSIBLE = -1e280  # sums that are lower have such an addend

@@ -10,11 +10,11 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.packing import PackedRows
 from lacunet.inference.devices.particles import PackedRuns, RunsThere
 from lacunet.inference.devices.walks import WalkedCases, WalksThere
+from lacunet.runtime.arrays import FloatArray
 
 if TYPE_CHECKING:
     from lacunet.inference.devices.dense_rows import DenseFeatures

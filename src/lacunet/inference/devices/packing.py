@@ -17,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import CodeArray, FloatArray, IndexArray
 from lacunet.errors import OptionError
+from lacunet.runtime.arrays import CodeArray, FloatArray, IndexArray
 
 ByteArray: TypeAlias = NDArray[np.uint8]
 

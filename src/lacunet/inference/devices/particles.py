@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.inference.devices.chains import PackedPath, Who
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

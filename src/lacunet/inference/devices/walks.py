@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:  # compiled code is not for those who only name a device
     from lacunet.inference.kernels.blocks import Leaves, Levels

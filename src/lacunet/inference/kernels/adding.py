@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.sums.packing import Digits
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 
 class Vectors(NamedTuple):

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.lanes import (
     LANES,
     divide_lanes,
@@ -31,7 +30,8 @@ from lacunet.inference.kernels.number_blocks import (
     put_numbers,
     weigh_numbers,
 )
-from lacunet.jit import inlined, kernel, where_given
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.jit import inlined, kernel, where_given
 
 RESCALED = 16  # leaves between two looks at the size of a product
 SMALL, LARGE = 1e-100, 1e100

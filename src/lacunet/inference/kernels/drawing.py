@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.rows import (
     ROWS_AT_ONCE,
     PatternArrays,
@@ -20,7 +19,8 @@ from lacunet.inference.kernels.rows import (
     sum_patterns,
 )
 from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 FEW = 4  # draws per cell up to which they are made one by one; beyond, by binomials
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 
 class SparseRows(NamedTuple):

@@ -10,8 +10,8 @@ can occur is looked up.
 import math
 from typing import Any, NamedTuple
 
-from lacunet.arrays import FloatArray, IntArray
-from lacunet.jit import inlined, kernel, where_given
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.jit import inlined, kernel, where_given
 
 STUDENT, NEGATIVE_BINOMIAL, BETA_BINOMIAL = 0, 1, 2  # kinds of leaves
 PLACES = 4  # of statistics, at most,

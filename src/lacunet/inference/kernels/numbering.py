@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lacunet.arrays import IntArray
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import IntArray
+from lacunet.runtime.jit import kernel
 
 MIX = np.int64(0x2545F4914F6CDD1D)  # an odd number that scatters keys over a hash table
 NOBODY = np.int64(-1)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray
 from lacunet.inference.kernels.drawing import draw_cells
 from lacunet.inference.kernels.lanes import (
     AT_ONCE,
@@ -27,7 +26,8 @@ from lacunet.inference.kernels.rows import (
     to_expected,
     to_posteriors,
 )
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray, IndexArray
+from lacunet.runtime.jit import kernel
 
 NUMBERS_AT_ONCE = 1 << 13  # of a block of rows: 64 KiB
 FEWEST_ROWS = 16

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.drawing import count_tree, draw_cell, draw_tree
 from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables, spread_cliques
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 NEGLIGIBLE = 1e-12  # part of a case from which a hidden state learns nothing that would show
 

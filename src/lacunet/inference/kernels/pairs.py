@@ -7,10 +7,10 @@ pair of its blocks stands. `tests/twins.py` says the same in plain NumPy.
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.kernels.lanes import LANES, add_lanes
 from lacunet.inference.kernels.rows import ROWS_AT_ONCE, PatternArrays, posterior_rows
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.jit import kernel
 
 
 @kernel

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 ROWS_AT_ONCE = 128
 

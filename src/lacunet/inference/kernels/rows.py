@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.lanes import (
     LANES,
     add_four_lanes,
@@ -20,7 +19,8 @@ from lacunet.inference.kernels.lanes import (
     scale_lanes,
     shift_lanes,
 )
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 ROWS_AT_ONCE = 64  # rows whose cells are exponentiated together: long loops, still inside L1
 

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels.blocks import (
     DOWN,
     RESCALED,
@@ -32,8 +31,9 @@ from lacunet.inference.kernels.number_blocks import (
     log_numbers_under,
     number_odds,
 )
-from lacunet.jit import inlined, kernel
 from lacunet.model.families.rising_kernels import log_gamma_above, log_rising
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.jit import inlined, kernel
 
 SCANS = 2  # before the last
 LONGEST = 1e200  # odds; a product of them and of what is larger than SMALL is still a number

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.drawing import draw_cell, draw_tree
 from lacunet.inference.kernels.rows import PatternArrays
 from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 SMALL = 1e-100  # products are scaled up again before they leave the range of a float
 OFTEN = 8  # families between two looks at that

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.kernels.trees import Scratch, TreeArrays, Weights, quick_tables
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 
 class Targets(NamedTuple):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 FEW = 8  # families of a clique whose probabilities can be multiplied: with more, logs are added
 LEAST = 1e-250  # totals below may have lost digits

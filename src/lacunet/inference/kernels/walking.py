@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.kernels.blocks import (
     CASES,
     SPLITS,
@@ -22,7 +21,8 @@ from lacunet.inference.kernels.blocks import (
 )
 from lacunet.inference.kernels.number_blocks import numbers_under
 from lacunet.inference.kernels.splitting import log_block_under, split_or_merge
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.jit import kernel
 
 STEEPEST = 300.0  # nats: the largest step of weights between neighbouring numbers of blocks
 TRIED = 2  # splits or merges tried in each sweep: about as much work as the sweep

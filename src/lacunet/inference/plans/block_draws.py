@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.kernels import products as kernels
 from lacunet.inference.plans.block_rows import NUMBERS_AT_ONCE, BlockRows
 from lacunet.model.families.block_places import cholesky, joint_statistics
 from lacunet.model.families.partial_block import completed, conditional, marginal, products
 from lacunet.model.families.partial_kernels import Holes
+from lacunet.runtime.arrays import FloatArray
 
 
 def chains_at_once(rows: int, width: int) -> int:

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.kernels import products as kernels
 from lacunet.model.families.partial_block import completed, conditional, marginal, products
 from lacunet.model.families.partial_kernels import Holes
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 TINY = 1e-20  # of a complex step
 Weigher: TypeAlias = Callable[[Holes], FloatArray]  # log weights of products, of some patterns

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.inference.plans.block_rows import Block, BlockRows, block_rows
 from lacunet.inference.plans.decompose import Parts, decompose, graph_of, hole_patterns, ragged
 from lacunet.inference.plans.grouping import Slot
@@ -20,6 +19,7 @@ from lacunet.inference.plans.trees import Shaped, tree_plan
 from lacunet.model.cells import Cells
 from lacunet.model.joint import members, statistics_of
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import ModelError
 from lacunet.inference.kernels import cliques as kernels
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 ENUMERATED = 16  # joint states up to which a component stays one clique: messages cost too
 LARGEST = 1 << 26  # joint states of a clique beyond which the work is refused

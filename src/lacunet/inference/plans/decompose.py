@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray, IndexArray, IntArray
-from lacunet.jit import kernel
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import BoolArray, CodeArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 PACKED_AT_ONCE = 1 << 15  # rows whose holes are turned into bits at a time
 

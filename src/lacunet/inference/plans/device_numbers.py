@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.devices.dense_rows import DenseFeatures
 from lacunet.inference.devices.device import RowsThere
 from lacunet.inference.plans.numbers import NumberPlan
 from lacunet.inference.plans.on_device import OnDevice
 from lacunet.inference.plans.plan import Plan
+from lacunet.runtime.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

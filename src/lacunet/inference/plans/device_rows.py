@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.devices.device import RowsThere
 from lacunet.inference.devices.packing import Field
 from lacunet.inference.plans.on_device import OnDevice
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import Plan
+from lacunet.runtime.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import CodeArray, IntArray
+from lacunet.runtime.arrays import CodeArray, IntArray
 
 CACHE_CELLS = 1 << 15  # pattern tables beyond 256 KiB fall out of the second-level cache
 WIDTHS = (1, 8, 16, 32, 64, 128, 256, 512, 1024)  # candidate bounds on the patterns of one group

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
 from lacunet.inference.kernels.numbering import rank
 from lacunet.inference.plans.decompose import Graph
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 LARGEST_KEY = np.iinfo(np.int64).max
 

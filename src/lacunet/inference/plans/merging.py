@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 def totals(index: IntArray, weights: FloatArray, length: int) -> FloatArray:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB
 MOST_FEATURES = 4096  # times classes: more of them are better asked one direction at a time

@@ -13,9 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.dense_rows import LEAST
 from lacunet.inference.devices.device import Device
@@ -33,6 +31,8 @@ from lacunet.inference.plans.number_covariance import (
 )
 from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 @dataclass(frozen=True, eq=False)

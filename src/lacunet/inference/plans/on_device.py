@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.devices.device import Device, RowsThere
 from lacunet.inference.plans.plan import LinearMap, Plan
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Executor
-from lacunet.holding import Held, SomeRows
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
@@ -23,6 +20,9 @@ from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.plan import Choice, Components, LinearMap, Plan, Rows
 from lacunet.model.cells import Cells
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.runtime.rows import Held, SomeRows
 
 T = TypeVar("T")
 

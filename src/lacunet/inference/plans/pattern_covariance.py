@@ -9,10 +9,10 @@ row touches (`kernels/pairs.py`), five times as fast.
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels import rows
 from lacunet.inference.kernels.pairs import pair_rows
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 CACHED_NUMBERS = 1 << 18  # sums over pairs of blocks that stay in the cache: 2 MiB
 CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB, whatever the table's length

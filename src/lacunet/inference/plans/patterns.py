@@ -16,8 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
 from lacunet.inference.devices.packing import pack
@@ -28,6 +26,8 @@ from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.grouping import Slot, choose_groups, find_patterns
 from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
 from lacunet.inference.plans.plan import Choice, LinearMap, Packed, Plan, Rows
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 @dataclass(frozen=True, eq=False)

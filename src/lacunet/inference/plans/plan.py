@@ -16,9 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.errors import OptionError
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
 from lacunet.inference.devices.packing import PackedRows
@@ -26,6 +24,8 @@ from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.number_covariance import FeatureCovariance
 from lacunet.model.cells import Cells
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 T = TypeVar("T")
 LinearMap: TypeAlias = Callable[[FloatArray], FloatArray]

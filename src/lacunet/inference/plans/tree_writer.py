@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import IndexArray, IntArray
 from lacunet.inference.kernels.cliques import cut_into_cliques, is_within
 from lacunet.inference.kernels.numbering import number_lists, with_room
 from lacunet.inference.plans.kinds import Collectors, Kinds, steps_of
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import IndexArray, IntArray
+from lacunet.runtime.jit import kernel
 
 
 class Forest(NamedTuple):

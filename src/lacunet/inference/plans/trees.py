@@ -14,8 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels import drawing, one_pass, taking_in, tree_covariances, trees
 from lacunet.inference.plans import cliques
@@ -31,6 +29,8 @@ from lacunet.inference.plans.kinds import (
 from lacunet.inference.plans.merging import totals
 from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
 from lacunet.inference.plans.tree_writer import joined_maps, plant, write_trees
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,13 @@ from functools import cached_property
 import numpy as np
 from scipy.special import log_softmax
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.inference.regression.design import Design
 from lacunet.model.latent_class import classes_of
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network, Variable
 from lacunet.model.surgery import COVARIATES, fresh_names
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import polygamma
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.model.predictors import Covariate, Covariates
 from lacunet.model.terms import Term
 from lacunet.model.unit import unit_of_squares
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 COEFFICIENT_SD = 1.5  # of a log odds ratio before the data: see `Settings.coefficient_sd`
 DEPENDENT = 1e-9  # share of a column's variance that the others leave, below which it is none

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import CodeArray
 from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
@@ -14,6 +13,7 @@ from lacunet.inference.regression.design import Design, design_of, unknown_words
 from lacunet.inference.regression.rows import without_covariates
 from lacunet.model.network import Model
 from lacunet.model.predictors import Covariates
+from lacunet.runtime.arrays import CodeArray
 
 
 def kinds_of_covariates(known: Covariates) -> Kinds:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.plans.plan import Plan
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.written_cases import Urn, Written, WrittenCases
@@ -22,6 +21,7 @@ from lacunet.model.families.block_predictive import BlockSpread
 from lacunet.model.joint import members
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import DataError
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
+from lacunet.runtime.arrays import FloatArray
 
 MOST_ONE_BY_ONE = 1e7  # cases that are taken in one after the other: more take too long
 CASE_BY_CASE = 2.0  # nanoseconds for a number that is touched for one case at a time, at least

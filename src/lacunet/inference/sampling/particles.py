@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.kernels import taking_in
 from lacunet.inference.plans.plan import Components
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.block_cases import block_cases
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.sampling.written_cases import WrittenCases, is_written_out, written_cases
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 COUNTLESS = 2.0**900  # so many that one more changes no digit, nor does the quotient of two of them
 

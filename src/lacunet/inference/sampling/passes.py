@@ -19,12 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.expectation import safe_log
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import check_whole
 from lacunet.inference.sampling.particles import shuffled_cases
+from lacunet.runtime.arrays import FloatArray
 
 DRAWN_PER_STATE = 4  # first cases that are drawn, for each state of the largest hidden variable
 ORDERS = 256

@@ -14,7 +14,6 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.errors import OptionError
 from lacunet.inference.kernels.taking_in import Swarm, effective
 from lacunet.inference.plans.plan import Plan
@@ -22,6 +21,7 @@ from lacunet.inference.problem import Problem
 from lacunet.model.families import Family, Segment
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 Grouped: TypeAlias = tuple[IntArray, IntArray, IntArray]
 LARGEST = 1 << 14  # joint hidden cells of one component that are written out

@@ -13,7 +13,6 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp, xlogy
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.plans.plan import Choice
 from lacunet.inference.problem import Problem
 from lacunet.inference.sums.choices import (
@@ -23,6 +22,7 @@ from lacunet.inference.sums.choices import (
     ways,
 )
 from lacunet.model.families.rising import log_rising
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.problem import Problem
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 def choice_sizes(problem: Problem) -> Iterator[tuple[int, int]]:

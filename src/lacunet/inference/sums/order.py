@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, IntArray
 from lacunet.inference.sums.blocks import Block, Part
 from lacunet.inference.sums.packing import differences, independent, symmetric_states
 from lacunet.inference.symmetry import log_orders
+from lacunet.runtime.arrays import BoolArray, IntArray
 
 WAYS_AT_ONCE = 256  # ways to complete a component, beyond which its cases are taken in halves
 LARGEST_LOG = 700.0  # of a float

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.inference.sums.blocks import Block, Part
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 WORD = 1 << 62  # values that one integer may take
 INDEPENDENT = 1e-9  # what is left of a unit vector, from which on it is a new direction

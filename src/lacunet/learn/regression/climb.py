@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from lacunet.arrays import FloatArray
 from lacunet.learn.ascent import EM_AT_MOST, LAST_DIGITS, PAPER_CHANGE, TOLERANCE, Outcome
 from lacunet.learn.regression.objective import ClassObjective, ClassPoint
+from lacunet.runtime.arrays import FloatArray
 
 LONGEST = 4.0  # move of one coordinate in a step
 NEWTON_AT_MOST = 100

@@ -7,8 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.regression.classes import ClassProblem
 from lacunet.learn.ascent import Outcome
 from lacunet.learn.fit import Options, learn
@@ -18,6 +16,8 @@ from lacunet.learn.regression.climb import ClassClimb, climb, em
 from lacunet.learn.regression.objective import ClassObjective, ClassParameters, ClassPoint
 from lacunet.learn.schedules import FINALISTS, TASK
 from lacunet.model.conjugacy import random_theta
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 
 LAPS = 3  # of a race between random starts: 1, 2 and 4 iterations, the better half goes on
 

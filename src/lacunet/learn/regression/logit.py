@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import log_softmax
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 TOLERANCE = 1e-9  # on a Newton step's promise, in nats
 STEPS = 100  # at most; Newton's method doubles digits, but to infinity it goes by even steps

@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import Tangent, dot, expect
 from lacunet.inference.regression.classes import ClassProblem
@@ -21,6 +20,7 @@ from lacunet.learn.regression.logit import (
 from lacunet.model import conjugacy
 from lacunet.model.network import Model
 from lacunet.model.relabelling import Relabelling
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray
 from lacunet.model.families.categorical import Categorical
 from lacunet.model.families.family import Segment
 from lacunet.model.unit import Unit
-from lacunet.state import State
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import State
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ asking for them.
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
-from lacunet.jit import kernel
 from lacunet.model.families.partial_kernels import Holes, invert, make_room
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.jit import kernel
 
 
 @kernel

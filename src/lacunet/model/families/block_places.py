@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.block_places import InverseWishart, cholesky, inverse, places_of
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 class BlockSpread(NamedTuple):

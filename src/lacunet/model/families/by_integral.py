@@ -4,8 +4,8 @@ from abc import abstractmethod
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.model.families.family import Family, Segment
+from lacunet.runtime.arrays import FloatArray
 
 
 class ByIntegral(Family):

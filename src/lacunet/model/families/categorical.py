@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma, expit, gammaln, logit, xlogy
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.family import Family, Segment
 from lacunet.model.families.rising import log_gamma_density, log_rising
 from lacunet.model.families.roots import slope_of_root
-from lacunet.state import State
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.states import State
 
 
 @cache

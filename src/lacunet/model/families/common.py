@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.model.families.block_places import (
     LOG_2PI,
     BlockPlaces,
@@ -27,7 +26,8 @@ from lacunet.model.families.family import Family, Segment
 from lacunet.model.families.gaussian import Gaussian
 from lacunet.model.families.gaussian_block import GaussianBlock
 from lacunet.model.unit import Unit
-from lacunet.state import State
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.states import State
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray
-from lacunet.jit import kernel
 from lacunet.model.families.rising_kernels import log_gamma_above
+from lacunet.runtime.arrays import FloatArray, IndexArray
+from lacunet.runtime.jit import kernel
 
 
 @kernel

@@ -25,9 +25,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IndexArray, IntArray
 from lacunet.model.unit import Unit
-from lacunet.state import State
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.states import State
 
 
 @dataclass(frozen=True, eq=False)

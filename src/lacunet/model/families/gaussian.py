@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.block_places import LOG_2PI, BlockPlaces
 from lacunet.model.families.by_integral import ByIntegral
 from lacunet.model.families.family import Segment
 from lacunet.model.unit import Unit
-from lacunet.state import State
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.states import State
 
 
 class NormalInverseGamma(NamedTuple):

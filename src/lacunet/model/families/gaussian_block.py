@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma
 
-from lacunet.arrays import BoolArray, FloatArray, IntArray
 from lacunet.errors import ModelError
 from lacunet.model.families import block_kernels as kernels
 from lacunet.model.families.block_places import (
@@ -37,7 +36,8 @@ from lacunet.model.families.by_integral import ByIntegral
 from lacunet.model.families.family import Family, Segment
 from lacunet.model.families.gaussian import GAUSSIAN
 from lacunet.model.unit import Unit
-from lacunet.state import State
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.states import State
 
 TINY = 1e-20  # of a complex step: its square is nothing
 

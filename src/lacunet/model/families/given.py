@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.categorical import Categorical
 from lacunet.model.families.family import Segment
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 # Log weight of what cannot be, where log weights are mixed: a path between two distributions takes
 # multiples of them. Finite, and its exponential is 0 all the same.

@@ -5,8 +5,8 @@ Every real u is allowed, and the prior of θ is the Dirichlet: what Hamiltonian 
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.model.layout import Layout
+from lacunet.runtime.arrays import FloatArray
 
 
 def log_theta_of(u: FloatArray, layout: Layout) -> FloatArray:

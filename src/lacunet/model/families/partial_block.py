@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families import partial_kernels as kernels
 from lacunet.model.families.block_places import inverse, places_of
 from lacunet.model.families.partial_kernels import Holes, Precision
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 class Conditional(NamedTuple):

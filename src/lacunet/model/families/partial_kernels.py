@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
-from lacunet.jit import kernel
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.jit import kernel
 
 
 class Precision(NamedTuple):

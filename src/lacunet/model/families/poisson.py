@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.by_integral import ByIntegral
 from lacunet.model.families.family import Segment
 from lacunet.model.families.roots import slope_of_root
 from lacunet.model.unit import Unit
-from lacunet.state import State
+from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.states import State
 
 
 @dataclass(frozen=True)

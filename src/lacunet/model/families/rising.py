@@ -8,7 +8,7 @@ rounded. `rising_kernels.py` has the same for loops.
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 LARGE = 32.0  # from here on Stirling's series is exact in four terms, to 1e-17
 

@@ -2,8 +2,8 @@
 
 import math
 
-from lacunet.jit import kernel
 from lacunet.model.families.rising import LARGE
+from lacunet.runtime.jit import kernel
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 
 def slope_of_root(theta: FloatArray, gradient: FloatArray) -> FloatArray:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.model.families.categorical import CATEGORICAL, Categorical
 from lacunet.model.families.family import Segment
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lacunet.errors import DataError, ModelError
-from lacunet.files import StrPath, check_file, write_text
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.formats import bif, dot, json_model, json_stack, xdsl, xmlbif
 from lacunet.model.formats.losses import predictors_lost, warn
@@ -22,6 +21,7 @@ from lacunet.model.holders import HeldEnsemble, HeldModel, ensemble_in, model_in
 from lacunet.model.network import Model
 from lacunet.model.prior import PAPER_ALPHA, check_alpha, uniform_alpha
 from lacunet.model.reordered import model_as_shown
+from lacunet.runtime.files import StrPath, check_file, write_text
 
 
 @dataclass(frozen=True)

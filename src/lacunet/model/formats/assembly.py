@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
 from lacunet.model.table_sizes import check_table_sizes
+from lacunet.runtime.arrays import FloatArray
 
 SUM_TOLERANCE = 1e-9  # rows of a table must sum to one to this
 DIGITS = 1e-6  # per state: six printed digits, the fewest that common programs write

@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats import bif_at_once
 from lacunet.model.formats.assembly import Family, assemble, number, numbers, shape, tables
 from lacunet.model.formats.typed import properties, to_properties, variable
 from lacunet.model.network import Model, Variable
+from lacunet.runtime.arrays import FloatArray
 
 WORD = r'(?:[^\s{}()\[\]|,;"/]|/(?![/*]))+'
 TOKEN = re.compile(

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, shape
 from lacunet.model.formats.typed import properties, variable
 from lacunet.model.network import Model, Variable
+from lacunet.runtime.arrays import FloatArray
 
 NAME = r'[^\s{}()\[\]|,;"]+'
 COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)  # one that is never closed is all

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from lacunet.bins import Bins
 from lacunet.errors import ModelError, OptionError
+from lacunet.runtime.states import Bins
 
 
 def get(entry: Any, key: str, where: str) -> Any:

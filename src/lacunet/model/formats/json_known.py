@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family
 from lacunet.model.known import KnownTable
 from lacunet.model.known_tables import zeros_in, zeros_of
 from lacunet.model.network import Network, Variable
+from lacunet.runtime.arrays import FloatArray
 
 
 def write(child: Variable, parents: Sequence[Variable]) -> dict[str, Any]:

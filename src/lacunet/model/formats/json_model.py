@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.families import Family as Kind
 from lacunet.model.formats import assembly, json_known, json_numbers, json_predictors
@@ -33,6 +32,7 @@ from lacunet.model.formats.assembly import Family
 from lacunet.model.formats.json_entries import all_numbers, get, get_list, is_state, read_bins
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.predictors import Predictors
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
 FORMAT = "lacunet-model/1"
 WITH_NUMBERS = "lacunet-model/2"

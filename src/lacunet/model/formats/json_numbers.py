@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.families import (
     GAUSSIAN,
@@ -30,6 +29,7 @@ from lacunet.model.families import (
 )
 from lacunet.model.network import Variable
 from lacunet.model.unit import Unit
+from lacunet.runtime.arrays import FloatArray
 
 FAMILIES: dict[str, Family] = {f.name: f for f in (GAUSSIAN, POISSON)}
 

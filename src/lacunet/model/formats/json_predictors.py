@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.json_entries import all_numbers, get, get_list, is_state, read_bins
 from lacunet.model.network import Network
 from lacunet.model.predictors import Covariate, Covariates, Predictors
-from lacunet.state import label
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import label
 
 KEY = "class_predictors"
 

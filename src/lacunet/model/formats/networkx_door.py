@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats import assembly
 from lacunet.model.formats.assembly import Family
@@ -18,6 +17,7 @@ from lacunet.model.holders import HeldModel
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA, check_alpha
 from lacunet.optional import require
+from lacunet.runtime.arrays import FloatArray
 
 
 def to_networkx(model: HeldModel) -> Any:

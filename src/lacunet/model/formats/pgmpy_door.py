@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, tables
 from lacunet.model.formats.losses import to_hand_over
@@ -16,6 +15,7 @@ from lacunet.model.holders import HeldModel
 from lacunet.model.network import Model, Variable
 from lacunet.model.prior import PAPER_ALPHA
 from lacunet.optional import require
+from lacunet.runtime.arrays import FloatArray
 
 
 def to_pgmpy(model: HeldModel) -> Any:

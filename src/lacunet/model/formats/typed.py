@@ -19,10 +19,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from lacunet.bins import Bins
 from lacunet.errors import ModelError, OptionError
 from lacunet.model.network import Variable
-from lacunet.state import State, label
+from lacunet.runtime.states import Bins, State, label
 
 HIDDEN, TYPES = "hidden", "types"
 EDGES, TYPICAL = "edges", "typical"

@@ -16,13 +16,13 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, shape
 from lacunet.model.formats.typed import to_properties, variable
 from lacunet.model.formats.xdsl_nodes import READERS
 from lacunet.model.formats.xml_text import attribute, content, parse, printed, tag
 from lacunet.model.network import Model, Network, Variable
+from lacunet.runtime.arrays import FloatArray
 
 FIRST_FASTEST = "aGrUM"  # the one program that lets the first parent vary fastest
 

@@ -15,12 +15,12 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import check_table, number, numbers, shape
 from lacunet.model.formats.xml_text import content, only
 from lacunet.model.network import Variable
 from lacunet.model.table_sizes import LARGEST_TABLE
+from lacunet.runtime.arrays import FloatArray
 
 
 def cpt(node: Element, variables: Sequence[Variable], where: str) -> FloatArray:

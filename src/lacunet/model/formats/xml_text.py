@@ -4,8 +4,8 @@ import re
 from xml.etree import ElementTree as ET
 from xml.etree.ElementTree import Element
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
+from lacunet.runtime.arrays import FloatArray
 
 # XML 1.0 §2.2: no escape exists for these.
 NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -8,12 +8,12 @@ it is written under ``xml:space="preserve"``, and so read back.
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import ModelError
 from lacunet.model.formats.assembly import Family, assemble, numbers, tables
 from lacunet.model.formats.typed import properties, to_properties, variable
 from lacunet.model.formats.xml_text import content, only, parse, printed, tag
 from lacunet.model.network import Model, Variable
+from lacunet.runtime.arrays import FloatArray
 
 
 def write(model: Model) -> str:

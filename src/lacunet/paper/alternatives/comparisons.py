@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
-from lacunet.executor import Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
@@ -25,6 +23,8 @@ from lacunet.paper.alternatives.climbing import (
 from lacunet.paper.alternatives.ratio_tests import ratio_tests
 from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import Executor
 
 STARTS = 4  # random ones, each climbed from by every way
 WAYS: Mapping[str, Climber] = {

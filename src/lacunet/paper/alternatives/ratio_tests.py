@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray, IntArray
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Estimate
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.paper.alternatives.climbing import Watched, along
+from lacunet.runtime.arrays import FloatArray, IntArray
 
 STEP = 0.1  # standard errors, had the data been complete, by which a parameter is moved
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.learn.objective import Objective
+from lacunet.runtime.arrays import FloatArray
 from lacunet.scoring.determinant import factorise
 
 STEP = np.finfo(float).eps ** (1 / 3)  # of central differences, as a part of the coordinate

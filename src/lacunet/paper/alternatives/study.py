@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lacunet.executor import on_threads
-from lacunet.files import write_text
 from lacunet.learn.prepare import prepare
 from lacunet.paper.alternatives import alternative_tables as tables
 from lacunet.paper.alternatives.comparisons import Comparer, weight
@@ -17,7 +15,9 @@ from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import Work, begin, run_all
 from lacunet.paper.page import findings_grid, render, versions
 from lacunet.paper.tables import Record
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.executor import on_threads
+from lacunet.runtime.files import write_text
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import Grid, Printable
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lacunet.arrays import FloatArray
 from lacunet.errors import LacunetError
 from lacunet.evidence.ais import AnnealingRounds
 from lacunet.evidence.clock import Clock, Goal, Means
@@ -21,8 +20,9 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.modes import Found, at_parameters
 from lacunet.evidence.sandwich import sandwich
 from lacunet.evidence.smc import ParticleRounds
-from lacunet.executor import SERIAL
 from lacunet.inference.problem import Problem
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL
 
 EXACT_STEPS = 30_000_000  # additions of an exact sum: a few seconds
 NARROWER = 0.5  # the judge's target, as a part of that of the judged

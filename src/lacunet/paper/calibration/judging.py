@@ -7,12 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.executor import SERIAL
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.conjugacy import draw_theta
 from lacunet.model.network import Model
@@ -22,6 +20,8 @@ from lacunet.paper.calibration.best_known import best_known
 from lacunet.paper.calibration.cell import How
 from lacunet.paper.calibration.shapes import Range, Shape, between
 from lacunet.paper.ledger import finite
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL
 
 ALPHAS = (0.05, 0.2, 0.5, 1.0, 2.0, 10.0)  # Dirichlet exponents
 HOLES = (0.0, 0.0, 0.1, 0.3)  # shares of missing cells

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, FloatArray
 from lacunet.evidence.estimate import Verdict
 from lacunet.paper.calibration.posteriors import PosteriorCell
 from lacunet.paper.tables import Record
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scores import SCORES
 
 SELECT, EVIDENCE = "select", "evidence"  # the default answer; the evidence of every k, measured

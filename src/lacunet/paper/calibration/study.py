@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.executor import on_threads
-from lacunet.files import write_text
 from lacunet.paper.calibration import calibration_grids as grids
 from lacunet.paper.calibration.cell import How
 from lacunet.paper.calibration.cells import CALIBRATION, CalibrationDesign, CalibrationTask
@@ -21,7 +19,9 @@ from lacunet.paper.calibration.reliability import reliability_table
 from lacunet.paper.ledger import Work, begin, run_all
 from lacunet.paper.page import findings_grid, render, versions
 from lacunet.paper.tables import Record
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.executor import on_threads
+from lacunet.runtime.files import write_text
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
 from lacunet.tabular import Grid, Printable
 

@@ -8,7 +8,6 @@ from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
-from lacunet.executor import Executor
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.ranks import BOTH
@@ -16,6 +15,7 @@ from lacunet.learn.schedules import Schedule
 from lacunet.model.network import Model
 from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter, finite, scored
+from lacunet.runtime.executor import Executor
 from lacunet.scores import SCORES, Score
 from lacunet.scoring.evaluation import Asked, Scored, Unfitted, score_fits
 from lacunet.scoring.fitting import Fitting

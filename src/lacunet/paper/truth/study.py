@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.executor import Executor, on_threads
-from lacunet.files import write_text
-from lacunet.ledger import Ledger
 from lacunet.paper.design import PAPER, Design, Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.paper.figures import draw_experiments
@@ -21,7 +18,10 @@ from lacunet.paper.tables import Record
 from lacunet.paper.truth import comparison_tables as tables
 from lacunet.paper.truth.measurements import Measurer, weight
 from lacunet.paper.truth.truth_curves import with_evidence
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.checkpoint import Ledger
+from lacunet.runtime.executor import Executor, on_threads
+from lacunet.runtime.files import write_text
+from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
 from lacunet.tabular import Grid, Printable
 

@@ -10,7 +10,6 @@ from typing import Any
 from lacunet.charts.network import Certainty
 from lacunet.data import Table
 from lacunet.data.audit import holes, sizes
-from lacunet.files import check_not_read
 from lacunet.model.display import table_grids
 from lacunet.model.latent_class import find_classes
 from lacunet.model.network import Model
@@ -20,6 +19,7 @@ from lacunet.report.page.holes_view import audit
 from lacunet.report.page.profile_view import Hidden, hidden_views
 from lacunet.report.page.repeat import version
 from lacunet.report.page.summary_view import Tile, data_tiles
+from lacunet.runtime.files import check_not_read
 from lacunet.tabular import Grid
 
 

@@ -5,7 +5,6 @@ from html import escape
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.charts.shading import shading
 from lacunet.charts.style import Look, factor_ticks, ticks
 from lacunet.describe.number_profiles import NumberProfile, pair_rings
@@ -15,6 +14,7 @@ from lacunet.report.page.cells import Cell
 from lacunet.report.page.chart import dash
 from lacunet.report.page.svg import label, tag
 from lacunet.report.page.words import hundredths, percent
+from lacunet.runtime.arrays import FloatArray
 from lacunet.tabular import measured
 
 MOST = 60  # numbers that are shown

@@ -9,10 +9,9 @@ from typing import Any
 
 from lacunet.charts.style import style_sheet
 from lacunet.errors import OutputError
-from lacunet.files import StrPath, check_ending, check_file, write_text
-from lacunet.harmless import harmless
 from lacunet.optional import require
 from lacunet.report.page.repeat import version
+from lacunet.runtime.files import StrPath, check_ending, check_file, harmless, write_text
 
 LARGEST = 3_000_000  # bytes of a page
 PAGES = (".html", ".htm")

@@ -6,7 +6,6 @@ from typing import Any
 
 from lacunet import api
 from lacunet.charts.series import by_number
-from lacunet.files import check_not_read
 from lacunet.model.display import hidden_grids
 from lacunet.model.latent_class import is_latent_class
 from lacunet.report.page import (
@@ -22,6 +21,7 @@ from lacunet.report.page.chart import key
 from lacunet.report.page.holes_view import audit
 from lacunet.report.page.repeat import facts, python_call
 from lacunet.report.page.words import kind, nats
+from lacunet.runtime.files import check_not_read
 from lacunet.search.calibration import calibration_grid
 from lacunet.search.candidates import Selection
 from lacunet.search.grids import TITLES, answer, beside_classes, limits

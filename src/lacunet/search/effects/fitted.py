@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from lacunet.arrays import FloatArray
 from lacunet.data.table import Table
 from lacunet.describe.likelihood_ratio import TIE, LikelihoodRatio, likelihood_ratio
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem, build_problem
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.also_from import better_from, climbed_from
@@ -21,6 +19,8 @@ from lacunet.model.conjugacy import mean
 from lacunet.model.more_parents import with_more_parents
 from lacunet.model.network import Network
 from lacunet.model.prior import Alpha, dirichlet
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import HEADLINE, ScoreInput
 
 Look: TypeAlias = Callable[[Problem, Options, Executor], Fit]  # how a maximum is searched for

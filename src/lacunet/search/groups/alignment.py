@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.describe.matching import cheapest_order, profile_distances, relabelled_fit
 from lacunet.flags import Flag, Kind
 from lacunet.learn.fit import Fit
 from lacunet.model.grouped import Grouped
 from lacunet.model.network import Model
 from lacunet.model.relabelling import Relabelling
+from lacunet.runtime.arrays import FloatArray
 
 CLEAR = 0.5  # of the distance to the next class: a match that is no nearer than that is in doubt
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.describe.drawn_answers import drawn_answers
 from lacunet.describe.intervals import Intervals
 from lacunet.model.joint import table_of
 from lacunet.model.network import Variable
+from lacunet.runtime.arrays import FloatArray
 from lacunet.search.groups.comparison import GroupComparison
 from lacunet.search.groups.levels import Level
 

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.describe.information_criteria import criteria
 from lacunet.describe.likelihood_ratio import LikelihoodRatio
 from lacunet.flags import Flag
@@ -17,6 +16,7 @@ from lacunet.learn.fit import Fit
 from lacunet.model.conjugacy import log_marginal
 from lacunet.model.grouped import Grouped
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import FloatArray
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty
 from lacunet.search.effects.adding import Trial

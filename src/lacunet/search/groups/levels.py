@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import TypeAlias
 
 from lacunet.describe.matching import matched_fit
-from lacunet.executor import Executor
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.also_from import climbed_from
 from lacunet.learn.fit import Fit, Options, learn
@@ -18,6 +17,7 @@ from lacunet.model.grouped import Grouped
 from lacunet.model.latent_class import with_edges
 from lacunet.model.more_parents import with_more_parents
 from lacunet.model.network import Model
+from lacunet.runtime.executor import Executor
 from lacunet.search.average import Label
 from lacunet.search.effects.adding import (
     Edge,

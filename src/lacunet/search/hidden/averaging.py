@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.graphs.hidden.cliques import FEWEST
 from lacunet.model.network import Network
+from lacunet.runtime.arrays import FloatArray
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Factor, How

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lacunet.executor import Executor
 from lacunet.graphs.hidden.fitting import Fitted
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.predictive import with_posterior
+from lacunet.runtime.executor import Executor
 from lacunet.scores import CSL_OCCUPIED, Score
 from lacunet.scores.vb import VB
 from lacunet.scoring.evaluation import score_at

@@ -18,8 +18,6 @@ import numpy as np
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
-from lacunet.executor import SERIAL, Executor
-from lacunet.files import StrPath
 from lacunet.graphs.complete import search_complete
 from lacunet.graphs.completing import Completer
 from lacunet.graphs.hidden.growing import hidden_piece
@@ -33,6 +31,8 @@ from lacunet.graphs.searching import GraphSearch
 from lacunet.graphs.task import USUAL, GraphTask, graph_task
 from lacunet.learn.fit import Options
 from lacunet.model.number_prior import NumberPrior
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.runtime.files import StrPath
 from lacunet.search.certainty import How
 from lacunet.search.hidden.averaging import Averaged
 from lacunet.search.hidden.found import HiddenFound

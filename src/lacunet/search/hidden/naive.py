@@ -2,7 +2,6 @@
 
 from lacunet.data.table import Table
 from lacunet.evidence.clock import Goal
-from lacunet.executor import SERIAL, Executor
 from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, check_columns, mean_model
 from lacunet.graphs.task import USUAL, few_rows
 from lacunet.inference.leaves import leaves_of
@@ -10,6 +9,7 @@ from lacunet.learn.fit import Options
 from lacunet.learn.prepare import prepare
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores import CSL_OCCUPIED
 from lacunet.scores.vb import VB
 from lacunet.search.candidates import Selection

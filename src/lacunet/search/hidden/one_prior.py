@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from lacunet.evidence.clock import Goal
-from lacunet.executor import Executor
 from lacunet.graphs.hidden.fitting import Fitted
 from lacunet.graphs.hidden.growing import Growing
 from lacunet.graphs.hidden.hidden_grid import hidden_variables
@@ -19,6 +18,7 @@ from lacunet.graphs.task import GraphTask
 from lacunet.learn.fit import Options
 from lacunet.learn.variational import Variational
 from lacunet.model import conjugacy
+from lacunet.runtime.executor import Executor
 from lacunet.scores import CSL_OCCUPIED
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import How

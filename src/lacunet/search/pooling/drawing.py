@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.table import Table
 from lacunet.evidence.roundings import nearest_whole
 from lacunet.inference.problem import build_problem
@@ -16,6 +15,7 @@ from lacunet.inference.sampling.draws import Draws
 from lacunet.model import conjugacy
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import FloatArray
 
 SWEEPS = 30  # until a chain has left its start: holes of a table are coupled weakly
 

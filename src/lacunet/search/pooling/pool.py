@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray
 from lacunet.data.table import Table
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.search.pooling.candidates import Kind
 from lacunet.search.pooling.trials import Trial
 from lacunet.search.stacking.recipes import Recipe

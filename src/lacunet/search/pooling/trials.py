@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.data import Column, Table
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.search.stacking.blocks import Cases, one_by_one
 
 SHARE = 0.1  # of the cells that are seen: hidden at a time

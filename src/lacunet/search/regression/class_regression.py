@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from lacunet.arrays import FloatArray
 from lacunet.data.sampling_design import flags_of
 from lacunet.data.table import Table
 from lacunet.describe.classification import Classification, classify
@@ -28,6 +27,7 @@ from lacunet.learn.regression.fit import ClassFit
 from lacunet.learn.regression.predicting import model_of
 from lacunet.model.display import profile_grid
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import FloatArray
 from lacunet.search.regression.covariate_worth import Weighed, Worth
 from lacunet.tabular import Columns, Grid, Printable, number
 from lacunet.wording import worded

@@ -8,13 +8,13 @@ from lacunet.evidence.clock import Clock, Goal
 from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.regression.annealed import measure
 from lacunet.evidence.regression.at_mode import csl_of, mode_of
-from lacunet.executor import SERIAL, Executor
 from lacunet.inference.problem import Problem
 from lacunet.inference.regression.classes import build_class_problem
 from lacunet.inference.regression.design import build_design
 from lacunet.learn.fit import Options
 from lacunet.learn.regression.fit import ClassFit, fit_classes
 from lacunet.model.terms import Term
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scoring.score_input import Evidence
 
 

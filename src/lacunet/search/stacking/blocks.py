@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data import Column, Table
 from lacunet.errors import DataError, OptionError
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 FEWEST = 2  # blocks: something to hold out, and something to learn from
 

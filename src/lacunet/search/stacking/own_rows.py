@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
 from lacunet.model.ensemble import Ensemble
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import State, label
 from lacunet.search.stacking.blocks import Cases
-from lacunet.state import State, label
 
 MIXING = np.uint64(0x9E3779B97F4A7C15)  # an odd number without a pattern: sums depend on the order
 

@@ -10,15 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.data.table import Table
-from lacunet.executor import SERIAL, Executor
 from lacunet.flags import Flag
 from lacunet.graphs.task import check_seen, few_rows
 from lacunet.inference.asking.row_likelihood import row_log_lik
-from lacunet.kept import FORGETFUL, Kept
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.network import Model
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.search.stacking.blocks import Blocks, cut
 from lacunet.search.stacking.own_rows import HeldOutRows, places, rows_digest
 from lacunet.search.stacking.recipes import Kind, Recipe, recipes_for

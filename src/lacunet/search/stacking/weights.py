@@ -8,7 +8,7 @@ only one that finds a strange row possible.
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.arrays import FloatArray
+from lacunet.runtime.arrays import FloatArray
 
 PRIOR = 1.0  # cases, shared out evenly
 STEPS = 2_000  # EM gets slow where models say the same, and then nothing depends on it

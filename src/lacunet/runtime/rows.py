@@ -1,8 +1,4 @@
-"""What is too large for memory, in files that nobody sees: they end with whoever uses them.
-
-A file has no name: the system removes it with the last process that has it open, however that one
-ends.
-"""
+"""Rows that another place holds, in parts: the contract, and the disk of this machine."""
 
 from __future__ import annotations
 
@@ -12,18 +8,113 @@ import os
 import pickle
 import tempfile
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.arrays import CodeArray, FloatArray, IntArray
 from lacunet.errors import OptionError, OutputError
-from lacunet.executor import SERIAL, Executor
-from lacunet.holding import PART, Held, Holder, MadeHere, SomeRows, cut
-from lacunet.memory import in_bytes
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.runtime.memory import in_bytes
+
+PART = 1 << 18  # rows of a part: an E step over it takes longer than to ask for it
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, eq=False)
+class SomeRows:
+    """Some of the distinct rows of a table."""
+
+    codes: CodeArray  # (m, n), -1 = missing
+    counts: FloatArray  # (m,)
+
+
+class StaysHereError(Exception):
+    """What is held elsewhere does not travel: whoever works with it stays, and asks from here."""
+
+
+class Held(ABC, Generic[A]):
+    """Several values in order, each wherever it is held; while that is so, it does not travel."""
+
+    @abstractmethod
+    def then(self, function: Callable[[A], B]) -> Held[B]:
+        """Apply to every value where it is; what comes out stays there."""
+
+    @abstractmethod
+    def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
+        """Apply to every value where it is; give the results, in order."""
+
+    def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
+        """Do the same for results that are large: where it can be, one is in memory at a time."""
+        return iter(self.each(function))
+
+
+class MadeHere(Held[A]):
+    """Values that nobody holds any more: each is made when it is asked for, one after the other."""
+
+    def __init__(self, count: int, make: Callable[[int], A]) -> None:
+        self.count, self.make = count, make
+
+    def then(self, function: Callable[[A], B]) -> MadeHere[B]:
+        """Remember what to do."""
+        return MadeHere(self.count, partial(_after, function, self.make))
+
+    def each(
+        self,
+        function: Callable[[A], B],
+        executor: Executor = SERIAL,  # noqa: ARG002 - one at a time is in memory
+    ) -> list[B]:
+        """Make every value, and apply to it."""
+        return list(self.in_turn(function))
+
+    def in_turn(self, function: Callable[[A], B]) -> Iterator[B]:
+        """Make a value, and apply to it, when it is asked for."""
+        return (function(self.make(place)) for place in range(self.count))
+
+
+def _after(function: Callable[[A], B], make: Callable[[int], A], place: int) -> B:
+    return function(make(place))
+
+
+class Holder(ABC):
+    """A place that can hold the rows of a table."""
+
+    @abstractmethod
+    def wants(self, rows: SomeRows) -> bool:
+        """Whether there are so many rows that they had better be held there."""
+
+    @abstractmethod
+    def hold(self, rows: SomeRows) -> Held[SomeRows]:
+        """Put rows there, in parts; the same array of codes is put there once."""
+
+    @property
+    @abstractmethod
+    def open(self) -> bool:
+        """Whether it still holds anything."""
+
+    def __reduce__(self) -> tuple[Callable[[], None], tuple[()]]:
+        """Refuse to travel; afterwards there is nobody."""
+        if self.open:
+            raise StaysHereError
+        return _nobody, ()
+
+
+def _nobody() -> None:
+    return None
+
+
+def cut(rows: SomeRows) -> list[SomeRows]:
+    """Cut rows into parts, without a copy."""
+    starts = range(0, len(rows.counts), PART)
+    return [SomeRows(rows.codes[s : s + PART], rows.counts[s : s + PART]) for s in starts]
+
 
 # What a fit takes in memory, measured: times the bytes of the codes, and for each row besides.
 NEEDED, BESIDES = 3, 60
@@ -33,9 +124,6 @@ PROGRAM = 500_000_000
 LARGE = 1 << 16  # bytes, from which an array is not packed with what holds it
 ALIGNED = 64  # bytes: arrays in a file begin at multiples
 LEAST = 150_000_000  # bytes besides, below which nothing can be done
-
-A = TypeVar("A")
-B = TypeVar("B")
 
 
 def room_in(limit: int) -> int:

@@ -1,4 +1,4 @@
-"""Find a cluster, or start one on this machine; refuse workers that cannot do the work."""
+"""Find a Dask cluster, or start one on this machine; dataframes of Dask."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import logging
 import socket
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lacunet.cluster.holding import Shared
-from lacunet.cluster.workers import Workers
 from lacunet.errors import OptionError, WorkerError
-from lacunet.executor import Executor, one_blas_thread
-from lacunet.holding import Holder
 from lacunet.optional import find, require
-from lacunet.progress import Listener, ignore
+from lacunet.runtime.cluster import Shared, Workers, in_our_words
+from lacunet.runtime.executor import Executor, one_blas_thread
+from lacunet.runtime.progress import Listener, ignore
+from lacunet.runtime.rows import Holder
 
 if TYPE_CHECKING:
     from distributed import Client
+
 
 PATIENCE = 5.0  # seconds to wait for an answer from an address
 FIRST = 60.0  # and for the first worker of a cluster that is starting
@@ -163,3 +163,46 @@ def check_workers(client: Client, version: str) -> None:
 def _is_new(client: Client) -> bool:
     """Whether the cluster was started here."""
     return client.cluster is not None
+
+
+HEAPS = 8  # for each thread of the workers: all of one heap is in memory at once
+
+
+def is_dask_frame(thing: object) -> bool:
+    """Whether something is a dataframe of Dask, without loading Dask for it."""
+    module = type(thing).__module__
+    return module.startswith(("dask.", "dask_expr.")) and hasattr(thing, "to_delayed")
+
+
+def partitions(frame: Any) -> list[Any]:
+    """Give the partitions of a dataframe, not made yet."""
+    return list(frame.to_delayed())
+
+
+def grouped(
+    parts: Sequence[Any],
+    split: Callable[[Any, int, int], Sequence[Any]],
+    join: Callable[[Sequence[Any]], Any],
+) -> Iterator[Any]:
+    """Split each part into heaps, join the heaps of one number, and give what comes of each.
+
+    `split` gets a part, its number and the number of heaps. Parts stay where they are; of the heaps
+    one after the other comes here.
+    """
+    dask: Any = find("dask")
+    client = current_client()
+    threads = 1 if client is None else sum(client.nthreads().values())
+    heaps = min(len(parts), HEAPS * threads)
+    split_, join_ = dask.delayed(split, pure=False), dask.delayed(join, pure=False)
+    divided = [split_(part, number, heaps) for number, part in enumerate(parts)]
+    joined = [join_([heap[number] for heap in divided]) for number in range(heaps)]
+    if client is None:
+        yield from dask.compute(*joined)
+        return
+    with in_our_words(client):
+        futures = client.compute(joined)
+    while futures:
+        future = futures.pop(0)  # what is done with is let go there
+        with in_our_words(client):
+            found = future.result()
+        yield found

@@ -1,0 +1,1 @@
+"""How work is done: executors, checkpoints, files, memory, and rows held elsewhere."""

@@ -1,0 +1,358 @@
+"""Workers of a Dask cluster: an executor, and the rows that they hold."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from lacunet.errors import LacunetError, WorkerError
+from lacunet.runtime.executor import SERIAL, Executor, Serial, Threads, one_blas_thread
+from lacunet.runtime.progress import Listener, ignore
+from lacunet.runtime.rows import Held, Holder, MadeHere, SomeRows, StaysHereError, cut
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+
+LARGE = 1 << 16  # bytes, from which an array is not packed with what holds it
+
+Name = int  # of an array, among those that travel with a task
+
+
+class _Packer(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, name: Callable[[Any], Name | None]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._name = name
+
+    def persistent_id(self, thing: Any) -> Name | None:
+        """Name a large array."""
+        return self._name(thing) if isinstance(thing, np.ndarray) else None
+
+
+class _Unpacker(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, arrays: Sequence[Any]) -> None:
+        super().__init__(file)
+        self._arrays = arrays
+
+    def persistent_load(self, name: Any) -> Any:
+        """Find an array by its name."""
+        return self._arrays[name]
+
+
+def packed(thing: Any, arrays: list[Any]) -> bytes:
+    """Pack a thing; its large arrays are put at the end of the list, unless they are there."""
+    places = {id(array): place for place, array in enumerate(arrays)}
+
+    def name(array: Any) -> Name | None:
+        if id(array) not in places and array.nbytes >= LARGE and array.dtype.kind != "O":
+            places[id(array)] = len(arrays)
+            arrays.append(array)
+        return places.get(id(array))
+
+    return _dump(thing, name)
+
+
+def unpacked(told: bytes, arrays: Sequence[Any]) -> Any:
+    """Give the thing that was packed with these arrays."""
+    return _Unpacker(io.BytesIO(told), arrays).load()
+
+
+def do(function: bytes, item: bytes, *arrays: Any) -> bytes:
+    """Do a task where it ended up; what comes out names the arrays that it was given."""
+    quiet_blas()
+    places = {id(array): place for place, array in enumerate(arrays)}
+    result = unpacked(function, arrays)(unpacked(item, arrays))
+    return _dump(result, lambda array: places.get(id(array)))
+
+
+def _dump(thing: Any, name: Callable[[Any], Name | None]) -> bytes:
+    file = io.BytesIO()
+    _Packer(file, name).dump(thing)
+    return file.getvalue()
+
+
+@lru_cache
+def quiet_blas() -> Any:
+    """Let BLAS have one thread in this worker: with another number it adds in another order."""
+    return one_blas_thread()
+
+
+ATTEMPTS = 4  # times that work is given to others after workers were lost
+BESIDE = 4  # pieces of work here that wait for workers, side by side
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+class Workers(Serial):
+    """Workers that take one item after the other; a task that splits its work does all of it.
+
+    What works with rows that the cluster holds is done here, on a few threads: it waits for the
+    workers that have them.
+    """
+
+    def __init__(self, client: Client, listener: Listener = ignore) -> None:
+        super().__init__(listener)
+        self.client = client
+        self._here = Threads(BESIDE, listener)
+        self._there: dict[int, tuple[Any, Future]] = {}  # arrays that the cluster has, by id
+
+    def close(self, *, wait: bool) -> None:
+        """Let the threads go that wait for workers."""
+        self._here.close(wait=wait)
+
+    def here(self) -> Executor:
+        """Give the threads of this process."""
+        return self._here
+
+    def if_worth(self, nanoseconds: float) -> Executor:  # noqa: ARG002 - no step is too short
+        """Give itself: workers do not wait for each other."""
+        return self
+
+    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
+        """Apply to every item, each on one of the workers."""
+        arrays: list[Any] = []
+        try:
+            task = packed(function, arrays)
+            tasks = [(task, packed(item, arrays)) for item in items]
+        except StaysHereError:
+            yield from self._here.results(function, items)
+            return
+        left = set(range(len(items)))
+        for _ in range(ATTEMPTS):
+            for place, told in self._done(tasks, sorted(left), arrays):
+                left.discard(place)
+                yield place, unpacked(told, arrays)
+            if not left:
+                return
+        raise lost_too_often()
+
+    def _done(
+        self, tasks: Sequence[tuple[bytes, bytes]], left: Sequence[int], arrays: Sequence[Any]
+    ) -> Iterator[tuple[int, bytes]]:
+        """Do what is left; what is lost with a worker is left out."""
+        from distributed import as_completed
+
+        there = [self._put(array) for array in arrays]
+        places: dict[Any, int] = {}
+        try:
+            for place in left:
+                with in_our_words(self.client):
+                    future = self.client.submit(do, *tasks[place], *there, pure=False)
+                places[future] = place
+            for future in as_completed(list(places), loop=self.client.loop):
+                told = result_of(self.client, future)
+                if told is not None:
+                    yield places[future], told
+        finally:
+            for future in places:
+                future.release()
+
+    def _put(self, array: Any) -> Future:
+        """Have an array on the cluster: once, unless it is lost."""
+        known = self._there.get(id(array))
+        if known is None or known[1].status != "finished":
+            with in_our_words(self.client):
+                future = self.client.scatter(array, hash=False)
+            known = self._there[id(array)] = (weakref.ref(array, self._forget(id(array))), future)
+        return known[1]
+
+    def _forget(self, key: int) -> Callable[[Any], None]:
+        """Say what to do when nobody here has an array any more."""
+        there = self._there
+        return lambda _: there.pop(key, None) and None
+
+
+@contextmanager
+def in_our_words(client: Client) -> Iterator[None]:
+    """Say that a scheduler is gone, or that a task ends its workers, as our other errors do."""
+    from distributed import KilledWorker
+
+    if gone(client):  # whoever asks now would wait for ever
+        raise scheduler_lost()
+    try:
+        yield
+    except KilledWorker as error:
+        raise lost_too_often() from error
+    except (OSError, RuntimeError) as error:
+        if isinstance(error, LacunetError) or not gone(client):
+            raise
+        raise scheduler_lost() from error
+
+
+def result_of(client: Client, future: Future) -> Any:
+    """Give the result; None if it was lost together with a worker."""
+    try:
+        with in_our_words(client):
+            return future.result()
+    except CancelledError:
+        if gone(client):
+            raise scheduler_lost() from None
+        return None
+
+
+def results_of(client: Client, futures: Sequence[Future]) -> list[Any]:
+    """Give several results, which come at once; None for each that was lost with a worker."""
+    try:
+        with in_our_words(client):
+            return list(client.gather(list(futures)))
+    except CancelledError:  # some of them: the others are there
+        return [result_of(client, future) for future in futures]
+
+
+def gone(client: Client) -> bool:
+    """Whether nobody hands out work any more."""
+    return bool(client.status != "running")
+
+
+def scheduler_lost() -> WorkerError:
+    """Say that nobody hands out work any more."""
+    return WorkerError(
+        "the scheduler of the cluster was lost in the middle of the work. Start the cluster again, "
+        "and give the same command again: with --resume FILE it goes on from what was kept there."
+    )
+
+
+def lost_too_often() -> WorkerError:
+    """Say that work ended its workers again and again."""
+    return WorkerError(
+        f"workers were lost {ATTEMPTS} times with the same piece of work, most likely because "
+        "memory was short there. Give workers more memory, or have fewer of them on a machine."
+    )
+
+
+# From so many bytes of rows on, workers share them. Of fewer each has all, and does whole fits.
+MANY = 1 << 26
+
+
+class HeldByWorkers(Held[A]):
+    """A value for each part, in bundles that a worker has each; made anew where one is lost.
+
+    A bundle is asked at once: to ask takes longer than an E step over few rows. When the work is
+    over and the workers are gone, what is asked for is made here, part by part.
+    """
+
+    def __init__(
+        self, shared: Shared, bundles: int, there: Callable[[int], Future], here: MadeHere[A]
+    ) -> None:
+        """Make bundles there, or at last values here."""
+        self._shared, self._bundles, self._there, self._here = shared, bundles, there, here
+        self._futures: dict[int, Future] = {}
+        self._asked: list[Future] = []  # the last time
+        self._lock = threading.Lock()
+        shared.held.add(self)
+
+    def then(self, function: Callable[[A], B]) -> HeldByWorkers[B]:
+        """Apply to every value on the worker that has it."""
+        there = partial(self.ask, function)
+        return HeldByWorkers(self._shared, self._bundles, there, self._here.then(function))
+
+    def each(self, function: Callable[[A], B], executor: Executor = SERIAL) -> list[B]:
+        """Apply to every value on the worker that has it; what is lost is asked for again."""
+        if not self._shared.open:
+            return self._here.each(function, executor)
+        found: dict[int, list[B]] = {}
+        for _ in range(ATTEMPTS):
+            left = [bundle for bundle in range(self._bundles) if bundle not in found]
+            told = results_of(self._shared.client, self._ask_all(function, left))
+            found |= {b: one for b, one in zip(left, told, strict=True) if one is not None}
+            if len(found) == self._bundles:
+                return [one for bundle in range(self._bundles) for one in found[bundle]]
+        raise lost_too_often()
+
+    def ask(self, function: Callable[[A], Any], bundle: int) -> Future:
+        """Have a function applied to the values of a bundle."""
+        client, values = self._shared.client, self._future(bundle)
+        with in_our_words(client):
+            return client.submit(_apply, function, values, pure=False)
+
+    def _ask_all(self, function: Callable[[A], Any], bundles: Sequence[int]) -> list[Future]:
+        """Do the same for several, in one message.
+
+        A client sends its messages at least 10 ms apart. To forget what was asked before is one
+        too: it is done after this, and not before, where whoever asks would wait.
+        """
+        client, values = self._shared.client, [self._future(bundle) for bundle in bundles]
+        with in_our_words(client):
+            asked = client.map(_apply, [function] * len(values), values, pure=False)
+        self._asked = asked
+        return list(asked)
+
+    def _future(self, bundle: int) -> Future:
+        with self._lock:
+            known = self._futures.get(bundle)
+            if known is None or known.status == "cancelled":
+                known = self._futures[bundle] = self._there(bundle)
+            return known
+
+    def let_go(self) -> None:
+        """Let workers forget the values."""
+        self._futures.clear()
+        self._asked = []
+
+    def __reduce__(self) -> tuple[type[MadeHere[A]], tuple[int, Callable[[int], A]]]:
+        """Refuse to travel as long as workers hold it."""
+        if self._shared.open:
+            raise StaysHereError
+        return MadeHere, (self._here.count, self._here.make)
+
+
+def _apply(function: Callable[[A], B], values: Sequence[A]) -> list[B]:
+    quiet_blas()
+    return [function(value) for value in values]
+
+
+class Shared(Holder):
+    """The workers of a cluster, for rows that are many."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self._open = client, True
+        self.held: weakref.WeakSet[HeldByWorkers[Any]] = weakref.WeakSet()
+        self._rows: list[tuple[Any, HeldByWorkers[SomeRows]]] = []
+
+    @property
+    def open(self) -> bool:
+        """Whether workers hold anything."""
+        return self._open
+
+    def wants(self, rows: SomeRows) -> bool:
+        """Whether each worker had better hold a part."""
+        return self.many(rows)
+
+    @staticmethod
+    def many(rows: SomeRows) -> bool:
+        """Whether rows are too many for each worker to hold all of them."""
+        return rows.codes.nbytes + rows.counts.nbytes >= MANY
+
+    def hold(self, rows: SomeRows) -> HeldByWorkers[SomeRows]:
+        """Hand parts out: a bundle of neighbours to each thread of the workers."""
+        for codes, held in self._rows:
+            if codes is rows.codes:
+                return held
+        parts = cut(rows)
+        number = min(len(parts), sum(self.client.nthreads().values()))
+        bundles = np.array_split(np.arange(len(parts)), number)
+
+        def there(bundle: int) -> Future:
+            with in_our_words(self.client):
+                return self.client.scatter([[parts[i] for i in bundles[bundle]]], hash=False)[0]
+
+        held = HeldByWorkers(self, number, there, MadeHere(len(parts), parts.__getitem__))
+        self._rows.append((rows.codes, held))
+        return held
+
+    def close(self) -> None:
+        """Let workers forget everything; what is asked for from now on is made here."""
+        self._open = False
+        self._rows.clear()
+        for held in list(self.held):
+            held.let_go()
