@@ -1,15 +1,12 @@
-"""A device of plain NumPy: the twin of the kernels that read packed rows, and of chains."""
+"""A device of plain NumPy: the twin of the kernels that read packed rows."""
 
 from types import SimpleNamespace
 
 import numpy as np
 from scipy.special import logsumexp
 
-from chain_twin import TwinChains
 from lacunet.inference.devices.dense_rows import DenseRows
 from lacunet.inference.devices.device import Device, RowsThere
-from particle_twin import TwinRuns
-from walk_twin import TwinWalks
 
 
 class Twin(Device):
@@ -20,15 +17,6 @@ class Twin(Device):
 
     def hold_dense(self, rows):
         return DenseRows(np, rows)
-
-    def send(self, path):
-        return TwinChains(path)
-
-    def run(self, runs):
-        return TwinRuns(runs)
-
-    def walk_over(self, cases):
-        return TwinWalks(cases)
 
 
 class TwinRows(RowsThere):

@@ -165,8 +165,8 @@ class Settings:
     )
     device: str = _option(
         Place.CPU,
-        "Where E steps are run, and chains of measured evidence: cpu, or cuda, an NVIDIA device "
-        "(latent classes of categories, with CuPy).",
+        "Where E steps are run: cpu, or cuda, an NVIDIA device (latent classes, with CuPy). "
+        "Samples of measured evidence are always drawn on cpu.",
     )
     dimension: str = _option(
         DIMENSIONS[0], "What counts as d: parameters, or the rank of the observable Jacobian."

@@ -58,11 +58,10 @@ class AnchoredWalk:
         """Start at fits that have nothing in common but the data."""
         self.problem, self.seed, self.means = problem, (seed, STREAM), means
         self.starts = len(fits)
-        chains = CHAINS * means.more * len(fits)
-        self.walk = PosteriorWalk(problem, fits, chains, seed, means.device)
+        chains = CHAINS * len(fits)
+        self.walk = PosteriorWalk(problem, fits, chains, seed)
         self.walk.go_on(BURNED, means, samples=0)
-        self.first = SAMPLES // means.more  # of each chain: many chains need few
-        self._walk_on(self.first)
+        self._walk_on(SAMPLES)
         self.m = int(np.argmax(self.walk.shares()))
         self.fewer = with_classes(problem, self.m)
         factor = float(log_factors(problem)[self.m - 1])
@@ -75,7 +74,7 @@ class AnchoredWalk:
 
     def _walk_on(self, samples: int) -> None:
         began = time.perf_counter()
-        self.walk.go_on(APART * self.means.more, self.means, samples=samples)
+        self.walk.go_on(APART, self.means, samples=samples)
         self.seconds = time.perf_counter() - began
 
     def _begun(self) -> Crossing:
@@ -85,12 +84,11 @@ class AnchoredWalk:
         reference = self._reference()
         if ByShape.suits(self.fewer, len(self._there)):
             shaped = ByShape(self.fewer, reference, self.seed, self._there)
-            self._walk_on(self.first)
+            self._walk_on(SAMPLES)
             self._cross(shaped)
             if not shaped.wide:
                 return shaped
-        steps = STEPS * self.means.more  # where they cost little: fewer samples have to cross
-        return self._cross(ByChains(self.fewer, reference, self.seed, steps))
+        return self._cross(ByChains(self.fewer, reference, self.seed, STEPS))
 
     def _reference(self) -> Reference:
         """Put it at the heaviest mode that chains with m classes were in."""
@@ -101,7 +99,7 @@ class AnchoredWalk:
 
     def _cross(self, crossing: Crossing) -> Crossing:
         """Let somebody cross, both ways."""
-        crossing.send_up(max(crossing.first, GROUPS * self.means.more), self.means)
+        crossing.send_up(max(crossing.first, GROUPS), self.means)
         crossing.send_down(self._there, self.means)
         return crossing
 

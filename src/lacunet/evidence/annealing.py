@@ -1,8 +1,7 @@
 """Annealed importance sampling along a path, forwards and backwards (Neal 2001; Jarzynski).
 
-Chains are run in groups of a fixed size, each with a generator of its own, or all of them by a
-device: the numbers do not depend on the number of threads, and more chains never change those that
-there are.
+Chains are run in groups of a fixed size, each with a generator of its own: the numbers do not
+depend on the number of threads, and more chains never change those that there are.
 """
 
 from collections.abc import Sequence
@@ -13,9 +12,7 @@ import numpy as np
 
 from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.path import Path
-from lacunet.evidence.travellers import Allowed, Here, There, Traveller, anything
-from lacunet.inference.devices.chains import Journey
-from lacunet.inference.devices.device import Device
+from lacunet.evidence.travellers import Allowed, AnnealedChains, Temperatures, anything
 from lacunet.inference.sampling.draws import Draws
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
@@ -41,11 +38,7 @@ class Annealing:
 
     def forwards(self, steps: int, groups: range, seed: Sequence[int], means: Means) -> Ended:
         """Run groups of chains from the reference."""
-        if means.device is None:
-            found = means.map(partial(_forwards, self, steps, seed, means.clock), groups)
-        else:
-            there = partial(_forwards_there, self, steps, seed, means.clock, means.device)
-            found = means.map(there, [groups])
+        found = means.map(partial(_forwards, self, steps, seed, means.clock), groups)
         weights, ends = zip(*found, strict=True)
         return Ended(np.concatenate(weights), np.concatenate(ends))
 
@@ -54,56 +47,34 @@ class Annealing:
 
         If these are perfect samples of a region, the mean of exp(−weight) estimates 1/mass.
         """
-        if means.device is not None:
-            there = partial(_backwards_there, self, steps, seed, means.clock, means.device)
-            return np.concatenate(means.map(there, [N]))
         groups = [(n, N[n * GROUP : (n + 1) * GROUP]) for n in range(-(-len(N) // GROUP))]
         task = partial(_backwards, self, steps, seed, means.clock)
         return np.concatenate(means.map(task, groups))
 
-    def here(self, rng: np.random.Generator, clock: Clock) -> Here:
-        """Let the processor take chains."""
-        return Here(self.path, self.allowed, Draws(self.path.problem, rng), clock)
-
-    def there(self, device: Device, clock: Clock, seed: Sequence[int], chains: range) -> There:
-        """Let a device take these."""
-        return There(self.path, self.allowed, device, clock, seed, np.array(chains))
+    def chains(self, rng: np.random.Generator, clock: Clock) -> AnnealedChains:
+        """Chains that draw from one generator."""
+        return AnnealedChains(self.path, self.allowed, Draws(self.path.problem, rng), clock)
 
     def gone_up(
-        self, traveller: Traveller, steps: int, chains: int
+        self, moving: AnnealedChains, steps: int, chains: int
     ) -> tuple[FloatArray, FloatArray]:
         """Log weights of chains from the reference, (chains,), and where they end."""
-        start = traveller.start(chains)
-        N, weight = traveller.go(start, Journey.upwards(steps))
+        start = moving.start(chains)
+        N, weight = moving.go(start, Temperatures.upwards(steps))
         may = np.where(self.allowed(start), 0.0, -np.inf)
         return may + weight + self.path.log_seen, N
 
-    def gone_down(self, traveller: Traveller, steps: int, N: FloatArray) -> FloatArray:
+    def gone_down(self, moving: AnnealedChains, steps: int, N: FloatArray) -> FloatArray:
         """Log weights of chains from the posterior, (chains,)."""
-        return traveller.go(N, Journey.downwards(steps))[1] + self.path.log_seen
+        return moving.go(N, Temperatures.downwards(steps))[1] + self.path.log_seen
 
 
 def _forwards(
     annealing: Annealing, steps: int, seed: Sequence[int], clock: Clock, group: int
 ) -> tuple[FloatArray, FloatArray]:
-    here = annealing.here(np.random.default_rng([*seed, steps, group]), clock)
-    weights, N = annealing.gone_up(here, steps, GROUP)
-    return weights, expected(annealing.path, N, here.draws)
-
-
-def _forwards_there(
-    annealing: Annealing,
-    steps: int,
-    seed: Sequence[int],
-    clock: Clock,
-    device: Device,
-    groups: range,
-) -> tuple[FloatArray, FloatArray]:
-    chains = range(GROUP * groups.start, GROUP * groups.stop)
-    there = annealing.there(device, clock, [*seed, steps], chains)
-    weights, N = annealing.gone_up(there, steps, len(chains))
-    draws = Draws(annealing.path.problem, np.random.default_rng([*seed, steps, groups.start]))
-    return weights, expected(annealing.path, N, draws)
+    moving = annealing.chains(np.random.default_rng([*seed, steps, group]), clock)
+    weights, N = annealing.gone_up(moving, steps, GROUP)
+    return weights, expected(annealing.path, N, moving.draws)
 
 
 def _backwards(
@@ -114,20 +85,8 @@ def _backwards(
     group: tuple[int, FloatArray],
 ) -> FloatArray:
     number, state = group
-    here = annealing.here(np.random.default_rng([*seed, steps, number, 1]), clock)
-    return annealing.gone_down(here, steps, state)
-
-
-def _backwards_there(
-    annealing: Annealing,
-    steps: int,
-    seed: Sequence[int],
-    clock: Clock,
-    device: Device,
-    state: FloatArray,
-) -> FloatArray:
-    there = annealing.there(device, clock, [*seed, steps, 1], range(len(state)))
-    return annealing.gone_down(there, steps, state)
+    moving = annealing.chains(np.random.default_rng([*seed, steps, number, 1]), clock)
+    return annealing.gone_down(moving, steps, state)
 
 
 def expected(path: Path, N: FloatArray, draws: Draws) -> FloatArray:

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from lacunet.errors import OptionError
-from lacunet.inference.devices.device import Device
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import Executor
 
 A = TypeVar("A")
 B = TypeVar("B")
 SHORTEST = 1e-9  # seconds: a budget that is over
-MORE = 8
 
 
 class OutOfTimeError(Exception):
@@ -70,12 +68,6 @@ class Means:
     executor: Executor
     clock: Clock
     kept: Kept = FORGETFUL
-    device: Device | None = None  # who moves chains; None: the processor
-
-    @property
-    def more(self) -> int:
-        """Chains to run for each that the processor would: a device has room for many."""
-        return 1 if self.device is None else MORE
 
     def map(self, function: Callable[[A], B], items: Iterable[A]) -> list[B]:
         """Apply to every item, results in order; what is kept already is not done again."""

@@ -76,7 +76,7 @@ class Leg:
         """Double the steps, or the chains."""
         began = time.perf_counter()
         steps, groups = (2 * self.steps, 0) if self.wide else (self.steps, self.groups)
-        more = range(groups, max(GROUPS * means.more, 2 * groups))
+        more = range(groups, max(GROUPS, 2 * groups))
         new = self.annealing.forwards(steps, more, self.seed, means)
         if steps > self.steps:  # only now: what there is stays if the time runs out
             self._restart(steps)

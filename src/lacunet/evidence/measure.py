@@ -21,7 +21,6 @@ from lacunet.evidence.partitions.cases import walkable
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, roundings, told_together
 from lacunet.evidence.sampleable import check_sampling
 from lacunet.evidence.smc import PARTICLES, RUNS, ParticleRounds
-from lacunet.evidence.travellers import taken_along
 from lacunet.evidence.used_classes import fewer_classes
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import exchangeable
@@ -68,11 +67,11 @@ def measure(
     """Compute the evidence of a problem.
 
     Latent class models of one table whose classes have the same prior may have `shared` parts.
-    Weights that are not whole numbers are rounded, in several ways. Chains are moved by the device
-    that the problem is on, if any; short E steps are sooner done here.
+    Weights that are not whole numbers are rounded, in several ways. Long E steps run on the
+    device of the problem, if it has one.
     """
-    problem, device = taken_along(problem)
-    means = Means(executor, Clock(goal or Goal()), kept, device)
+    problem = problem.where_faster
+    means = Means(executor, Clock(goal or Goal()), kept)
     if not (problem.whole or problem.exact):
         return _on_roundings(problem, method, means, seed)
     measurement = _Measuring(problem, seed, means, shared).by(method)
@@ -91,8 +90,11 @@ def _on_roundings(problem: Problem, method: Method, means: Means, seed: int) -> 
         left = max(clock.goal.budget - clock.spent, LEAST_PART * clock.goal.budget) / (n - i)
         part = executor.part(i / n, (i + 1) / n, f"rounding {i + 1}")
         goal = Goal(clock.goal.target, left)
-        placed = whole.on(means.device)
-        parts.append(measure(placed, method, goal, seed=seed, executor=part, kept=means.kept))
+        parts.append(
+            measure(
+                whole.on(problem.device), method, goal, seed=seed, executor=part, kept=means.kept
+            )
+        )
     above = [[p.value - bound_near(w, theta)] for p, w in zip(parts, near, strict=True)]
     errors = np.array([[p.stderr or 0.0] for p in parts])  # a lower bound has none
     mean, covariance = mean_of_roundings(np.array(above), errors)

@@ -9,8 +9,7 @@ import numpy as np
 from lacunet.evidence.annealing import GROUP, Annealing
 from lacunet.evidence.clock import Means
 from lacunet.evidence.path import Path, Reference
-from lacunet.evidence.travellers import Allowed, Traveller
-from lacunet.inference.devices.chains import Journey
+from lacunet.evidence.travellers import Allowed, AnnealedChains, Temperatures
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
 from lacunet.learn.variational import at_hyperparameters, vary
@@ -36,8 +35,8 @@ def ranked(
 ) -> list[Found]:
     """Let samples settle by Gibbs sweeps, and put those with the highest bounds uphill first."""
     N = np.stack([each.N for each in found])
-    around = _around(problem, allowed, (*seed, GIBBS, 0), means, len(N))
-    N, _ = around.go(N, Journey.staying(1.0, BURNED))
+    around = _around(problem, allowed, (*seed, GIBBS, 0), means)
+    N, _ = around.go(N, Temperatures.constant(1.0, BURNED))
     bounds = means.map(partial(_bound, problem), list(N))
     settled = [
         Found(n, each.search, bound) for n, each, bound in zip(N, found, bounds, strict=True)
@@ -54,24 +53,21 @@ def widened(
     problem: Problem, N: FloatArray, allowed: Allowed, seed: Sequence[int], means: Means
 ) -> Reference:
     """Mean counts of a Gibbs run from a sample: nearer to the posterior than the mode itself."""
-    chains = GROUP * means.more
-    around = _around(problem, allowed, (*seed, GIBBS), means, chains)
-    state, _ = around.go(np.tile(N, (chains, 1)), Journey.staying(1.0, BURNED))
+    around = _around(problem, allowed, (*seed, GIBBS), means)
+    state, _ = around.go(np.tile(N, (GROUP, 1)), Temperatures.constant(1.0, BURNED))
     total = np.zeros(problem.layout.size)
-    for _ in range(KEPT // means.more):
-        state, _ = around.go(state, Journey.staying(1.0, means.more))
+    for _ in range(KEPT):
+        state, _ = around.go(state, Temperatures.constant(1.0, 1))
         total += state.mean(axis=0)
-    return Reference.around(problem, total / (KEPT // means.more) + problem.seen)
+    return Reference.around(problem, total / (KEPT) + problem.seen)
 
 
 def _around(
-    problem: Problem, allowed: Allowed, seed: Sequence[int], means: Means, chains: int
-) -> Traveller:
+    problem: Problem, allowed: Allowed, seed: Sequence[int], means: Means
+) -> AnnealedChains:
     """Gibbs sweeps of the posterior itself, whatever the reference."""
     annealing = Annealing(Path(problem, Reference.prior(problem)), allowed)
-    if means.device is None:
-        return annealing.here(np.random.default_rng(seed), means.clock)
-    return annealing.there(means.device, means.clock, seed, range(chains))
+    return annealing.chains(np.random.default_rng(seed), means.clock)
 
 
 def at_parameters(problem: Problem, theta: FloatArray, seed: Sequence[int]) -> FloatArray:

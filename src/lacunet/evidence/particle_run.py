@@ -8,20 +8,14 @@ among labellings at a temperature where nothing distinguishes them.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.evidence.clock import Clock
-from lacunet.evidence.path import Path, Reference
-from lacunet.evidence.travellers import Placed, anything
-from lacunet.inference.devices.chains import Who
-from lacunet.inference.devices.device import Device
-from lacunet.inference.devices.particles import PackedRuns
 from lacunet.inference.problem import Problem
-from lacunet.inference.sampling.particles import Particles, shuffled_cases
+from lacunet.inference.sampling.particles import Particles
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 RESAMPLED = 0.5  # effective part of the particles below which they are resampled
@@ -60,45 +54,6 @@ def run_particles(
     log_z += _log_mean(swarm.log_weights)
     swarm.renew(resampled(swarm.log_weights, rng), SWEEPS)
     return Run(log_z, swarm.exponents, _work(problem, particles, renewals), renewals)
-
-
-def run_there(
-    problem: Problem,
-    particles: int,
-    device: Device,
-    seeds: Sequence[tuple[int, ...]],
-    clock: Clock | None = None,
-) -> list[Run]:
-    """Do several runs in step on a device; their seeds differ in the last number only."""
-    rngs = [np.random.default_rng(seed) for seed in seeds]
-    packed = Placed(Path(problem, Reference.prior(problem)), anything)
-    orders = [_all_cases(problem, rng) for rng in rngs]
-    numbers = np.array([seed[-1] * particles for seed in seeds])[:, None] + np.arange(particles)
-    who = Who.of(seeds[0][:-1], numbers.reshape(-1))
-    there = device.run(PackedRuns(packed.path, np.array(orders), particles, who))
-    log_z = np.full(len(seeds), problem.log_seen)
-    renewals = np.zeros(len(seeds), dtype=np.int64)
-    under_way = np.arange(len(seeds))
-    while len(under_way):
-        if clock:
-            clock.check()
-        log_weights, taken = there.take_in(RESAMPLED * particles)
-        log_z[under_way] += [_log_mean(log_weights[r]) for r in under_way]
-        chosen = np.array([resampled(log_weights[r], rngs[r]) for r in under_way])
-        there.renew(under_way, chosen, SWEEPS)
-        renewals[under_way] += 1
-        # A run that took in its last case was renewed as any other: its particles are samples.
-        under_way = under_way[taken[under_way] < len(orders[0])]
-    exponents = np.tile(problem.prior, (len(seeds), particles, 1))
-    exponents[:, :, packed.places] += there.counts
-    times = [int(n) for n in renewals]
-    works = [_work(problem, particles, n) for n in times]
-    return [Run(float(z), *told) for z, *told in zip(log_z, exponents, works, times, strict=True)]
-
-
-def _all_cases(problem: Problem, rng: np.random.Generator) -> IntArray:
-    """Rows of the one plan that a device knows, in random order."""
-    return np.concatenate([rows for _, rows in shuffled_cases(problem.components, rng)])
 
 
 def _work(problem: Problem, particles: int, renewals: int) -> float:

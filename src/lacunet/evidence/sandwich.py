@@ -21,7 +21,7 @@ from lacunet.evidence.modes import at_parameters, ranked, widened
 from lacunet.evidence.path import Path
 from lacunet.evidence.smc import ParticleRounds
 from lacunet.evidence.told_apart import told_apart
-from lacunet.evidence.travellers import anything, taken_along
+from lacunet.evidence.travellers import anything
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws, check_whole
@@ -93,11 +93,11 @@ def sandwich(
     check_whole(problem)
     if not (theta[problem.layout.learned] > 0).all():
         raise ModelError("a probability of the model is 0: it was not drawn from the prior.")
-    problem, device = taken_along(problem)
+    problem = problem.where_faster
     executor.say("looking for a reference", 0.0)
     # The reference must know nothing of the perfect sample, or the upper bound would not hold.
     unhurried = replace(clock, goal=replace(goal, budget=math.inf))
-    means = Means(executor, unhurried, device=device)
+    means = Means(executor, unhurried)
     particles = ParticleRounds(problem, seed, means)
     best = ranked(problem, particles.found(1), anything, (seed, STREAM), means)[0]
     reference = widened(problem, best.N, anything, (seed, STREAM), means)

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,13 +10,11 @@ import numpy as np
 from lacunet.evidence.clock import Clock, Means, OutOfTimeError
 from lacunet.evidence.estimate import LogMean, log_mean
 from lacunet.evidence.modes import Found
-from lacunet.evidence.particle_run import Run, run_particles, run_there
+from lacunet.evidence.particle_run import Run, run_particles
 from lacunet.inference.classes import exchangeable
-from lacunet.inference.devices.device import Device
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.executor import SERIAL
 
 RUNS = 16  # of the first round: enough to judge their spread
 WAVE = 4  # runs between two looks at the clock, and at whether they are of any use
@@ -33,14 +30,13 @@ class ParticleRounds:
         """Run the first round; with little hope, only as much as shows that there is none."""
         self.problem, self.seed, self.means = problem, seed, means
         self.particles, self.runs, self.seconds = PARTICLES, list[Run](), 0.0
-        self.wave, self.fewest = WAVE * means.more, RUNS * means.more
-        self._add(self.wave)
+        self._add(WAVE)
         if hopeful or not self.wide:
             self.first_round()
 
     def first_round(self) -> None:
         """Complete the first round, if it was broken off."""
-        self._add(max(0, self.fewest - len(self.runs)))
+        self._add(max(0, RUNS - len(self.runs)))
 
     @property
     def _logs(self) -> FloatArray:
@@ -75,8 +71,8 @@ class ParticleRounds:
         before = self.particles, self.runs, self.seconds
         if self.wide:
             self.particles, self.runs, self.seconds = 2 * self.particles, [], 0.0
-        self._add(len(self.runs) or self.fewest)
-        if len(self.runs) < min(self.fewest, len(before[1])):  # the time ran out: a few tell less
+        self._add(len(self.runs) or RUNS)
+        if len(self.runs) < min(RUNS, len(before[1])):  # the time ran out: a few tell less
             self.particles, self.runs, self.seconds = before
 
     def until_done(self) -> LogMean:
@@ -109,38 +105,20 @@ class ParticleRounds:
 
     def _add(self, runs: int) -> None:
         began, first = time.perf_counter(), len(self.runs)
-        for wave in range(first, first + runs, self.wave):
-            numbers = range(wave, min(wave + self.wave, first + runs))
+        for wave in range(first, first + runs, WAVE):
+            numbers = range(wave, min(wave + WAVE, first + runs))
             seeds = [(self.seed, STREAM, self.particles, number) for number in numbers]
-            done = self._done(seeds)
-            self.runs += [one for one in done if one]
+            one = partial(_run, self.problem, self.particles, self.means.clock)
+            done = self.means.map(one, seeds)
+            self.runs += [run for run in done if run]
             if not all(done):
                 break
         self.seconds += time.perf_counter() - began
-
-    def _done(self, seeds: Sequence[tuple[int, ...]]) -> Sequence[Run | None]:
-        """Do runs one by one, or all at once on a device; none where the time did not suffice."""
-        means, problem = self.means, self.problem
-        if means.device is None:
-            return means.map(partial(_run, problem, self.particles, means.clock), seeds)
-        there = partial(_run_there, problem, self.particles, means.clock, means.device)
-        (done,) = means.kept.map(there, [seeds], SERIAL)
-        return [None] if done is None else done
 
 
 def _run(problem: Problem, particles: int, clock: Clock, seed: tuple[int, ...]) -> Run | None:
     """One run; none if the time does not suffice."""
     try:
         return run_particles(problem, particles, seed, clock)
-    except OutOfTimeError:
-        return None
-
-
-def _run_there(
-    problem: Problem, particles: int, clock: Clock, device: Device, seeds: Sequence[tuple[int, ...]]
-) -> list[Run] | None:
-    """Several runs; none if the time does not suffice."""
-    try:
-        return run_there(problem, particles, device, seeds, clock)
     except OutOfTimeError:
         return None

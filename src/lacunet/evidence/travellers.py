@@ -1,30 +1,42 @@
-"""Who takes chains along a path: the processor, some at a time, or a device, all at once.
+"""Chains that move along a path of temperatures together, with a generator of their own."""
 
-Both do the same things, in distribution: a chain's state is a count vector, its moves are those of
-the path, and what is not allowed is refused. Here draws come from a generator; there they are
-counted, so that a chain is the same whoever else travels.
-"""
-
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from lacunet.errors import OptionError
 from lacunet.evidence.clock import Clock
 from lacunet.evidence.path import Path
-from lacunet.inference.devices.chains import Journey, PackedPath, Who
-from lacunet.inference.devices.device import Device
-from lacunet.inference.plans.plan import LONG
-from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
-from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray
 
-AT_ONCE = (
-    1e11  # numbers that a device touches between two looks at the clock: some tenths of a second
-)
+
+@dataclass(frozen=True, eq=False)
+class Temperatures:
+    """What chains do: weigh, move, weigh, move, …, weigh. S moves."""
+
+    moves: FloatArray  # (S,) inverse temperatures of the sweeps
+    # (S + 1,) before each and after the last a log weight grows by log f_upper − log f_lower
+    upper: FloatArray
+    lower: FloatArray
+
+    @classmethod
+    def upwards(cls, steps: int) -> Self:
+        """From the reference to the posterior: a chain is weighed, then moved."""
+        b = np.linspace(0.0, 1.0, steps + 1)
+        return cls(b[1:], np.append(b[1:], 1.0), b)
+
+    @classmethod
+    def downwards(cls, steps: int) -> Self:
+        """From the posterior to the reference: a chain is moved, then weighed."""
+        b = np.linspace(0.0, 1.0, steps + 1)[::-1]
+        return cls(b[:-1], np.append(1.0, b[:-1]), b)
+
+    @classmethod
+    def constant(cls, b: float, sweeps: int) -> Self:
+        """So many sweeps at one temperature; nothing is weighed."""
+        same = np.full(sweeps + 1, b)
+        return cls(same[1:], same, same)
 
 
 @dataclass(frozen=True)
@@ -43,21 +55,9 @@ class Allowed:
 anything = Allowed()
 
 
-class Traveller(ABC):
-    """Chains of one path under way."""
-
-    @abstractmethod
-    def start(self, chains: int) -> FloatArray:
-        """Draw counts from the reference, (chains, size), allowed or not."""
-
-    @abstractmethod
-    def go(self, N: FloatArray, journey: Journey) -> tuple[FloatArray, FloatArray]:
-        """Where chains at N end, (chains, size), and what their log weights grow by, (chains,)."""
-
-
 @dataclass(frozen=True, eq=False)
-class Here(Traveller):
-    """Chains that the processor moves together."""
+class AnnealedChains:
+    """Chains of one path that move together."""
 
     path: Path
     allowed: Allowed
@@ -65,18 +65,20 @@ class Here(Traveller):
     clock: Clock
 
     def start(self, chains: int) -> FloatArray:
-        """Draw from the reference."""
+        """Draw counts from the reference, (chains, size), allowed or not."""
         return self.path.start(chains, self.draws)
 
-    def go(self, N: FloatArray, journey: Journey) -> tuple[FloatArray, FloatArray]:
-        """Go step by step."""
+    def go(self, N: FloatArray, temperatures: Temperatures) -> tuple[FloatArray, FloatArray]:
+        """Where chains at N end, (chains, size), and what their log weights grow by, (chains,)."""
         weight = np.zeros(len(N))
-        for n, (upper, lower) in enumerate(zip(journey.upper, journey.lower, strict=True)):
+        for n, (upper, lower) in enumerate(
+            zip(temperatures.upper, temperatures.lower, strict=True)
+        ):
             if upper != lower:
                 weight += self.path.log_density(upper, N) - self.path.log_density(lower, N)
-            if n < len(journey.moves):
+            if n < len(temperatures.moves):
                 self.clock.check()
-                N = self._moved(journey.moves[n], N)
+                N = self._moved(temperatures.moves[n], N)
         return N, weight
 
     def _moved(self, b: float, N: FloatArray) -> FloatArray:
@@ -84,97 +86,3 @@ class Here(Traveller):
         new = self.path.move(b, N, self.draws)
         may = self.allowed(new)
         return new if may.all() else np.where(may[:, None], new, N)
-
-
-class There(Traveller):
-    """Chains that a device moves."""
-
-    def __init__(
-        self,
-        path: Path,
-        allowed: Allowed,
-        device: Device,
-        clock: Clock,
-        seed: Sequence[int],
-        chains: IntArray,
-    ) -> None:
-        """Take chains by their numbers; with the seed these say what each of them does."""
-        self.packed, self.clock = Placed(path, allowed), clock
-        self.chains = device.send(self.packed.path)
-        self.who = Who.of(seed, chains)
-
-    def start(self, chains: int) -> FloatArray:
-        """Draw from the reference."""
-        nothing = np.zeros((chains, self.packed.size))
-        return self.go(nothing, Journey.staying(0.0, 1))[0]  # at 0 counts say nothing
-
-    def go(self, N: FloatArray, journey: Journey) -> tuple[FloatArray, FloatArray]:
-        """Go many steps in one call."""
-        at, weight = N[:, self.packed.places], np.zeros(len(N))
-        moves = int(max(1.0, AT_ONCE / (len(N) * self.packed.path.touched)))
-        for piece in journey.pieces(moves):
-            self.clock.check()
-            at, more = self.chains.travel(at, piece, self.who)
-            weight += more
-            self.who = replace(self.who, sweep=self.who.sweep + len(piece.moves))
-        out = np.zeros_like(N)
-        out[:, self.packed.places] = at
-        return out, weight
-
-
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """A path as a device sees it: by blocks of numbers around the hidden variable."""
-
-    on: Path
-    allowed: Allowed
-
-    @property
-    def size(self) -> int:
-        """Of a flat vector."""
-        return self.on.problem.layout.size
-
-    @property
-    def places(self) -> IntArray:
-        """Where the numbers of each block stand in one, (B, K)."""
-        return self.on.problem.components.plans[0].packed.places
-
-    @cached_property
-    def path(self) -> PackedPath:
-        """What a device is told. Elsewhere a reference is as the data: no weight changes."""
-        problem, q, places = self.on.problem, self.on.reference, self.places
-        at_reference, at_posterior = self.on.constants
-        owner = np.unique(problem.layout.ij[places], return_inverse=True)[1].reshape(places.shape)
-        return PackedPath(
-            problem.components.plans[0].packed.rows,
-            owner.astype(np.int32),
-            problem.alpha[places],
-            problem.seen[places],
-            q.exponents[places],
-            q.counts[places],
-            q.log_weights[places],
-            at_posterior - at_reference,
-            self._watched,
-        )
-
-    @property
-    def _watched(self) -> int:
-        sizes = self.allowed.at_least_one
-        return -1 if sizes is None else int(np.flatnonzero(self.places[:, 0] == sizes.start)[0])
-
-
-def taken_along(problem: Problem) -> tuple[Problem, Device | None]:
-    """Give the device that moves the chains of a problem, and the problem with short E steps here.
-
-    An `OptionError` says what a device has no kernel for.
-    """
-    device, plans = problem.device, problem.components.plans
-    if device is None or problem.exact:
-        return problem.here, None
-    if not (problem.layout.plain and problem.layout.tabular and len(plans) == 1):
-        raise OptionError(
-            "--device cuda moves chains of latent classes of categories, whose tables are all to "
-            "be learned: none known beforehand, or tied to another. Use --device cpu."
-        )
-    here = problem.here
-    return (here if here.components.nanoseconds < LONG else problem), device

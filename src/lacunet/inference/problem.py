@@ -14,7 +14,7 @@ from lacunet.inference.devices.device import Device
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.compact import compact_cells
 from lacunet.inference.plans.parted import parted_components
-from lacunet.inference.plans.plan import Components
+from lacunet.inference.plans.plan import LONG, Components
 from lacunet.inference.possible import check_possible
 from lacunet.inference.thinning import at_equal_distances
 from lacunet.model import conjugacy
@@ -168,6 +168,11 @@ class Problem:
         if device is None or self.device is not None:
             return self
         return replace(self, components=self.components.on(device), device=device)
+
+    @property
+    def where_faster(self) -> "Problem":
+        """The same with E steps on the processor, if they are too short for a device."""
+        return self.here if self.components.nanoseconds < LONG else self
 
     @property
     def here(self) -> "Problem":

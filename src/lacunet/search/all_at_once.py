@@ -14,7 +14,6 @@ from lacunet.evidence.partitions.priors import WalkedPriors
 from lacunet.evidence.partitions.walk import Walk, WalkGoal
 from lacunet.evidence.partitions.weighted import walk_weighted
 from lacunet.flags import Flag, Kind
-from lacunet.inference.devices.device import open_device
 from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
@@ -42,7 +41,7 @@ def by_walk(
     """Measure numbers of classes all at once."""
     known = {c.label: c for c in selection.candidates if isinstance(c.label, int)}
     cheap = {k: v for k, v in guesses(selection).items() if math.isfinite(v)}
-    problem, device = known[max(numbers)].problem, open_device(selection.options.device)
+    problem = known[max(numbers)].problem
     walk = walk_weighted(
         problem,
         numbers,
@@ -52,14 +51,13 @@ def by_walk(
         executor=executor,
         goal=goal,
         kept=kept,
-        device=device,
-        several=None if device is not None else _several(selection, problem),
+        several=_several(selection, problem),
     )
     return told_by(walk, selection)
 
 
 def _several(selection: Selection, problem: Problem) -> WalkedPriors | None:
-    """The priors that chains move among; a device knows one only."""
+    """The priors that chains move among."""
     grid = selection.grid
     if grid is None:
         return None

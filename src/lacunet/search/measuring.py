@@ -13,7 +13,6 @@ from lacunet.evidence.clock import Goal
 from lacunet.evidence.partitions.walk import WalkGoal
 from lacunet.evidence.partitions.weighted import can_walk, work_of_walks
 from lacunet.flags import Flag, Kind
-from lacunet.inference.devices.device import Place
 from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import touched_by_cases
@@ -29,7 +28,6 @@ from lacunet.settings import OF_PROBABILITY
 
 MOST_WALKED = 1e10  # numbers that a walk may touch: less than a minute;
 MOST_DOUBTED = 4e10  # and one whose chains do not agree: they walk on
-MORE_THERE = 20  # times as many by a device, which walks with all chains at once
 FEWEST_ROUNDS = 4  # of a walk, which must fit into that
 MOST_MEASURED = 1e6  # numbers that one pass over the cases touches, times parameters, of a network
 
@@ -63,13 +61,11 @@ def _measured(
         return approximated(selection, how=How.CLEAR)
     numbers = [label for label in labels if isinstance(label, int)]
     if len(numbers) == len(labels) and can_walk(problems):
-        there = selection.options.device is not Place.CPU and problems[-1].layout.tabular
-        more = MORE_THERE if there else 1
-        rounds = rounds_worth(problems[-1], numbers, more * MOST_WALKED)
+        rounds = rounds_worth(problems[-1], numbers, MOST_WALKED)
         if rounds < FEWEST_ROUNDS:
             work = work_of_walks(problems[-1], numbers, WalkGoal(rounds=FEWEST_ROUNDS))
-            return approximated(selection, _too_large(work, more * MOST_WALKED))
-        doubted = rounds_worth(problems[-1], numbers, more * MOST_DOUBTED)
+            return approximated(selection, _too_large(work, MOST_WALKED))
+        doubted = rounds_worth(problems[-1], numbers, MOST_DOUBTED)
         most = min(rounds, WalkGoal.rounds), min(doubted, WalkGoal.doubted)
         walk_goal = WalkGoal(OF_PROBABILITY * goal.target, *most)
         try:

@@ -4,7 +4,6 @@ The weights are those of the model itself: a partition into m blocks stands for 
 label them. Splits and merges leave modes that no Gibbs sweep leaves.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,14 +13,11 @@ import numpy as np
 from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights
 from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk_on
-from lacunet.evidence.partitions.company import AT_ONCE
 from lacunet.evidence.partitions.tally import Tally
-from lacunet.inference.devices.device import Device
-from lacunet.inference.devices.walks import WalkedCases, Walkers, WalksThere
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
-from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import FloatArray
 
 STREAM = 11  # of random numbers
 
@@ -39,33 +35,17 @@ class PosteriorWalk:
     """Chains from several fits, and the samples that they left."""
 
     def __init__(
-        self,
-        problem: Problem,
-        fits: Sequence[FloatArray],
-        chains: int,
-        seed: int,
-        device: Device | None = None,
+        self, problem: Problem, fits: Sequence[FloatArray], chains: int, seed: int
     ) -> None:
-        """Start chains at fits, in turn; each draws its own partition there. A device may walk."""
+        """Start chains at fits, in turn; each draws its own partition there."""
         leaves = leaves_of(problem)
         self.number, self.most = chains, min(classes_of(problem.network).number, len(leaves.row))
         weights = [log_class_weights(problem, theta) for theta in fits]
-        seeds = [[seed, STREAM, n] for n in range(chains)]
-        rngs = [np.random.default_rng(own) for own in seeds]
-        started = [
-            draw_blocks(weights[n % len(fits)][leaves.row], rng) for n, rng in enumerate(rngs)
-        ]
-        tally = Tally(problem)
-        self.walking: _Walking
-        if device is None:
-            each = zip(started, rngs, strict=True)
-            placed = [start_chain(leaves, blocks, self.most, rng) for blocks, rng in each]
-            self.walking = _Here(tally, placed, self._levels)
-        else:
-            there = device.walk_over(WalkedCases(leaves, self.most))
-            walkers = Walkers.start(started, seeds)
-            self.walking = _There(tally, leaves.row, there, walkers, self._levels)
-        self.kept: list[Snapshot] = []
+        self.tally, self.chains, self.kept = Tally(problem), list[Chain](), list[Snapshot]()
+        for n in range(chains):
+            rng = np.random.default_rng([seed, STREAM, n])
+            blocks = draw_blocks(weights[n % len(fits)][leaves.row], rng)
+            self.chains.append(start_chain(leaves, blocks, self.most, rng))
 
     @property
     def _levels(self) -> Levels:
@@ -74,60 +54,18 @@ class PosteriorWalk:
 
     def go_on(self, sweeps: int, means: Means, *, samples: int) -> None:
         """Walk on with every chain, so many sweeps to each sample; without samples, just walk."""
+        piece = _Piece(self.tally, Stretch(self._levels, sweeps), samples, means.clock)
+        walked = means.map(partial(_sampled, piece), list(enumerate(self.chains)))
+        self.chains = [chain for chain, _ in walked]
         # Samples that were drawn at the same time stand together.
-        self.kept += self.walking.go_on(sweeps, samples, means)
+        self.kept += [
+            one for at_once in zip(*(own for _, own in walked), strict=True) for one in at_once
+        ]
 
     def shares(self, without: int = -1, starts: int = 1) -> FloatArray:
         """How often each number of classes was in use, (k + 1,), maybe without one start's."""
         used = [s.used for s in self.kept if s.chain % starts != without]
         return np.bincount(used, minlength=self.most + 1) / max(1, len(used))
-
-
-class _Walking(ABC):
-    """Chains under way."""
-
-    @abstractmethod
-    def go_on(self, sweeps: int, samples: int, means: Means) -> list[Snapshot]:
-        """Walk on with every chain, so many sweeps to each sample; without samples, just walk."""
-
-
-class _Here(_Walking):
-    """Chains that the processor walks with, one by one."""
-
-    def __init__(self, tally: Tally, chains: list[Chain], levels: Levels) -> None:
-        self.tally, self.chains, self.levels = tally, chains, levels
-
-    def go_on(self, sweeps: int, samples: int, means: Means) -> list[Snapshot]:
-        piece = _Piece(self.tally, Stretch(self.levels, sweeps), samples, means.clock)
-        walked = means.map(partial(_sampled, piece), list(enumerate(self.chains)))
-        self.chains = [chain for chain, _ in walked]
-        return [s for at_once in zip(*(kept for _, kept in walked), strict=True) for s in at_once]
-
-
-class _There(_Walking):
-    """Chains that a device walks with, all at once."""
-
-    def __init__(
-        self, tally: Tally, row: IntArray, there: WalksThere, walkers: Walkers, levels: Levels
-    ) -> None:
-        self.tally, self.row, self.there, self.walkers = tally, row, there, walkers
-        self.levels = levels
-
-    def go_on(self, sweeps: int, samples: int, means: Means) -> list[Snapshot]:
-        found = list[Snapshot]()
-        for _ in range(max(1, samples)):
-            left = sweeps
-            while left > 0:  # the clock is looked at in between
-                means.clock.check()
-                self.walkers = self.there.walk(self.walkers, self.levels, min(left, AT_ONCE))
-                left -= AT_ONCE
-            if samples:
-                found += means.map(self._snapshot, list(enumerate(self.walkers.blocks)))
-        return found
-
-    def _snapshot(self, numbered: tuple[int, IntArray]) -> Snapshot:
-        number, block = numbered
-        return Snapshot(int(block.max()) + 1, self.tally.of(self.row, block), number)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,13 @@ import numpy as np
 from lacunet.evidence.jackknife import leave_one_out
 from lacunet.evidence.partitions.cases import leaves_by_prior
 from lacunet.evidence.partitions.chains import AmongPriors, Stretch, joined_priors, no_notes
-from lacunet.evidence.partitions.company import gather
+from lacunet.evidence.partitions.company import Company
 from lacunet.evidence.partitions.flows import carried_on, hoped_ratios, log_ratios
 from lacunet.evidence.partitions.levels import Averaged, Occupancy, guess_levels
 from lacunet.evidence.partitions.priors import SharesOfPriors, WalkedPriors
 from lacunet.evidence.partitions.starts import Starts
 from lacunet.evidence.partitions.visits import WORTH, by_errors, by_shares
 from lacunet.inference.classes import with_classes
-from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.walking import STEEPEST, TRIED, Notes
 from lacunet.inference.problem import Problem
@@ -64,7 +63,6 @@ class Rounds:
         seed: int,
         executor: Executor,
         kept: Kept = FORGETFUL,
-        device: Device | None = None,
         several: WalkedPriors | None = None,
     ) -> None:
         several = several or WalkedPriors.only(problem.alpha)
@@ -87,7 +85,7 @@ class Rounds:
         self.split = SharesOfPriors(self.levels, np.array(one_block), several.base)
         self.often = np.array([float(cases), float(TRIED)])
         starts = Starts(problem, leaves, fits, self.first, self.last, seed)
-        self.company = gather(starts, executor, kept, device)
+        self.company = Company(starts, executor, kept)
         self.visits: FloatArray = np.zeros(last)  # (M,) log of how often each shall be visited
         self.hope: FloatArray = np.zeros(last - 1)  # (M − 1,) see `_hope`
         self.survey = no_notes(last + 2, len(leaves), 0)  # with an axis for chains before others
@@ -261,7 +259,7 @@ class Rounds:
         rise[self.last :] = 0.0
         levels = Levels(rise, np.exp(noted))
         among = AmongPriors(self.priors, self.split.log_weights)
-        return self.company.walk(Stretch(levels, sweeps // self.company.shorter, among))
+        return self.company.walk(Stretch(levels, sweeps, among))
 
 
 def _of_all(notes: Notes) -> Notes:

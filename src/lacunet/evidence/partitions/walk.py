@@ -22,7 +22,6 @@ from lacunet.evidence.partitions.rounds import (
     Rounds,
 )
 from lacunet.flags import Flag
-from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.splitting import SCANS
 from lacunet.inference.kernels.walking import TRIED
 from lacunet.inference.problem import Problem
@@ -93,7 +92,6 @@ def walk_numbers(
     executor: Executor = SERIAL,
     goal: WalkGoal | None = None,
     kept: Kept = FORGETFUL,
-    device: Device | None = None,
     several: WalkedPriors | None = None,
 ) -> Walk:
     """Measure log p(D|k) for several numbers of classes at once; `walkable` says of which models.
@@ -108,24 +106,21 @@ def walk_numbers(
         Parameters of a fit, by number of classes, in the layout of that number: chains start there.
     guesses
         Log evidences by a cheap score, by number of classes: weights start there.
-    device
-        Who walks; None: the processor.
     several
         Priors to average over; None: that of the problem.
     """
     goal = goal or WalkGoal()
-    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept, device, several)
+    rounds = Rounds(problem, sorted(numbers), fits, guesses, seed, executor, kept, several)
     executor.say("partitions", 0.0)
     rounds.learn()
-    shorter = rounds.company.shorter
-    most = shorter * max(goal.rounds, goal.doubted)
+    most = max(goal.rounds, goal.doubted)
     for done in range(1, most + 1):
         rounds.measure()
         executor.say("partitions", done / most)
-        if done >= min(FEWEST_ROUNDS, goal.rounds) and done % shorter == 0:
+        if done >= min(FEWEST_ROUNDS, goal.rounds):
             walk = _told(rounds)
             reached = rounds.closed and walk.posterior_errors.max() <= goal.target
-            if not walk.notes and (reached or done >= goal.rounds * shorter):
+            if not walk.notes and (reached or done >= goal.rounds):
                 break
     executor.say("partitions", 1.0)
     return walk
@@ -140,7 +135,6 @@ def _told(rounds: Rounds) -> Walk:
         if not doubts(later.energies, later.shares):
             found, notes, left_out = later, (), rounds.number // 2
     values, replicates = levels.log_evidence(found.log_z), levels.log_evidence(found.without)
-    company, sweeps = rounds.company, ROUND // rounds.company.shorter
     return Walk(
         levels.numbers,
         values,
@@ -149,7 +143,7 @@ def _told(rounds: Rounds) -> Walk:
         anchored=found.first == 1,
         verdict=Verdict.LOWER_BOUND if notes else Verdict.RELIABLE,
         used={m: float(s) for m, s in enumerate(found.shares, start=1)},
-        details={"chains": company.number, "sweeps each": sweeps * (rounds.number - left_out)},
+        details={"chains": CHAINS, "sweeps each": ROUND * (rounds.number - left_out)},
         notes=notes,
         used_of={
             k: {m: s for m, s in enumerate(shares, start=1) if s > 0}

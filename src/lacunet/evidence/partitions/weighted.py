@@ -22,7 +22,6 @@ from lacunet.evidence.roundings import (
     told_together,
 )
 from lacunet.inference.classes import with_classes
-from lacunet.inference.devices.device import Device
 from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
@@ -49,12 +48,11 @@ def walk_weighted(
     executor: Executor = SERIAL,
     goal: WalkGoal | None = None,
     kept: Kept = FORGETFUL,
-    device: Device | None = None,
     several: WalkedPriors | None = None,
 ) -> Walk:
     """Walk as `walk_numbers` does; with fractional weights, over each rounding of them."""
     walk = partial(walk_numbers, numbers=numbers, fits=fits, guesses=guesses, seed=seed, kept=kept)
-    walk = partial(walk, device=device, several=several)
+    walk = partial(walk, several=several)
     if problem.whole:
         return walk(problem, executor=executor, goal=goal)
     near = roundings(problem, seed)

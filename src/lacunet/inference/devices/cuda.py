@@ -1,4 +1,4 @@
-"""The one door to CuPy: rows on an NVIDIA device, and the kernels that read them; chains."""
+"""The one door to CuPy: rows on an NVIDIA device, and the kernels that read them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,10 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.devices.chains import ChainsThere, PackedPath
-from lacunet.inference.devices.cuda_chains import CudaChains
-from lacunet.inference.devices.cuda_particles import CudaRuns
-from lacunet.inference.devices.cuda_walks import CudaWalks
 from lacunet.inference.devices.dense_rows import DenseFeatures, DenseRows
 from lacunet.inference.devices.device import Device, RowsThere
 from lacunet.inference.devices.packing import PackedRows
-from lacunet.inference.devices.particles import PackedRuns, RunsThere
 from lacunet.inference.devices.shape import GRID, Shape, shape_for
-from lacunet.inference.devices.walks import WalkedCases, WalksThere
 from lacunet.optional import require
 from lacunet.runtime.arrays import FloatArray
 
@@ -43,18 +37,6 @@ class Cuda(Device):
         """Put rows on it as a dense matrix."""
         self.check_room(rows.bytes, f"a table of {len(rows.counts)} distinct rows")
         return DenseRows(self.cupy, rows)
-
-    def send(self, path: PackedPath) -> ChainsThere:
-        """Let it move chains."""
-        return CudaChains(self, path)
-
-    def run(self, runs: PackedRuns) -> RunsThere:
-        """Let particles take in cases."""
-        return CudaRuns(self, runs)
-
-    def walk_over(self, cases: WalkedCases) -> WalksThere:
-        """Let it walk over partitions."""
-        return CudaWalks(self, cases)
 
     def __reduce__(self) -> tuple[Callable[[], Device], tuple[()]]:
         return open_cuda, ()

@@ -1,4 +1,4 @@
-"""What is asked of a device: E steps over rows, chains, particles, walks over partitions.
+"""What is asked of a device: E steps over rows that it holds.
 
 The numbers are those of the processor up to rounding. Whoever opens a device knows that it is
 there; whether rows fit is said before any memory is taken.
@@ -10,10 +10,7 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from lacunet.inference.devices.chains import ChainsThere, PackedPath
 from lacunet.inference.devices.packing import PackedRows
-from lacunet.inference.devices.particles import PackedRuns, RunsThere
-from lacunet.inference.devices.walks import WalkedCases, WalksThere
 from lacunet.runtime.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Place(StrEnum):
-    """Where long E steps are run, and chains moved."""
+    """Where long E steps are run."""
 
     CPU = "cpu"
     CUDA = "cuda"
@@ -49,18 +46,6 @@ class Device(ABC):
     @abstractmethod
     def hold_dense(self, rows: DenseFeatures) -> RowsThere:
         """Put rows on it as a dense matrix; an `OptionError` as above."""
-
-    @abstractmethod
-    def send(self, path: PackedPath) -> ChainsThere:
-        """Let it move chains along a path; an `OptionError` as above."""
-
-    @abstractmethod
-    def run(self, runs: PackedRuns) -> RunsThere:
-        """Let particles take in cases there; an `OptionError` as above."""
-
-    @abstractmethod
-    def walk_over(self, cases: WalkedCases) -> WalksThere:
-        """Let it walk over partitions of cases; an `OptionError` as above."""
 
 
 def open_device(place: Place) -> Device | None:

@@ -200,7 +200,7 @@ class NumberPlan(Plan):
         return posterior, log_z
 
     def on(self, device: Device) -> "NumberPlan":
-        from lacunet.inference.plans.device_numbers import DeviceNumberPlan
+        from lacunet.inference.plans.on_device import DeviceNumberPlan
 
         if self.blocks:
             raise OptionError(

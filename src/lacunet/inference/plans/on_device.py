@@ -1,13 +1,18 @@
 """Plans whose E steps are run by a device; all else is done here."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
+from lacunet.inference.devices.dense_rows import DenseFeatures
 from lacunet.inference.devices.device import Device, RowsThere
+from lacunet.inference.devices.packing import Field, pack
+from lacunet.inference.plans.numbers import NumberPlan
+from lacunet.inference.plans.patterns import PatternPlan
 from lacunet.inference.plans.plan import LinearMap, Plan
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
@@ -45,7 +50,7 @@ class OnDevice(Plan):
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without what the device holds."""
-        return {name: x for name, x in vars(self).items() if name not in ("there", "packed")}
+        return {name: x for name, x in vars(self).items() if name != "there"}
 
     def expect(
         self,
@@ -78,3 +83,66 @@ class OnDevice(Plan):
             return out
 
         return change
+
+
+@dataclass(frozen=True, eq=False)
+class DevicePlan(OnDevice, PatternPlan):
+    """The same rows as bytes."""
+
+    pace: ClassVar[float] = 5e-4  # on an H200
+    stays: ClassVar[type[Plan]] = PatternPlan
+
+    def hold(self) -> RowsThere:
+        """Put them there."""
+        return self.device.hold(pack(fields_of(self), self.counts, self.cells))
+
+    def taken(self, flat: FloatArray) -> FloatArray:
+        """Give what is at their blocks."""
+        return np.asarray(flat[..., self.places])
+
+    def put_back(self, counts: FloatArray, out: FloatArray) -> None:
+        """Add it there."""
+        out[..., self.places] += counts
+
+
+def fields_of(plan: PatternPlan) -> Sequence[Field]:
+    """Which block of each family a row has, from the patterns of the plan."""
+    family = np.repeat(np.arange(len(plan.families) - 1), np.diff(plan.families))[plan.entries]
+    pattern = np.repeat(np.arange(plan.patterns), np.diff(plan.starts))
+    group = np.searchsorted(plan.groups, pattern, side="right") - 1
+    found = []
+    for f, (first, last) in enumerate(zip(plan.families, plan.families[1:], strict=False)):
+        own = family == f
+        values = np.full(plan.patterns, -1, dtype=np.int32)
+        values[pattern[own]] = plan.entries[own] - first
+        found.append(Field(values[plan.index[:, group[own][0]]], int(last - first)))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceNumberPlan(OnDevice, NumberPlan):
+    """The same rows as a dense matrix of features."""
+
+    pace: ClassVar[float] = 2e-3  # on an H200
+    stays: ClassVar[type[Plan]] = NumberPlan
+
+    def hold(self) -> RowsThere:
+        """Put them there."""
+        cells = self.patterns.cells
+        return self.device.hold_dense(
+            DenseFeatures(self.features_of, self.features, self.counts, cells)
+        )
+
+    def taken(self, flat: FloatArray) -> FloatArray:
+        """Give what their features weigh."""
+        if flat.ndim == 1:
+            return self.weights_of_features(flat)
+        return np.stack([self.weights_of_features(one) for one in flat])
+
+    def put_back(self, counts: FloatArray, out: FloatArray) -> None:
+        """Add it there."""
+        if out.ndim == 1:
+            self.spread_features(counts, out)
+        else:
+            for one, own in zip(counts, out, strict=True):
+                self.spread_features(one, own)

@@ -18,14 +18,13 @@ import numpy as np
 
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
-from lacunet.inference.devices.packing import pack
 from lacunet.inference.kernels import drawing, one_pass, taking_in
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import padded
 from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.grouping import Slot, choose_groups, find_patterns
 from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
-from lacunet.inference.plans.plan import Choice, LinearMap, Packed, Plan, Rows
+from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 
@@ -78,7 +77,7 @@ class PatternPlan(Plan):
         return replace(self, index=self.index[used], counts=counts[used], rows=None)
 
     def on(self, device: Device) -> "PatternPlan":
-        from lacunet.inference.plans.device_rows import DevicePlan
+        from lacunet.inference.plans.on_device import DevicePlan
 
         own = {f.name: getattr(self, f.name) for f in fields(self)}
         return DevicePlan(**(own | {"device": device}))
@@ -87,12 +86,6 @@ class PatternPlan(Plan):
     def places(self) -> IntArray:
         """Where the numbers of each block stand in a flat vector, (B, K)."""
         return np.asarray(self.positions[:, None] + np.arange(self.cells))
-
-    @cached_property
-    def packed(self) -> Packed:
-        from lacunet.inference.plans.device_rows import fields_of
-
-        return Packed(pack(fields_of(self), self.counts, self.cells), self.places)
 
     def table(self, x: FloatArray, padding: float) -> FloatArray:
         """Sum the blocks of a flat vector for each pattern, (P, W)."""

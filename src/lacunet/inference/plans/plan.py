@@ -19,7 +19,6 @@ import numpy as np
 from lacunet.errors import OptionError
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
-from lacunet.inference.devices.packing import PackedRows
 from lacunet.inference.kernels.one_pass import Beliefs
 from lacunet.inference.kernels.taking_in import Swarm
 from lacunet.inference.plans.number_covariance import FeatureCovariance
@@ -56,14 +55,6 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Packed:
-    """Components as bytes, for a device."""
-
-    rows: PackedRows
-    places: IntArray  # (B, K) where the numbers of each block stand in a flat vector
-
-
-@dataclass(frozen=True, eq=False)
 class Choice:
     """A distinct component: each of its cases takes one of K joint hidden cells."""
 
@@ -93,24 +84,15 @@ class Plan(ABC):
 
     def on(self, device: Device) -> "Plan":  # noqa: ARG002
         """Give the same components with E steps on a device; an `OptionError` if it has none."""
-        raise self._not_there
+        raise OptionError(
+            "--device cuda is for models in which each row leaves one variable open: latent "
+            "classes. In this one several open variables hang together. Use --device cpu."
+        )
 
     @property
     def here(self) -> "Plan":
         """The same components with E steps here."""
         return self
-
-    @property
-    def packed(self) -> Packed:
-        """The same components for a device that moves chains; an `OptionError` if there is none."""
-        raise self._not_there
-
-    @property
-    def _not_there(self) -> OptionError:
-        return OptionError(
-            "--device cuda is for models in which each row leaves one variable open: latent "
-            "classes. In this one several open variables hang together. Use --device cpu."
-        )
 
     def by_part(self, function: Callable[["Plan"], T]) -> list[T]:
         """Apply to the plan; if it is one of parts, to those of each part, where they are."""

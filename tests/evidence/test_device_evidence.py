@@ -1,0 +1,44 @@
+"""Measured evidence of a problem whose E steps run on a device: what is sampled stays the same."""
+
+from unittest.mock import patch
+
+import pytest
+
+import lacunet
+from devices import Twin
+from lacunet.evidence.clock import Goal
+from lacunet.evidence.exact import exact_evidence
+from lacunet.evidence.measure import measure
+from lacunet.evidence.measurement import Method
+from lacunet.inference.devices import cuda
+from lacunet.search.certainty import How
+from problems import make_case
+
+there = patch.object(cuda, "open_cuda", Twin)
+
+
+@pytest.mark.parametrize("method", [Method.AIS, Method.WALK, Method.SMC])
+def test_measured_evidence_is_the_exact_one(method):
+    """Few binary items with holes: the sum over all completions is known."""
+    case = make_case([2] * 3, 2, 8, missing=0.1, seed=5)
+    problem, exact = case.problem, exact_evidence(case.problem).value
+    found = measure(problem.on(Twin()), method, Goal(0.2, 600.0), seed=1)
+    assert found.stderr is not None
+    assert abs(found.value - exact) < 4 * found.stderr
+    assert found.stderr < 0.3
+
+
+@there
+def test_functions_take_it():
+    exact = lacunet.log_evidence(lacunet.load_dataset("carcinoma"), 1, device="cuda")
+    assert exact.stderr == 0.0  # nothing is hidden
+
+
+@there
+@pytest.mark.slow
+def test_select_draws_the_same_with_a_device():
+    table, numbers = lacunet.load_dataset("values"), range(1, 4)
+    here = lacunet.select(table, numbers, starts=8)
+    found = lacunet.select(table, numbers, starts=8, device="cuda")
+    assert found.certainty.how is How.MEASURED
+    assert found.bayes_factor(2, 3).log == pytest.approx(here.bayes_factor(2, 3).log, abs=1e-6)
