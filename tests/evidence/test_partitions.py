@@ -166,7 +166,7 @@ def test_chains_go_where_nobody_has_been():
     rounds = Rounds(problem, range(1, 5), {}, {}, 0, SERIAL)
     rounds.learn()
     rounds.log_z[3] += 60.0
-    rngs = [np.random.default_rng([1, n]) for n in range(rounds.company.number)]
+    rngs = [np.random.default_rng([1, n]) for n in range(company.CHAINS)]
     one_block = np.zeros(len(leaves.row), dtype=np.int64)
     rounds.company.chains = [start_chain(leaves, one_block, 4, rng) for rng in rngs]
     rounds.measure()
