@@ -19,13 +19,13 @@ from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.starts import race
+from lacunet.likelihoods import GAUSSIAN
+from lacunet.likelihoods.gaussian import hyperparameters
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.conjugacy import random_theta
-from lacunet.model.families import GAUSSIAN
-from lacunet.model.families.gaussian import hyperparameters
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import PAPER_ALPHA, dirichlet, uniform_alpha
-from lacunet.model.unit import Unit
 from lacunet.runtime.states import Numbers
 
 CASES = (

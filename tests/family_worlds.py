@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lacunet.model.families.block_places import joint_statistics
+from lacunet.likelihoods.joint_normal import joint_statistics
 
 STEP = 1e-6
 

@@ -14,14 +14,14 @@ from scipy.special import betaln, gammaln, logsumexp
 from lacunet import read_table
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem, problem_of_codes
+from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Common
+from lacunet.likelihoods.gaussian import hyperparameters
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.covariance import Covariance
-from lacunet.model.families import GAUSSIAN, POISSON, Binomial, Common
-from lacunet.model.families.gaussian import hyperparameters
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
-from lacunet.model.unit import Unit
 from toy_families import Exponential, Geometric
 
 MOST = 12  # the highest of all counts

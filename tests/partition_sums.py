@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.evidence.partitions.cases import leaves_of, told_rows
-from lacunet.model.families import Segment
+from lacunet.likelihoods import Segment
 from lacunet.model.latent_class import classes_of
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.model.families import Poisson
-from lacunet.model.families.categorical import Categorical
+from lacunet.likelihoods import Poisson
+from lacunet.likelihoods.categorical import Categorical
 
 
 @dataclass(frozen=True)

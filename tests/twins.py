@@ -189,5 +189,5 @@ def best_normal(first: FloatArray, n: float, second: FloatArray, m: float) -> Fl
 
 
 def log_gamma_above(a: FloatArray, n: FloatArray) -> FloatArray:
-    """Twin of `rising_kernels.log_gamma_above`, where a is not large."""
+    """Twin of `log_gamma_above`, where a is not large."""
     return gammaln(a + n)

@@ -15,8 +15,8 @@ from lacunet.errors import DataError, OptionError
 from lacunet.flags import Kind
 from lacunet.inference.dependent import unexplained
 from lacunet.inference.leaves import leaves_of
+from lacunet.likelihoods.joint_normal import InverseWishart, places_of
 from lacunet.model.covariance import Covariance, understand_covariance
-from lacunet.model.families.block_places import InverseWishart, places_of
 from lacunet.model.number_prior import NumberPrior
 from lacunet.search.certainty import How
 

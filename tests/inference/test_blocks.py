@@ -19,9 +19,9 @@ from lacunet.inference.weighable import Weighable
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.variational import at_theta, vary
+from lacunet.likelihoods.joint_normal import Joint, joint_statistics
 from lacunet.model import conjugacy
 from lacunet.model.covariance import understand_covariance
-from lacunet.model.families.block_places import Joint, joint_statistics
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet

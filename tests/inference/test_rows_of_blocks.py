@@ -11,7 +11,7 @@ from lacunet.describe.number_profiles import pair_rings
 from lacunet.describe.profiles import profile
 from lacunet.inference.asking.query import posterior
 from lacunet.inference.asking.row_likelihood import row_log_lik
-from lacunet.model.families.block_places import BlockPlaces, InverseWishart
+from lacunet.likelihoods.joint_normal import BlockPlaces, InverseWishart
 from lacunet.model.sampling import sample_cells
 
 FAST = {"starts": 6, "threads": 1}

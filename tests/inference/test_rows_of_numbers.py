@@ -15,11 +15,11 @@ from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.leaves import all_with_values, kind_of, with_values
 from lacunet.learn.fit import Options
 from lacunet.learn.predictive import learn_posterior
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.ensemble import Ensemble, Member, sample_rows
 from lacunet.model.formats import read_model_or_stack, write_stack
 from lacunet.model.network import Model, Network
 from lacunet.model.sampling import coded, sample_cells
-from lacunet.model.unit import Unit
 from mixtures import MOST, UNIT, density, mixture
 
 NUMBERS = ("gaussian", "poisson", "binomial")

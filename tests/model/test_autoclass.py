@@ -7,9 +7,9 @@ from scipy import stats
 
 import lacunet
 from lacunet.errors import OptionError
-from lacunet.model.families import GAUSSIAN
-from lacunet.model.families.family import Segment
-from lacunet.model.families.gaussian import NormalInverseGamma
+from lacunet.likelihoods import GAUSSIAN
+from lacunet.likelihoods.gaussian import NormalInverseGamma
+from lacunet.likelihoods.likelihood import Segment
 from lacunet.model.number_prior import Extent, understand_number_prior
 
 PRIORS = {"alpha": "autoclass", "number_prior": "autoclass", "starts": 4}

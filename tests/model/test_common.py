@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from family_worlds import FamilyWorld
-from lacunet.model.families import Common, GaussianBlock
-from lacunet.model.families.block_places import hyperparameters, joint_statistics
-from lacunet.model.families.family import Segment
+from lacunet.likelihoods import Common, GaussianBlock
+from lacunet.likelihoods.joint_normal import block_hyperparameters, joint_statistics
+from lacunet.likelihoods.likelihood import Segment
 
 PRIOR = (0.3, 0.7, 5.0, 1.3)  # m, κ, ν, scale
 
@@ -18,7 +18,7 @@ class World(FamilyWorld):
     def __init__(self, d=3, seed=0):
         rng = np.random.default_rng(seed)
         family = Common(GaussianBlock(tuple("abc"[:d])))
-        hyper = np.tile(family.shared_out(np.array(hyperparameters(d, *PRIOR)), 3), 3)
+        hyper = np.tile(family.shared_out(np.array(block_hyperparameters(d, *PRIOR)), 3), 3)
         turn = rng.normal(size=(d, d))
         x = [rng.normal(size=(n, d)) @ turn + rng.normal(size=d) for n in (8, 9, 4)]
         super().__init__(family, Segment.of_table(family, 3, family.places.width), hyper, x, rng)
@@ -82,7 +82,7 @@ def test_draws_share_a_covariance_and_have_the_moments_that_are_expected():
 
 def test_one_configuration_is_a_block():
     inner = GaussianBlock(tuple("ab"))
-    hyper, rng = np.array(hyperparameters(2, *PRIOR)), np.random.default_rng(1)
+    hyper, rng = np.array(block_hyperparameters(2, *PRIOR)), np.random.default_rng(1)
     N = joint_statistics(rng.normal(size=(7, 2))).sum(axis=0)
     for name in ("log_constant", "log_integral", "expected_natural", "in_theta", "mean"):
         found, wanted = (

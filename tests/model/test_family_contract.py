@@ -6,9 +6,9 @@ from scipy import stats
 from scipy.integrate import quad
 
 from lacunet.inference.sampling.written_cases import log_predictive
-from lacunet.model.families import CATEGORICAL, GAUSSIAN, POISSON, Binomial, Common, Segment
-from lacunet.model.families.categorical import Categorical
-from lacunet.model.families.gaussian import NormalInverseGamma, hyperparameters
+from lacunet.likelihoods import CATEGORICAL, GAUSSIAN, POISSON, Binomial, Common, Segment
+from lacunet.likelihoods.categorical import Categorical
+from lacunet.likelihoods.gaussian import NormalInverseGamma, hyperparameters
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network, Variable
 from toy_families import Exponential, Geometric

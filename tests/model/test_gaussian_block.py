@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from family_worlds import FamilyWorld
-from lacunet.model.families import GAUSSIAN, GaussianBlock
-from lacunet.model.families.block_places import Joint, hyperparameters
-from lacunet.model.families.family import Segment
+from lacunet.likelihoods import GAUSSIAN, GaussianBlock
+from lacunet.likelihoods.joint_normal import Joint, block_hyperparameters
+from lacunet.likelihoods.likelihood import Segment
 
 
 class World(FamilyWorld):
@@ -15,7 +15,7 @@ class World(FamilyWorld):
 
     def __init__(self, d=3, seed=0):
         rng, family = np.random.default_rng(seed), GaussianBlock(tuple("abcdef"[:d]))
-        hyper = np.tile(hyperparameters(d, 0.3, 0.7, d + 2.0, 1.3), 2)
+        hyper = np.tile(block_hyperparameters(d, 0.3, 0.7, d + 2.0, 1.3), 2)
         x = [rng.normal(size=(n, d)) @ rng.normal(size=(d, d)) for n in (8, 9)]
         super().__init__(family, Segment.of_table(family, 2, family.places.width), hyper, x, rng)
 
@@ -71,7 +71,7 @@ def test_draws_have_the_moments_that_are_expected():
 
 
 def test_a_block_of_one_number_is_a_gaussian():
-    one, hyper = GaussianBlock(("a",)), np.array(hyperparameters(1, 0.3, 0.7, 3.0, 1.3))
+    one, hyper = GaussianBlock(("a",)), np.array(block_hyperparameters(1, 0.3, 0.7, 3.0, 1.3))
     N = np.array([3.0, 5.0, 8.0, 5.0])
     for name in ("log_constant", "log_integral", "expected_natural", "in_theta"):
         found, wanted = (

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from lacunet.likelihoods import CATEGORICAL, GAUSSIAN, POISSON, Binomial
+from lacunet.likelihoods.gaussian import hyperparameters
 from lacunet.model import conjugacy
-from lacunet.model.families import CATEGORICAL, GAUSSIAN, POISSON, Binomial
-from lacunet.model.families.gaussian import hyperparameters
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network, Variable
 from toy_families import Geometric

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 
 import twins
-from lacunet.model.families import GaussianBlock
-from lacunet.model.families.block_places import Joint, joint_statistics, places_of
-from lacunet.model.families.family import Segment
-from lacunet.model.families.partial_block import completed, conditional, marginal
-from lacunet.model.families.partial_kernels import Holes
+from lacunet.likelihoods import GaussianBlock
+from lacunet.likelihoods.joint_normal import (
+    Joint,
+    completed,
+    conditional,
+    joint_statistics,
+    marginal,
+    places_of,
+)
+from lacunet.likelihoods.kernels import Holes
+from lacunet.likelihoods.likelihood import Segment
 
 CLASSES = 3
 

@@ -18,9 +18,9 @@ from lacunet.flags import Kind
 from lacunet.graphs.counting import log_rising_sum
 from lacunet.inference.plausible import check_log_probability
 from lacunet.learn.fit import Options, learn
+from lacunet.likelihoods import gamma_functions
+from lacunet.likelihoods.gamma_functions import LARGE, log_gamma_density, log_rising
 from lacunet.model import conjugacy
-from lacunet.model.families import rising_kernels
-from lacunet.model.families.rising import LARGE, log_gamma_density, log_rising
 from lacunet.model.layout import Layout
 from lacunet.scores import SCORES, ScoreInput
 from lacunet.scores.draper import DRAPER
@@ -46,8 +46,8 @@ def summed(a, n):
 def test_rising_factorials_are_products(a, n):
     exact = pytest.approx(summed(a, n), rel=1e-13, abs=1e-12)
     assert float(log_rising(a, n)) == exact
-    assert rising_kernels.log_rising(a, float(n)) == exact
-    above, rest = (rising_kernels.log_gamma_above(a, x) for x in (float(n), 0.0))
+    assert gamma_functions.log_rising_scalar(a, float(n)) == exact
+    above, rest = (gamma_functions.log_gamma_above(a, x) for x in (float(n), 0.0))
     assert above - rest == exact
     assert log_rising_sum(a, np.array([float(n), 0.0])) == exact
 
@@ -56,7 +56,9 @@ def test_rising_factorials_are_products(a, n):
 def test_rising_factorials_of_fractions_add_up(a, n, more):
     whole, parts = float(log_rising(a, n + more)), float(log_rising(a, n) + log_rising(a + n, more))
     assert whole == pytest.approx(parts, rel=1e-12, abs=1e-11)
-    assert rising_kernels.log_rising(a, n) == pytest.approx(float(log_rising(a, n)), abs=1e-12)
+    assert gamma_functions.log_rising_scalar(a, n) == pytest.approx(
+        float(log_rising(a, n)), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", [0.5, 3.0, 1e6])

@@ -14,12 +14,12 @@ from lacunet.flags import Kind
 from lacunet.inference.expectation import expect
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
-from lacunet.model.families import log_gammas
 from lacunet.scores import ScoreInput
 from lacunet.scores.bic import BIC
 from lacunet.scores.icl import ICL
 from lacunet.scores.sbic import SBIC, learning_coefficient, singular_bic
 from lacunet.scores.wbic import WBIC, Tempered
+from lacunet.scoring import log_gammas
 from lacunet.scoring.chains import chain_mean
 from problems import build, cases, make, make_case, problem_for
 from quick import quick_sampling

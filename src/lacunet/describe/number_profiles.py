@@ -9,10 +9,10 @@ from scipy.special import rel_entr
 from lacunet.inference.asking.blocks import blocks_of, spread_of
 from lacunet.inference.asking.numbers import OF_LOGARITHM, in_units, mixture
 from lacunet.inference.asking.query import marginal
-from lacunet.model.families import Family, Segment
+from lacunet.likelihoods import Likelihood, Segment
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.joint import table_of
 from lacunet.model.network import Model
-from lacunet.model.unit import Unit
 from lacunet.runtime.arrays import FloatArray
 
 REACH = 4.0  # standard deviations around a mean that a curve shows
@@ -131,7 +131,7 @@ def _configurations(model: Model, h: int, i: int, sizes: FloatArray) -> FloatArr
 
 
 def _places(
-    family: Family, mean: FloatArray, variance: FloatArray, weight: FloatArray
+    family: Likelihood, mean: FloatArray, variance: FloatArray, weight: FloatArray
 ) -> FloatArray:
     """Where to look at densities: close enough together for the narrowest of them."""
     used = np.argsort(-weight, kind="stable")[: min(MANY, int(np.sum(weight > 0)))]

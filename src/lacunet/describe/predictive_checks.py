@@ -29,8 +29,8 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
 from lacunet.inference.thinning import at_equal_distances
 from lacunet.learn.fit import Fit
+from lacunet.likelihoods import GAUSSIAN
 from lacunet.model import conjugacy
-from lacunet.model.families import GAUSSIAN
 from lacunet.model.latent_class import LatentClasses, find_classes, has_classes
 from lacunet.model.network import Model
 from lacunet.model.sampling import sample_cells

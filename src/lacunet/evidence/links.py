@@ -15,9 +15,9 @@ import numpy as np
 from scipy.linalg import helmert
 from scipy.special import gammaln, logsumexp
 
-from lacunet.model.families import GAUSSIAN, POISSON, Binomial
-from lacunet.model.families.family import Segment
-from lacunet.model.families.gaussian import NormalInverseGamma
+from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial
+from lacunet.likelihoods.gaussian import NormalInverseGamma
+from lacunet.likelihoods.likelihood import Segment
 from lacunet.model.network import Variable
 from lacunet.runtime.arrays import FloatArray
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.inference.kernels.numbering import renumber
-from lacunet.model.families.rising_kernels import log_gamma_above, log_rising
+from lacunet.likelihoods.gamma_functions import log_gamma_above, log_rising_scalar
 from lacunet.model.prior import understand_values
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
@@ -156,7 +156,7 @@ def log_bd_each(
             continue
         for q in range(configurations):
             if N_j[q] > 0.0:
-                values[k] -= log_rising(left[q] * a, N_j[q])
+                values[k] -= log_rising_scalar(left[q] * a, N_j[q])
     return values
 
 

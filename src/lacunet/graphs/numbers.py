@@ -14,7 +14,7 @@ from lacunet.data.table import Table
 from lacunet.graphs.counting import exponents, log_mean, prior_of
 from lacunet.graphs.families import Statistics
 from lacunet.inference.kernels.numbering import renumber
-from lacunet.model.families import Segment
+from lacunet.likelihoods import Segment
 from lacunet.model.network import Variable
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 

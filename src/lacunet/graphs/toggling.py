@@ -22,7 +22,7 @@ from lacunet.graphs.counting import (
     log_mean,
     refine,
 )
-from lacunet.model.families.rising_kernels import log_gamma_above
+from lacunet.likelihoods.gamma_functions import log_gamma_above
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 

@@ -10,19 +10,12 @@ from lacunet.data.kinds import ColumnKind, Kinds
 from lacunet.data.table import MOST_CASES, Column, Table
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.dependent import check_independent, independent, unexplained
+from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial, Common, Gaussian, GaussianBlock
+from lacunet.likelihoods.unit import SMALLEST, Unit
 from lacunet.model.covariance import Covariance
 from lacunet.model.ensemble import Ensemble
-from lacunet.model.families import (
-    GAUSSIAN,
-    POISSON,
-    Binomial,
-    Common,
-    Gaussian,
-    GaussianBlock,
-)
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.number_prior import Extent, NumberPrior
-from lacunet.model.unit import SMALLEST, Unit
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.rows import in_passing
 

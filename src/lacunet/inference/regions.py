@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from lacunet.inference.contexts import Context
 from lacunet.inference.features import Features, features_of
 from lacunet.inference.symmetry import Symmetries
-from lacunet.model.families import Segment
+from lacunet.likelihoods import Segment
 from lacunet.model.relabelling import Chain, Relabelling
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 

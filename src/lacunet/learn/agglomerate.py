@@ -32,8 +32,8 @@ from lacunet.inference.problem import Problem
 from lacunet.inference.thinning import at_equal_distances
 from lacunet.learn.number_clusters import NumbersAround
 from lacunet.learn.row_counts import Rows, cells_of, count_families, sparse_rows
+from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.model import conjugacy
-from lacunet.model.families.rising import log_rising
 from lacunet.model.layout import Layout
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 

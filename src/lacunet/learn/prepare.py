@@ -18,13 +18,13 @@ from lacunet.learn.crossing import Crosser
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Objective
 from lacunet.learn.ranks import HEAVIEST
+from lacunet.likelihoods import GAUSSIAN
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.conjugacy import random_theta
-from lacunet.model.families import GAUSSIAN
 from lacunet.model.latent_class import is_latent_class, latent_class, over_leaves
 from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import Extent, NumberPrior
 from lacunet.model.prior import PAPER_ALPHA, dirichlet
-from lacunet.model.unit import Unit
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.jit import is_compiled
 from lacunet.runtime.states import Numbers

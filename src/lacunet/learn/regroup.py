@@ -12,8 +12,8 @@ import numpy as np
 
 from lacunet.inference.problem import Problem
 from lacunet.learn.diagnose import state_sizes
+from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.model import conjugacy
-from lacunet.model.families.rising import log_rising
 from lacunet.model.layout import Layout
 from lacunet.model.surgery import with_hidden
 from lacunet.runtime.arrays import FloatArray, IntArray

@@ -1,7 +1,7 @@
 """Priors, modes, draws and coordinates of all parameters together: each segment asks its family.
 
 Flat vectors are over one layout, (..., size). A layout has one segment for each kind of family, so
-these are loops over kinds, never over numbers. `Family` says what each of them means.
+these are loops over kinds, never over numbers. `Likelihood` says what each of them means.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.model.families import Family
+from lacunet.likelihoods import Likelihood
 from lacunet.model.layout import Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
 
@@ -42,17 +42,17 @@ def _total(layout: Layout, method: Callable[..., Any], *vectors: FloatArray) -> 
 
 def natural(theta: FloatArray, layout: Layout) -> FloatArray:
     """η(θ); for categories log θ."""
-    return _joined(layout, Family.natural, theta)
+    return _joined(layout, Likelihood.natural, theta)
 
 
 def parameters(eta: FloatArray, layout: Layout) -> FloatArray:
     """θ(η)."""
-    return _joined(layout, Family.parameters, eta)
+    return _joined(layout, Likelihood.parameters, eta)
 
 
 def by_configuration(hyper: FloatArray, layout: Layout) -> FloatArray:
     """Hyperparameters of each configuration by itself, with all that it shares with others."""
-    return _joined(layout, Family.by_configuration, hyper)
+    return _joined(layout, Likelihood.by_configuration, hyper)
 
 
 def has_mode(hyper: FloatArray, layout: Layout) -> bool:
@@ -77,27 +77,27 @@ def allows(theta: FloatArray, layout: Layout) -> bool:
 
 def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
     """N · η(θ): log p of statistics without their base measure."""
-    return float(_total(layout, Family.log_density, N, theta))
+    return float(_total(layout, Likelihood.log_density, N, theta))
 
 
 def widened(hyper: FloatArray, factor: float, layout: Layout) -> FloatArray:
     """The prior with variances expected so many times as large; of categories, the same."""
-    return _joined(layout, Family.widened, hyper, factor=factor)
+    return _joined(layout, Likelihood.widened, hyper, factor=factor)
 
 
 def in_theta(hyper: FloatArray, layout: Layout) -> FloatArray:
     """What the prior adds to statistics as a density of θ; for categories α − 1."""
-    return _joined(layout, Family.in_theta, hyper)
+    return _joined(layout, Likelihood.in_theta, hyper)
 
 
 def log_prior(theta: FloatArray, hyper: FloatArray, layout: Layout) -> float:
     """Log density of θ with its normalising constant. CH96 eq. 3."""
-    return float(_total(layout, Family.log_prior, theta, hyper))
+    return float(_total(layout, Likelihood.log_prior, theta, hyper))
 
 
 def log_constant(hyper: FloatArray, layout: Layout) -> float:
     """What of the log prior is left without its linear part in η."""
-    return float(_total(layout, Family.log_constant, hyper))
+    return float(_total(layout, Likelihood.log_constant, hyper))
 
 
 def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
@@ -117,44 +117,44 @@ def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray
 
 def log_integral(hyper: FloatArray, layout: Layout) -> FloatArray:
     """Log ∫ exp(hyper · η) dφ: (batch, size) → (batch,)."""
-    return np.asarray(_total(layout, Family.log_integral, hyper))
+    return np.asarray(_total(layout, Likelihood.log_integral, hyper))
 
 
 def log_quotient(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
     """Log ∫ exp((hyper + N) · η) dφ / ∫ exp(hyper · η) dφ: (batch, size), (size,) → (batch,)."""
-    return np.asarray(_total(layout, Family.log_quotient, N, hyper))
+    return np.asarray(_total(layout, Likelihood.log_quotient, N, hyper))
 
 
 def expected_natural(hyper: FloatArray, layout: Layout) -> FloatArray:
     """E[η] under the prior with these hyperparameters."""
-    return _joined(layout, Family.expected_natural, hyper)
+    return _joined(layout, Likelihood.expected_natural, hyper)
 
 
 def mean(hyper: FloatArray, layout: Layout) -> FloatArray:
     """E[θ]."""
-    return _joined(layout, Family.mean, hyper)
+    return _joined(layout, Likelihood.mean, hyper)
 
 
 def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) -> FloatArray:
     """E[T | θ], times the cases of each configuration, (size,)."""
-    return cases * _joined(layout, Family.mean_statistics, theta)
+    return cases * _joined(layout, Likelihood.mean_statistics, theta)
 
 
 def cases(N: FloatArray, layout: Layout) -> FloatArray:
     """How many cases of its configuration statistics stand for, at every position."""
-    found = _joined(layout, Family.cases, N)
+    found = _joined(layout, Likelihood.cases, N)
     # A configuration of which something is known is in several segments.
     return found if layout.given is None else np.where(layout.in_tables, layout.totals(N), found)
 
 
 def draw(hyper: FloatArray, layout: Layout, rng: Any) -> FloatArray:
     """Draw η given hyperparameters, (batch, size)."""
-    return _joined(layout, Family.draw, hyper, rng=rng)
+    return _joined(layout, Likelihood.draw, hyper, rng=rng)
 
 
 def draw_theta(hyper: FloatArray, layout: Layout, rng: np.random.Generator) -> FloatArray:
     """Draw θ given hyperparameters, (size,)."""
-    return _joined(layout, Family.draw_theta, hyper, rng=rng)
+    return _joined(layout, Likelihood.draw_theta, hyper, rng=rng)
 
 
 def random_theta(
@@ -162,32 +162,32 @@ def random_theta(
 ) -> FloatArray:
     """Draw θ to start from; for categories from the uniform Dirichlet, as CH96 does."""
     prior = np.ones(layout.size) if hyper is None else hyper
-    return _joined(layout, Family.random, prior, rng=rng)
+    return _joined(layout, Likelihood.random, prior, rng=rng)
 
 
 def maximize(N: FloatArray, pseudo: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
     """M step: the θ that is best for statistics N + pseudo; where there are no cases, θ stays."""
-    return _joined(layout, Family.maximize, N, pseudo, theta)
+    return _joined(layout, Likelihood.maximize, N, pseudo, theta)
 
 
 def pull_back(theta: FloatArray, g: FloatArray, layout: Layout) -> FloatArray:
     """Jᵀ g, from natural parameters to φ; of statistics, the gradient."""
-    return _joined(layout, Family.pull_back, theta, g)
+    return _joined(layout, Likelihood.pull_back, theta, g)
 
 
 def push(theta: FloatArray, phi: FloatArray, layout: Layout) -> FloatArray:
     """J φ, from a direction in φ to that of the natural parameters."""
-    return _joined(layout, Family.push, theta, phi)
+    return _joined(layout, Likelihood.push, theta, phi)
 
 
 def information(theta: FloatArray, N: FloatArray, phi: FloatArray, layout: Layout) -> FloatArray:
     """Curvature that statistics N have in φ, times a direction."""
-    return _joined(layout, Family.information, theta, N, phi)
+    return _joined(layout, Likelihood.information, theta, N, phi)
 
 
 def idle(theta: FloatArray, v: FloatArray, layout: Layout) -> FloatArray:
     """Project onto directions that change no probability, v measured in that metric."""
-    return _joined(layout, Family.idle, theta, v)
+    return _joined(layout, Likelihood.idle, theta, v)
 
 
 def longest_move(layout: Layout, *, edge: bool) -> float:
@@ -197,24 +197,24 @@ def longest_move(layout: Layout, *, edge: bool) -> float:
 
 def slope(theta: FloatArray, gradient: FloatArray, layout: Layout, *, edge: bool) -> FloatArray:
     """Turn the gradient in φ into that of the coordinates (`edge`: of the boundary)."""
-    return _joined(layout, Family.slope, theta, gradient, edge=edge)
+    return _joined(layout, Likelihood.slope, theta, gradient, edge=edge)
 
 
 def sharpness(
     theta: FloatArray, N: FloatArray, layout: Layout, *, edge: bool = False
 ) -> FloatArray:
     """Diagonal of a metric for the coordinates: about that of the curvature of statistics N."""
-    return _joined(layout, Family.sharpness, theta, N, edge=edge)
+    return _joined(layout, Likelihood.sharpness, theta, N, edge=edge)
 
 
 def moved(theta: FloatArray, move: FloatArray, layout: Layout, *, edge: bool = False) -> FloatArray:
     """Move the coordinates, and give the θ that they then say."""
-    return _joined(layout, Family.moved, theta, move, edge=edge)
+    return _joined(layout, Likelihood.moved, theta, move, edge=edge)
 
 
 def between(old: FloatArray, new: FloatArray, layout: Layout, *, edge: bool) -> FloatArray:
     """Give the move of the coordinates from one θ to another."""
-    return _joined(layout, Family.between, old, new, edge=edge)
+    return _joined(layout, Likelihood.between, old, new, edge=edge)
 
 
 def free(theta: FloatArray, layout: Layout) -> tuple[IntArray, IntArray]:
@@ -237,19 +237,19 @@ def on_scale(phi: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
 
 def off_scale(theta: FloatArray, move: FloatArray, layout: Layout) -> FloatArray:
     """Move every parameter on that scale; of categories, that of logits."""
-    return _joined(layout, Family.off_scale, theta, move)
+    return _joined(layout, Likelihood.off_scale, theta, move)
 
 
 def scale_slope(theta: FloatArray, layout: Layout) -> FloatArray:
     """By how much θ changes for a small step on that scale."""
-    return _joined(layout, Family.scale_slope, theta)
+    return _joined(layout, Likelihood.scale_slope, theta)
 
 
 def log_jacobian(theta: FloatArray, layout: Layout) -> float:
     """Log |dθ/dφ| over the free coordinates."""
-    return float(_total(layout, Family.log_jacobian, theta))
+    return float(_total(layout, Likelihood.log_jacobian, theta))
 
 
 def complete_log_det(theta: FloatArray, N: FloatArray, layout: Layout) -> float:
     """Log of the determinant of the curvature of statistics N in free φ."""
-    return float(_total(layout, Family.complete_log_det, theta, N))
+    return float(_total(layout, Likelihood.complete_log_det, theta, N))

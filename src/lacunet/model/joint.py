@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lacunet.model.families.block_places import joint_statistics
+from lacunet.likelihoods.joint_normal import joint_statistics
 from lacunet.model.network import Network
 from lacunet.runtime.arrays import CodeArray, FloatArray
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lacunet.model.families import CATEGORICAL, Family, Given, Segment, Tied
+from lacunet.likelihoods import CATEGORICAL, Fixed, Likelihood, Segment, Tied
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 
 N = TypeVar("N", bound=np.generic)
@@ -30,7 +30,7 @@ class Layout:
     cards: tuple[int, ...]  # r_i, number of states of each variable
     families: tuple[tuple[int, ...], ...]  # (parents in their order..., child) of each family
     axes: tuple[tuple[int, ...], ...]  # the same variables in storage order: hidden ones last
-    kinds: tuple[Family, ...]  # what each child's block means
+    kinds: tuple[Likelihood, ...]  # what each child's block means
     widths: tuple[int, ...]  # places of each child's block, for one parent configuration
     given: FloatArray | None = None  # (size,) θ that nobody learns, NaN elsewhere; None: no such θ
     leaders: tuple[int, ...] = ()  # the family whose table each has; (): each its own
@@ -41,7 +41,7 @@ class Layout:
         cards: Sequence[int],
         parents: Sequence[Sequence[int]],
         hidden: Sequence[bool],
-        kinds: Sequence[Family] = (),
+        kinds: Sequence[Likelihood] = (),
         widths: Sequence[int] = (),
     ) -> Layout:
         """Lay out one block per variable; `parents[i]` are indices of variables.
@@ -146,12 +146,12 @@ class Layout:
             (own, np.flatnonzero(learned & ~shared & (kind == k))) for k, own in enumerate(kinds)
         ]
         if self.given is not None:
-            found.append((Given(self.given[~learned]), np.flatnonzero(~learned)))
+            found.append((Fixed(self.given[~learned]), np.flatnonzero(~learned)))
         if shared.any():
             found.append(self._tied(np.flatnonzero(shared)))
         return tuple(self._segment(own, where) for own, where in found if len(where))
 
-    def _tied(self, where: IntArray) -> tuple[Family, IntArray]:
+    def _tied(self, where: IntArray) -> tuple[Likelihood, IntArray]:
         """The family of positions that are shared."""
         lead = np.flatnonzero(self.slots[where] == where)
         slot = np.searchsorted(where[lead], self.slots[where])
@@ -162,7 +162,7 @@ class Layout:
         """The one segment, if all blocks are of one kind."""
         return self.segments[0] if self.plain and len(self.segments) == 1 else None
 
-    def _segment(self, kind: Family, where: slice | IntArray) -> Segment:
+    def _segment(self, kind: Likelihood, where: slice | IntArray) -> Segment:
         """A kind's positions, in their order."""
         used, ij = np.unique(self.ij[where], return_inverse=True)
         variables, blocks = np.unique(self.owner[where], return_index=True)

@@ -11,9 +11,9 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 
 from lacunet.errors import ModelError, did_you_mean, numbers_refused
+from lacunet.likelihoods import CATEGORICAL
 from lacunet.model import conjugacy
 from lacunet.model.cells import Cells
-from lacunet.model.families import CATEGORICAL
 from lacunet.model.known import check_tie
 from lacunet.model.layout import Layout
 from lacunet.model.predictors import Predictors

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from lacunet.errors import OptionError, did_you_mean
+from lacunet.likelihoods import joint_normal
+from lacunet.likelihoods.gaussian import hyperparameters
 from lacunet.model.covariance import Covariance
-from lacunet.model.families import block_places
-from lacunet.model.families.gaussian import hyperparameters
 from lacunet.runtime.arrays import FloatArray
 
 AUTOCLASS = "autoclass"
@@ -99,10 +99,10 @@ class NumberPrior:
         d = len(extents)
         if self.autoclass:
             weight = float(np.exp(np.mean([np.log(_anywhere(extent)) for extent in extents])))
-            return block_places.hyperparameters(d, 0.0, weight, float(d), 1.0)
+            return joint_normal.block_hyperparameters(d, 0.0, weight, float(d), 1.0)
         degrees = self.degrees + d - 1.0
         scale = self.scale * degrees / self.degrees * shape
-        return block_places.hyperparameters(d, self.mean, self.weight, degrees, scale)
+        return joint_normal.block_hyperparameters(d, self.mean, self.weight, degrees, scale)
 
     def of_rate(self, mean: float) -> tuple[float, ...]:
         """Hyperparameters of a rate, of a column with this mean."""

@@ -7,9 +7,9 @@ from operator import index
 import numpy as np
 
 from lacunet.errors import OptionError
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.joint import members
 from lacunet.model.network import Model, Variable
-from lacunet.model.unit import Unit
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import Numbers
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import DataError, did_you_mean
-from lacunet.model.families import CATEGORICAL, Family
+from lacunet.likelihoods import CATEGORICAL, Likelihood
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.known import KnownTable
-from lacunet.model.unit import Unit
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.states import NOWHERE, Bins, Numbers, State, label
 
@@ -24,7 +24,7 @@ class Variable:
     name: str
     states: Sequence[State]  # or the values that occur, of a family that is not categorical
     hidden: bool = False  # never seen in any data
-    family: Family = CATEGORICAL  # what its values say about its parameters
+    family: Likelihood = CATEGORICAL  # what its values say about its parameters
     known: KnownTable | None = None  # numbers of its table that nobody learns
     tied_to: str | None = None  # the variable whose table it shares
     unit: Unit | None = None  # what its values are measured in; None: its family takes its states

@@ -10,8 +10,8 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.expectation import Expectation, hidden_counts
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
-from lacunet.model.families import log_gammas
 from lacunet.runtime.arrays import FloatArray
+from lacunet.scoring import log_gammas
 from lacunet.scoring.chains import chain_mean
 from lacunet.scoring.hamiltonian import Chain
 from lacunet.scoring.score import TABULAR, Score

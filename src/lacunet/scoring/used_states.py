@@ -27,7 +27,7 @@ from lacunet.inference.plans.plan import Plan
 from lacunet.inference.problem import Problem
 from lacunet.inference.sizes import prior_of_states, states_told
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.model.families.rising import log_rising
+from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import FloatArray, IndexArray
 
 MOST_FITS = 32  # of models with fewer states, if all combinations are summed

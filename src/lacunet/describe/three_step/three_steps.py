@@ -15,7 +15,7 @@ from lacunet.describe.three_step.outcome import EVERY, Outcome
 from lacunet.describe.three_step.outcome_by_class import OutcomeStep
 from lacunet.describe.three_step.outcome_kinds import CategoryOutcome, NumberOutcome, OutcomeKind
 from lacunet.errors import DataError
-from lacunet.model.unit import unit_of_squares
+from lacunet.likelihoods.unit import unit_of_squares
 from lacunet.runtime.arrays import BoolArray
 from lacunet.tabular import Columns, Grid, Printable, probability, share
 

@@ -15,8 +15,8 @@ from lacunet.evidence.partitions.number_cases import (
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.kernels.blocks import Leaves, Rows
 from lacunet.inference.problem import Problem
+from lacunet.likelihoods.gamma_functions import LARGE
 from lacunet.model import conjugacy
-from lacunet.model.families.rising import LARGE
 from lacunet.model.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 

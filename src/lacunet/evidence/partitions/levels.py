@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from lacunet.model.families.rising import log_rising
+from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import FloatArray
 
 BESIDES = 0.01  # of p(D|k) that may come from fewer blocks

@@ -15,7 +15,7 @@ from lacunet.inference.kernels.number_blocks import (
     work_out,
 )
 from lacunet.inference.problem import Problem
-from lacunet.model.families.rising import log_rising
+from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.model.network import Variable
 from lacunet.runtime.arrays import FloatArray, IntArray
 

@@ -19,7 +19,7 @@ from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import Levels
 from lacunet.inference.kernels.walking import STEEPEST, TRIED, Notes
 from lacunet.inference.problem import Problem
-from lacunet.model.families.rising import log_rising
+from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import Executor

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.inference.plans.decompose import hole_patterns
-from lacunet.model.families.block_predictive import BlockSpread, draw_student
+from lacunet.likelihoods.joint_normal import BlockSpread, draw_student
 from lacunet.model.joint import members, table_of
 from lacunet.model.network import Model, Network
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray

@@ -9,12 +9,12 @@ import numpy as np
 from lacunet.inference.asking.blocks import draw_block
 from lacunet.inference.asking.ensemble import shares
 from lacunet.inference.asking.query import posterior
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.joint import members
 from lacunet.model.network import Model
 from lacunet.model.sampling import draw_numbers, draw_states
 from lacunet.model.surgery import shown
-from lacunet.model.unit import Unit
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 

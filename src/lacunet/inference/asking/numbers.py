@@ -12,9 +12,9 @@ import numpy as np
 from lacunet.inference.asking.blocks import block_moments
 from lacunet.inference.asking.ensemble import shares
 from lacunet.inference.asking.query import posterior
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.network import Model, Variable
-from lacunet.model.unit import Unit
 from lacunet.runtime.arrays import CodeArray, FloatArray
 
 OF_LOGARITHM = ("geometric mean", "factor")  # what mean and spread of one are called

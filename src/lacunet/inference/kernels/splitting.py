@@ -31,7 +31,7 @@ from lacunet.inference.kernels.number_blocks import (
     log_numbers_under,
     number_odds,
 )
-from lacunet.model.families.rising_kernels import log_gamma_above, log_rising
+from lacunet.likelihoods.gamma_functions import log_gamma_above, log_rising_scalar
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import inlined, kernel
 
@@ -57,7 +57,7 @@ def log_block(leaves: Leaves, blocks: Blocks, b: int) -> float:
 @kernel
 def log_block_under(own: Leaves, other: Leaves, blocks: Blocks, b: int) -> float:
     """The same with another prior than the blocks hold."""
-    total = log_rising(other.a, blocks.size[b]) - other.log_empty
+    total = log_rising_scalar(other.a, blocks.size[b]) - other.log_empty
     cells = other.first[-1]
     for s in range(len(other.prior)):
         part = log_gamma_above(other.prior[s], blocks.table[s, b] - own.prior[s])
@@ -173,7 +173,7 @@ def log_gain(leaves: Leaves, blocks: Blocks, b: int, c: int, number: int) -> flo
     n0, n1 = blocks.size[b], blocks.size[c]
     whole = n0 + n1
     total = log_block(leaves, blocks, b) + log_block(leaves, blocks, c)
-    total -= log_rising(leaves.a, whole) - leaves.log_empty
+    total -= log_rising_scalar(leaves.a, whole) - leaves.log_empty
     cells = leaves.first[-1]
     for s in range(len(leaves.prior)):
         a = leaves.prior[s]

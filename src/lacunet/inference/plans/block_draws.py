@@ -10,9 +10,15 @@ import numpy as np
 
 from lacunet.inference.kernels import products as kernels
 from lacunet.inference.plans.block_rows import NUMBERS_AT_ONCE, BlockRows
-from lacunet.model.families.block_places import cholesky, joint_statistics
-from lacunet.model.families.partial_block import completed, conditional, marginal, products
-from lacunet.model.families.partial_kernels import Holes
+from lacunet.likelihoods.joint_normal import (
+    cholesky,
+    completed,
+    conditional,
+    joint_statistics,
+    marginal,
+    products,
+)
+from lacunet.likelihoods.kernels import Holes
 from lacunet.runtime.arrays import FloatArray
 
 

@@ -12,8 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from lacunet.inference.kernels import products as kernels
-from lacunet.model.families.partial_block import completed, conditional, marginal, products
-from lacunet.model.families.partial_kernels import Holes
+from lacunet.likelihoods.joint_normal import completed, conditional, marginal, products
+from lacunet.likelihoods.kernels import Holes
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 TINY = 1e-20  # of a complex step

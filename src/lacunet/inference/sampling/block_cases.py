@@ -15,9 +15,8 @@ import numpy as np
 from lacunet.inference.plans.plan import Plan
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.written_cases import Urn, Written, WrittenCases
-from lacunet.model.families import Family, Segment
-from lacunet.model.families.block_places import joint_statistics
-from lacunet.model.families.block_predictive import BlockSpread
+from lacunet.likelihoods import Likelihood, Segment
+from lacunet.likelihoods.joint_normal import BlockSpread, joint_statistics
 from lacunet.model.joint import members
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Variable
@@ -28,7 +27,7 @@ from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 class Leaf:
     """One or several numbers that have their parameters together, below the classes."""
 
-    family: Family
+    family: Likelihood
     variables: tuple[Variable, ...]  # (d,)
     columns: IntArray  # (d,) of the codes of a row
     places: IntArray  # (K, width) positions of each class

@@ -18,7 +18,7 @@ from lacunet.errors import OptionError
 from lacunet.inference.kernels.taking_in import Swarm, effective
 from lacunet.inference.plans.plan import Plan
 from lacunet.inference.problem import Problem
-from lacunet.model.families import Family, Segment
+from lacunet.likelihoods import Likelihood, Segment
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
@@ -64,7 +64,7 @@ class Numbers(Protocol):
 class Touched:
     """One family of numbers that a case touches."""
 
-    family: Family
+    family: Likelihood
     block: IntArray  # (q, width) positions of all its configurations
     which: IntArray  # (K,) the configuration that each joint state is in
     T: FloatArray  # (K, width) statistics that it adds there

@@ -21,7 +21,7 @@ from lacunet.inference.sums.choices import (
     log_ways,
     ways,
 )
-from lacunet.model.families.rising import log_rising
+from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 

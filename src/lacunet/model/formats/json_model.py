@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.model.families import Family as Kind
+from lacunet.likelihoods import Likelihood as Kind
 from lacunet.model.formats import assembly, json_known, json_numbers, json_predictors
 from lacunet.model.formats.assembly import Family
 from lacunet.model.formats.json_entries import all_numbers, get, get_list, is_state, read_bins

@@ -17,21 +17,21 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import ModelError
-from lacunet.model.families import (
+from lacunet.likelihoods import (
     GAUSSIAN,
     POISSON,
     Binomial,
     Common,
-    Family,
     Gaussian,
     GaussianBlock,
+    Likelihood,
     Segment,
 )
+from lacunet.likelihoods.unit import Unit
 from lacunet.model.network import Variable
-from lacunet.model.unit import Unit
 from lacunet.runtime.arrays import FloatArray
 
-FAMILIES: dict[str, Family] = {f.name: f for f in (GAUSSIAN, POISSON)}
+FAMILIES: dict[str, Likelihood] = {f.name: f for f in (GAUSSIAN, POISSON)}
 
 
 def write(v: Variable) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def read(entry: dict[str, Any], name: str) -> Variable:
     return Variable(name, ends, family=family, unit=unit)
 
 
-def _family(entry: dict[str, Any], name: str) -> Family:
+def _family(entry: dict[str, Any], name: str) -> Likelihood:
     family, common = _own_family(entry, name), entry.get("common", False)
     if not isinstance(common, bool):
         raise ModelError(f"variable '{name}': \"common\" is {common!r}. It must be true or false.")
@@ -79,7 +79,7 @@ def _family(entry: dict[str, Any], name: str) -> Family:
     return Common(family)
 
 
-def _own_family(entry: dict[str, Any], name: str) -> Family:
+def _own_family(entry: dict[str, Any], name: str) -> Likelihood:
     said = entry["family"]
     if said == Binomial.name:
         most = entry.get("most")
@@ -97,7 +97,7 @@ def _own_family(entry: dict[str, Any], name: str) -> Family:
     return FAMILIES[said]
 
 
-def check_parameters(table: FloatArray, family: Family, where: str) -> FloatArray:
+def check_parameters(table: FloatArray, family: Likelihood, where: str) -> FloatArray:
     """Refuse numbers that are no parameters of a family, (..., width)."""
     if not table.size:  # its parameters stand elsewhere
         return table
@@ -109,7 +109,7 @@ def check_parameters(table: FloatArray, family: Family, where: str) -> FloatArra
     return table
 
 
-def check_prior(table: FloatArray, family: Family, where: str, what: str) -> None:
+def check_prior(table: FloatArray, family: Likelihood, where: str, what: str) -> None:
     """Refuse hyperparameters that no distribution has, (..., width)."""
     if not table.size:
         return
@@ -120,6 +120,6 @@ def check_prior(table: FloatArray, family: Family, where: str, what: str) -> Non
         raise ModelError(f"{where}: its {what} is no prior of a {family.name} family.")
 
 
-def _segment(table: FloatArray, family: Family) -> Segment:
+def _segment(table: FloatArray, family: Likelihood) -> Segment:
     width = table.shape[-1]
     return Segment.of_table(family, table.size // width, width)

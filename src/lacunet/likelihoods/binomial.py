@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.model.families.categorical import Categorical
-from lacunet.model.families.family import Segment
-from lacunet.model.unit import Unit
+from lacunet.likelihoods.categorical import Categorical
+from lacunet.likelihoods.likelihood import Segment
+from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import State
 

@@ -13,7 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.model.families.block_places import (
+from lacunet.likelihoods.gaussian import Gaussian
+from lacunet.likelihoods.gaussian_block import GaussianBlock
+from lacunet.likelihoods.joint_normal import (
     LOG_2PI,
     BlockPlaces,
     InverseWishart,
@@ -21,11 +23,8 @@ from lacunet.model.families.block_places import (
     cholesky,
     outer,
 )
-from lacunet.model.families.by_integral import ByIntegral
-from lacunet.model.families.family import Family, Segment
-from lacunet.model.families.gaussian import Gaussian
-from lacunet.model.families.gaussian_block import GaussianBlock
-from lacunet.model.unit import Unit
+from lacunet.likelihoods.likelihood import ByIntegral, Likelihood, Segment
+from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.states import State
 
@@ -50,7 +49,7 @@ class Common(ByIntegral):
         return self.inner.stands_at
 
     @property
-    def by_itself(self) -> Family:
+    def by_itself(self) -> Likelihood:
         return self.inner.by_itself
 
     @property
@@ -79,7 +78,7 @@ class Common(ByIntegral):
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return self.inner.draw_values(theta, rng)
 
-    def alone(self, theta: FloatArray) -> tuple[Family, FloatArray]:
+    def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
         return self.inner.alone(theta)
 
     def measured(self, hyper: FloatArray) -> FloatArray | None:
@@ -176,7 +175,7 @@ class Common(ByIntegral):
         return self.inner.widened(hyper, at, factor=factor)
 
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Family: there is one dΣ for all."""
+        """See Likelihood: there is one dΣ for all."""
         alike = np.bincount(at.owners)[at.owners]
         return hyper + (self.inner.in_theta(hyper, at) - hyper) / alike[at.ij]
 

@@ -1,16 +1,128 @@
-"""Blocks of numbers of which some are missing: the loops over patterns of holes and classes.
+"""Loops over Dirichlets: their mode, draws, and normalising integral. Tests compare with SciPy."""
 
-Matrices are small and there may be as many patterns as rows, so all is written out. Numbers may be
-complex, for derivatives by complex steps: then roots and logarithms are those of complex numbers,
-and nothing is conjugated.
-"""
-
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.likelihoods.gamma_functions import log_gamma_above
+from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
+
+
+@kernel
+def maximize_tables(
+    N: FloatArray, pseudo: FloatArray, ij: IndexArray, totals: FloatArray, theta: FloatArray
+) -> None:
+    """M step: θ_ijk = (N_ijk + pseudo_ijk) / Σ_k; where a configuration has no cases, θ stays."""
+    totals[:] = 0.0
+    for q in range(theta.shape[0]):
+        totals[ij[q]] += N[q] + pseudo[q]
+    for q in range(theta.shape[0]):
+        if totals[ij[q]] > 0.0:
+            theta[q] = (N[q] + pseudo[q]) / totals[ij[q]]
+
+
+@kernel
+def draw_gamma(shape: float, rng: Any) -> float:
+    """Draw a gamma variate with a shape of at least 1 (Marsaglia & Tsang 2000)."""
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = rng.standard_normal()
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u = 1.0 - rng.random()
+        if u < 1.0 - 0.0331 * (x * x) * (x * x) or (
+            math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v))
+        ):
+            return float(d * v)
+
+
+@kernel
+def draw_log_theta(
+    eta: FloatArray, ij: IndexArray, rng: Any, totals: FloatArray, out: FloatArray
+) -> None:
+    """Draw log θ from Dirichlets with exponents η, a row for each chain.
+
+    Exponents below 1 are drawn in logs, for their gamma variates may be smaller than any float.
+    """
+    for chain in range(eta.shape[0]):
+        x = out[chain]
+        totals[:] = 0.0
+        for p in range(eta.shape[1]):
+            a = eta[chain, p]
+            if a >= 1.0:
+                g = draw_gamma(a, rng)
+                totals[ij[p]] += g
+                x[p] = math.log(g)
+            else:
+                x[p] = math.log(draw_gamma(a + 1.0, rng)) + math.log(1.0 - rng.random()) / a
+                totals[ij[p]] += math.exp(x[p])
+        lost = False
+        for q in range(totals.shape[0]):
+            lost = lost or not totals[q] > 0.0
+            totals[q] = math.log(totals[q])
+        if lost:
+            log_totals(x, ij, totals)
+        for p in range(eta.shape[1]):
+            x[p] -= totals[ij[p]]
+
+
+@kernel
+def log_totals(x: FloatArray, ij: IndexArray, totals: FloatArray) -> None:
+    """Log Σ exp(x) of each parent configuration, with the largest taken out first."""
+    top = np.full(totals.shape[0], -np.inf)
+    for p in range(x.shape[0]):
+        top[ij[p]] = max(top[ij[p]], x[p])
+    totals[:] = 0.0
+    for p in range(x.shape[0]):
+        totals[ij[p]] += math.exp(x[p] - top[ij[p]])
+    for q in range(totals.shape[0]):
+        totals[q] = math.log(totals[q]) + top[q]
+
+
+@kernel
+def log_beta(eta: FloatArray, ij: IndexArray, totals: FloatArray, out: FloatArray) -> None:
+    """Log of the normalising integral of Dirichlets with exponents η, a row for each chain."""
+    for chain in range(eta.shape[0]):
+        totals[:] = 0.0
+        value = 0.0
+        for p in range(eta.shape[1]):
+            totals[ij[p]] += eta[chain, p]
+            value += math.lgamma(eta[chain, p])
+        for q in range(totals.shape[0]):
+            value -= math.lgamma(totals[q])
+        out[chain] = value
+
+
+@kernel
+def log_beta_quotient(
+    N: FloatArray, alpha: FloatArray, ij: IndexArray, sums: FloatArray, out: FloatArray
+) -> None:
+    """Log of what that integral grows by from exponents α, of these sums, to α + N."""
+    at_rest, totals = np.empty(alpha.shape[0]), np.empty(sums.shape[0])
+    empty = 0.0
+    for p in range(alpha.shape[0]):
+        at_rest[p] = log_gamma_above(alpha[p], 0.0)
+    for q in range(sums.shape[0]):
+        empty += log_gamma_above(sums[q], 0.0)
+    for chain in range(N.shape[0]):
+        totals[:] = 0.0
+        value = empty
+        for p in range(alpha.shape[0]):
+            n = N[chain, p]
+            if n != 0.0:
+                totals[ij[p]] += n
+                value += log_gamma_above(alpha[p], n) - at_rest[p]
+        for q in range(sums.shape[0]):
+            value -= log_gamma_above(sums[q], totals[q])
+        out[chain] = value
+
+
+# Blocks of numbers of which some are missing: the loops over patterns of holes and classes.
 
 
 class Precision(NamedTuple):
@@ -185,3 +297,62 @@ def write_completed(eta: Precision, holes: Holes, S: FloatArray, out: FloatArray
                 for b in range(a + 1, d):
                     found[at] = second[a, b]
                     at += 1
+
+
+# Blocks of numbers, one configuration after the other: η(θ) and the M step.
+
+
+@kernel
+def read_matrix(places: FloatArray, out: FloatArray) -> None:
+    """Write the matrix that stands at the places of a block, (d, d)."""
+    d = out.shape[0]
+    at = 2 * d + 1
+    for a in range(d):
+        out[a, a] = places[d + 1 + a]
+        for b in range(a + 1, d):
+            out[a, b] = out[b, a] = places[at]
+            at += 1
+
+
+@kernel
+def write_natural(theta: FloatArray, out: FloatArray, d: int) -> None:
+    """η of each configuration, (q, width) → (q, width)."""
+    every = np.arange(d)
+    covariance = np.empty((d, d))
+    room = make_room(Holes(every[None, :0], every[None, :]), covariance)
+    precise = room.C
+    for j in range(theta.shape[0]):
+        mean, found = theta[j, :d], out[j]
+        read_matrix(theta[j], covariance)
+        log_det = invert(covariance, every, room)
+        square, at = 0.0, 2 * d + 1
+        for a in range(d):
+            h = 0.0
+            for b in range(d):
+                h += precise[a, b] * mean[b]
+            found[a] = h
+            square += h * mean[a]
+            found[d + 1 + a] = -0.5 * precise[a, a]
+            for b in range(a + 1, d):
+                found[at] = -precise[a, b]
+                at += 1
+        found[d] = -0.5 * square
+        found[-1] = 0.5 * log_det
+
+
+@kernel
+def write_best(N: FloatArray, theta: FloatArray, d: int) -> None:
+    """Put the θ that is best for statistics N, (q, width), in place of θ where there are cases."""
+    for j in range(N.shape[0]):
+        n, of_variance, found = N[j, d], N[j, -1], theta[j]
+        if not n > 0.0:
+            continue
+        at = 2 * d + 1
+        for a in range(d):
+            mean = N[j, a] / n
+            found[a] = mean
+            found[d + 1 + a] = (N[j, d + 1 + a] - N[j, a] * mean) / of_variance
+            for b in range(a + 1, d):
+                found[at] = (N[j, at] - N[j, b] * mean) / of_variance
+                at += 1
+        found[d] = found[-1] = 1.0

@@ -1,5 +1,7 @@
 """Vectors and matrices at the places of a block of numbers, and its prior."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -7,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from lacunet.likelihoods import kernels
+from lacunet.likelihoods.kernels import Holes, Precision
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 LOG_2PI = float(np.log(2.0 * np.pi))
@@ -115,7 +119,7 @@ class InverseWishart(NamedTuple):
     S: FloatArray  # (..., q, d, d) scale of Σ
 
     @classmethod
-    def of(cls, hyper: Joint) -> "InverseWishart":
+    def of(cls, hyper: Joint) -> InverseWishart:
         """Read it off hyperparameters, (κ m, κ, S + κ m mᵀ, ν + 1)."""
         m = hyper.first / hyper.cases[..., None]
         return cls(m, hyper.cases, hyper.for_variance - 1.0, hyper.second - outer(hyper.first, m))
@@ -132,7 +136,7 @@ class InverseWishart(NamedTuple):
         return integral
 
 
-def hyperparameters(
+def block_hyperparameters(
     d: int, m: float, kappa: float, nu: float, scale: float | FloatArray
 ) -> tuple[float, ...]:
     """Write a prior whose scale is a matrix, (d, d), or a multiple of the identity."""
@@ -207,3 +211,144 @@ def moved_covariance(covariance: FloatArray, step: FloatArray) -> FloatArray:
     change = (change + own[..., :, None] * np.tril(step, -1)) @ np.swapaxes(L, -1, -2)
     both: FloatArray = change + np.swapaxes(change, -1, -2)
     return both
+
+
+# A block of numbers in each class: a joint normal, or with θ integrated out a joint Student t.
+
+
+class BlockSpread(NamedTuple):
+    """Where numbers of a block lie in each of K classes."""
+
+    mean: FloatArray  # (K, d)
+    scale: FloatArray  # (K, d, d)
+    degrees: FloatArray  # (K,) infinite: a normal distribution
+
+    @classmethod
+    def at(cls, theta: FloatArray, d: int) -> BlockSpread:
+        """Read it off tables of θ, (K, width)."""
+        mean, _, covariance, _ = places_of(d).read(theta)
+        return cls(mean, covariance, np.full(len(mean), np.inf))
+
+    @classmethod
+    def over(cls, hyper: FloatArray, d: int) -> BlockSpread:
+        """Integrate θ out, given tables of hyperparameters, (K, width)."""
+        m, kappa, nu, S = InverseWishart.of(places_of(d).read(hyper))
+        degrees = nu - d + 1.0
+        return cls(m, S * ((kappa + 1.0) / (kappa * degrees))[:, None, None], degrees)
+
+    @property
+    def covariance(self) -> FloatArray:
+        """(K, d, d); infinite up to two degrees of freedom."""
+        finite = np.where(np.isinf(self.degrees), 1.0, self.degrees)
+        more = np.where(finite > 2.0, finite / np.where(finite > 2.0, finite - 2.0, 1.0), np.inf)
+        return self.scale * np.where(np.isinf(self.degrees), 1.0, more)[:, None, None]
+
+    def _off(self, x: FloatArray, shown: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Squared distances of rows that show some numbers, (rows, K), and log |scale|, (K,)."""
+        own = self.scale[:, shown[:, None], shown]
+        apart = x[:, None, :] - self.mean[:, shown]
+        solved = np.einsum("kab,rkb->rka", inverse(own), apart)
+        return np.einsum("rko,rko->rk", apart, solved), np.linalg.slogdet(own)[1]
+
+    def log_density(self, x: FloatArray, shown: IntArray) -> FloatArray:
+        """Log density of the numbers that rows show, (rows, K), times (2π)^(o/2)."""
+        o = len(shown)
+        square, log_det = self._off(x, shown)
+        normal = np.isinf(self.degrees)
+        n = np.where(normal, 1.0, self.degrees)
+        constant = gammaln((n + o) / 2.0) - gammaln(n / 2.0) - o / 2.0 * np.log(n / 2.0)
+        student = constant - (n + o) / 2.0 * np.log1p(square / n)
+        return np.where(normal, -0.5 * square, student) - 0.5 * log_det
+
+    def given(
+        self, x: FloatArray, shown: IntArray, asked: IntArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean (rows, K, a) and scale (rows, K, a, a) of others, and degrees of freedom (K,)."""
+        square, _ = self._off(x, shown)
+        own = self.scale[:, shown[:, None], shown]
+        across = self.scale[:, asked[:, None], shown]
+        turn = across @ inverse(own)
+        apart = x[:, None, :] - self.mean[:, shown]
+        mean = self.mean[:, asked] + np.einsum("kao,rko->rka", turn, apart)
+        left = self.scale[:, asked[:, None], asked] - turn @ np.swapaxes(across, -1, -2)
+        degrees = self.degrees + len(shown)
+        normal = np.isinf(self.degrees)
+        n = np.where(normal, 1.0, self.degrees)
+        wider = np.where(normal, 1.0, (n + square) / (n + len(shown)))
+        return mean, wider[..., None, None] * left, degrees
+
+    def draw_given(
+        self, x: FloatArray, shown: IntArray, asked: IntArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw others given what one row shows, once for each class, (K, a)."""
+        mean, scale, degrees = self.given(x[None], shown, asked)
+        return draw_student(mean[0], scale[0], degrees, rng)
+
+
+def draw_student(
+    mean: FloatArray, scale: FloatArray, degrees: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Draw from joint Student t's, (n, a), (n, a, a) and (n,) → (n, a); infinite: normal."""
+    noise = np.einsum("rab,rb->ra", cholesky(scale), rng.standard_normal(mean.shape))
+    finite = np.where(np.isinf(degrees), 1.0, degrees)
+    wide = np.where(np.isinf(degrees), 1.0, finite / rng.chisquare(finite))
+    return np.asarray(mean + np.sqrt(wide)[:, None] * noise)
+
+
+# Blocks of numbers of which some are missing: what is left of η, and what is expected of the
+# rest.
+
+
+class Conditional(NamedTuple):
+    """What is missing given what is shown: normal around A x + b with covariance C. (P, K, …)."""
+
+    A: FloatArray
+    b: FloatArray
+    C: FloatArray
+
+
+def products(o: int) -> int:
+    """How many products o numbers have."""
+    return places_of(o).width - 1
+
+
+def marginal(natural: FloatArray, holes: Holes, d: int) -> FloatArray:
+    """Log weights of the products that patterns show, (K, width) → (P, K, products)."""
+    if not holes.missing.shape[1]:  # all is shown: products are places
+        whole = natural[None, :, :-1].copy()
+        whole[..., d] += natural[:, -1]
+        return whole
+    patterns, o = holes.shown.shape
+    found = np.empty((patterns, len(natural), products(o)), dtype=natural.dtype)
+    kernels.write_marginal(_precision(natural, d), holes, found)
+    return found
+
+
+def completed(natural: FloatArray, holes: Holes, S: FloatArray, d: int) -> FloatArray:
+    """Expected statistics given products that were shown: (P, K, products) → (P, K, width)."""
+    o = holes.shown.shape[1]
+    if o == d:
+        return np.concatenate([S, S[..., o : o + 1]], axis=-1)
+    found = np.empty((*S.shape[:-1], natural.shape[-1]), dtype=natural.dtype)
+    kernels.write_completed(_precision(natural, d), holes, np.ascontiguousarray(S), found)
+    return found
+
+
+def conditional(natural: FloatArray, holes: Holes, d: int) -> Conditional:
+    """What is missing given what is shown, by pattern and class."""
+    h, _, precise = _precision(natural, d)
+    C = inverse(_rows(precise, holes.missing, holes.missing))
+    A = -C @ _rows(precise, holes.missing, holes.shown)
+    b = np.einsum("...mn,...n->...m", C, np.swapaxes(h[:, holes.missing], 0, 1))
+    return Conditional(A, b, C)
+
+
+def _precision(natural: FloatArray, d: int) -> Precision:
+    joint = places_of(d).read_natural(natural)
+    constant = joint.cases + joint.for_variance
+    return Precision(np.ascontiguousarray(joint.first), constant, joint.second)
+
+
+def _rows(matrices: FloatArray, one: IntArray, other: IntArray) -> FloatArray:
+    """(K, d, d) → (P, K, o, m)."""
+    return np.swapaxes(matrices[:, one[:, :, None], other[:, None, :]], 0, 1)

@@ -10,10 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from lacunet.model.families.by_integral import ByIntegral
-from lacunet.model.families.family import Segment
-from lacunet.model.families.roots import slope_of_root
-from lacunet.model.unit import Unit
+from lacunet.likelihoods.likelihood import ByIntegral, Segment, slope_of_root
+from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.states import State
 

@@ -8,30 +8,20 @@ arrives, with finite curvature (complete data have the same curvature 4 N_ij in 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import digamma, expit, gammaln, logit, xlogy
 
-from lacunet.model.families.family import Family, Segment
-from lacunet.model.families.rising import log_gamma_density, log_rising
-from lacunet.model.families.roots import slope_of_root
+from lacunet.likelihoods import kernels
+from lacunet.likelihoods.gamma_functions import log_gamma_density, log_rising
+from lacunet.likelihoods.likelihood import Likelihood, Segment, slope_of_root
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.states import State
 
 
-@cache
-def _kernels() -> ModuleType:
-    """The compiled loops, loaded on first use: reading a network needs none of them."""
-    from lacunet.model.families import dirichlet_kernels
-
-    return dirichlet_kernels
-
-
 @dataclass(frozen=True)
-class Categorical(Family):
+class Categorical(Likelihood):
     """Each state has a probability of its own."""
 
     name: ClassVar[str] = "categorical"
@@ -67,7 +57,7 @@ class Categorical(Family):
         return hyper - 1.0
 
     def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        """See Family; −inf at zero probabilities where α > 1, +inf where α < 1."""
+        """See Likelihood; −inf at zero probabilities where α > 1, +inf where α < 1."""
         if (theta <= 0.0).any():
             return self.log_constant(hyper, at) + float(np.sum(xlogy(hyper - 1.0, theta)))
         # As normalised Gammas: large exponents leave no large numbers to be subtracted.
@@ -85,12 +75,12 @@ class Categorical(Family):
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """A multivariate Beta function for each configuration."""
         values = np.empty(len(hyper))
-        _kernels().log_beta(hyper, at.ij, np.empty(at.configurations), values)
+        kernels.log_beta(hyper, at.ij, np.empty(at.configurations), values)
         return values
 
     def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
         values = np.empty(len(N))
-        _kernels().log_quotient(N, hyper, at.ij, at.sum(hyper), values)
+        kernels.log_beta_quotient(N, hyper, at.ij, at.sum(hyper), values)
         return values
 
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
@@ -108,7 +98,7 @@ class Categorical(Family):
 
     def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
         drawn = np.empty_like(hyper)
-        _kernels().draw_log_theta(hyper, at.ij, rng, np.empty(at.configurations), drawn)
+        kernels.draw_log_theta(hyper, at.ij, rng, np.empty(at.configurations), drawn)
         return drawn
 
     def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
@@ -123,7 +113,7 @@ class Categorical(Family):
         self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
     ) -> FloatArray:
         best = theta.copy()
-        _kernels().maximize(N, pseudo, at.ij, np.empty(at.configurations), best)
+        kernels.maximize_tables(N, pseudo, at.ij, np.empty(at.configurations), best)
         return best
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:

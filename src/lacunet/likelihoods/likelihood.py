@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.model.unit import Unit
+from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.states import State
 
@@ -34,7 +34,7 @@ from lacunet.runtime.states import State
 class Segment:
     """All blocks of one family in a layout. s positions, q configurations, n variables."""
 
-    family: Family
+    family: Likelihood
     where: slice | IntArray  # its positions in a flat vector
     ij: IndexArray  # (s,) which configuration a position belongs to, numbered from 0
     k: IndexArray  # (s,) which statistic it stands for
@@ -44,7 +44,7 @@ class Segment:
     variables: IntArray  # (n,) which variables they are
 
     @classmethod
-    def of_table(cls, family: Family, configurations: int, width: int) -> Segment:
+    def of_table(cls, family: Likelihood, configurations: int, width: int) -> Segment:
         """A table by itself, one configuration after the other."""
         ij = np.repeat(np.arange(configurations, dtype=np.int32), width)
         k = np.tile(np.arange(width, dtype=np.int32), configurations)
@@ -100,7 +100,7 @@ class Segment:
         return x
 
 
-class Family(ABC):
+class Likelihood(ABC):
     """A conjugate pair of likelihood and prior."""
 
     name: ClassVar[str]  # as in files
@@ -147,7 +147,7 @@ class Family(ABC):
         return bool(np.isfinite(self.fewest_values(1)))
 
     @property
-    def by_itself(self) -> Family:
+    def by_itself(self) -> Likelihood:
         """What a variable of it is by itself, whatever it shares with others."""
         return self
 
@@ -182,7 +182,7 @@ class Family(ABC):
         """Draw a value for each table of θ."""
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
-    def alone(self, theta: FloatArray) -> tuple[Family, FloatArray]:
+    def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
         """What a value is like by itself: a family, and tables of its θ; of a block, its own."""
         return self, theta
 
@@ -394,3 +394,41 @@ class Family(ABC):
     @abstractmethod
     def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
         """Log of the determinant of the curvature of statistics N in free φ."""
+
+
+# Families whose prior is known by one integral for each configuration.
+
+
+class ByIntegral(Likelihood):
+    """A family that gives log ∫ exp(hyper · η) dφ: all else that is said of its prior follows."""
+
+    @abstractmethod
+    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """The integral of each configuration, (..., s) → (..., q)."""
+
+    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+        """See Likelihood."""
+        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
+
+    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
+        """See Likelihood."""
+        return -float(self.log_integrals(hyper, at).sum())
+
+    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        """See Likelihood."""
+        after, before = (self.log_integrals(x, at) for x in (hyper + N, hyper))
+        return at.by_variable(np.zeros(len(at.ij)), after - before)
+
+    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """See Likelihood."""
+        return np.asarray(self.log_integrals(hyper, at).sum(axis=-1))
+
+
+# √θ, the coordinates of maxima on the boundary.
+
+
+def slope_of_root(theta: FloatArray, gradient: FloatArray) -> FloatArray:
+    """Turn the gradient in φ = log θ into that of √θ, dφ/d√θ = 2/√θ; at 0 nothing moves."""
+    slope = np.zeros_like(gradient)
+    np.divide(2.0 * gradient, np.sqrt(theta), out=slope, where=theta > 0)
+    return slope

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.model.families.categorical import CATEGORICAL, Categorical
-from lacunet.model.families.family import Segment
+from lacunet.likelihoods.categorical import CATEGORICAL, Categorical
+from lacunet.likelihoods.likelihood import Segment
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 

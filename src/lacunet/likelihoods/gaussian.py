@@ -13,10 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from lacunet.model.families.block_places import LOG_2PI, BlockPlaces
-from lacunet.model.families.by_integral import ByIntegral
-from lacunet.model.families.family import Segment
-from lacunet.model.unit import Unit
+from lacunet.likelihoods.joint_normal import LOG_2PI, BlockPlaces
+from lacunet.likelihoods.likelihood import ByIntegral, Segment
+from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.states import State
 
@@ -155,7 +154,7 @@ class Gaussian(ByIntegral):
         )
 
     def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Family; up to a shape of 1 the mean of σ² is infinite, and its mode stands in."""
+        """See Likelihood; up to a shape of 1 the mean of σ² is infinite, and its mode stands in."""
         m, _, a, b = NormalInverseGamma.of(hyper, at)
         variance = b / np.where(a > 1.0, a - 1.0, a + 1.0)
         return at.at_places(m, m, variance, variance)

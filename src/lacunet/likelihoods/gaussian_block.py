@@ -16,10 +16,12 @@ import numpy as np
 from scipy.special import digamma
 
 from lacunet.errors import ModelError
-from lacunet.model.families import block_kernels as kernels
-from lacunet.model.families.block_places import (
+from lacunet.likelihoods import kernels
+from lacunet.likelihoods.gaussian import GAUSSIAN
+from lacunet.likelihoods.joint_normal import (
     LOG_2PI,
     BlockPlaces,
+    BlockSpread,
     InverseWishart,
     Joint,
     cholesky,
@@ -31,11 +33,8 @@ from lacunet.model.families.block_places import (
     slope,
     triangle,
 )
-from lacunet.model.families.block_predictive import BlockSpread
-from lacunet.model.families.by_integral import ByIntegral
-from lacunet.model.families.family import Family, Segment
-from lacunet.model.families.gaussian import GAUSSIAN
-from lacunet.model.unit import Unit
+from lacunet.likelihoods.likelihood import ByIntegral, Likelihood, Segment
+from lacunet.likelihoods.unit import Unit
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.states import State
 
@@ -74,7 +73,7 @@ class GaussianBlock(ByIntegral):
         return self.members[0]
 
     @property
-    def by_itself(self) -> Family:
+    def by_itself(self) -> Likelihood:
         return GAUSSIAN
 
     def statistics(self, states: Sequence[State]) -> FloatArray:
@@ -126,7 +125,7 @@ class GaussianBlock(ByIntegral):
         noise = rng.standard_normal(mean.shape)
         return np.asarray(mean + np.einsum("...ab,...b->...a", cholesky(covariance), noise))
 
-    def alone(self, theta: FloatArray) -> tuple[Family, FloatArray]:
+    def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
         mean, variance = self.moments(theta)
         return GAUSSIAN, np.stack([mean, mean, variance, variance], axis=-1)
 
@@ -184,7 +183,7 @@ class GaussianBlock(ByIntegral):
         return self._write(joint._replace(second=joint.second + (factor - 1.0) * own.S), at)
 
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Family: dΣ = |Σ|^(d+1)/2 dφ."""
+        """See Likelihood: dΣ = |Σ|^(d+1)/2 dφ."""
         last, more = self.places.width - 1, len(self.members) + 1.0
         return hyper + np.where(at.k == last, more, 0.0)
 
@@ -202,7 +201,7 @@ class GaussianBlock(ByIntegral):
         return at.from_tables(self.places.natural(h, -0.5 * square, precise, 0.5 * log_det))
 
     def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Family; up to ν = d + 1 the mean of Σ is infinite, and its mode stands in."""
+        """See Likelihood; up to ν = d + 1 the mean of Σ is infinite, and its mode stands in."""
         (m, _, nu, S), d = self.prior(hyper, at), len(self.members)
         over = np.where(nu > d + 1.0, nu - d - 1.0, nu + d + 1.0)
         return self.theta_of(m, S / over[..., None, None], at)

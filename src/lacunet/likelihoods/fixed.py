@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from lacunet.model.families.categorical import Categorical
-from lacunet.model.families.family import Segment
+from lacunet.likelihoods.categorical import Categorical
+from lacunet.likelihoods.likelihood import Segment
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 # Log weight of what cannot be, where log weights are mixed: a path between two distributions takes
@@ -21,7 +21,7 @@ NEVER = -1e30
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Categorical):
+class Fixed(Categorical):
     """Probabilities that are as they are."""
 
     theta: FloatArray  # (s,)

@@ -1,0 +1,26 @@
+"""Likelihoods and their conjugate priors, one file each."""
+
+from lacunet.likelihoods.binomial import Binomial
+from lacunet.likelihoods.categorical import CATEGORICAL
+from lacunet.likelihoods.common import Common
+from lacunet.likelihoods.fixed import Fixed
+from lacunet.likelihoods.gaussian import GAUSSIAN, Gaussian
+from lacunet.likelihoods.gaussian_block import GaussianBlock
+from lacunet.likelihoods.likelihood import Likelihood, Segment
+from lacunet.likelihoods.poisson import POISSON, Poisson
+from lacunet.likelihoods.tied import Tied
+
+__all__ = [
+    "CATEGORICAL",
+    "GAUSSIAN",
+    "POISSON",
+    "Binomial",
+    "Common",
+    "Fixed",
+    "Gaussian",
+    "GaussianBlock",
+    "Likelihood",
+    "Poisson",
+    "Segment",
+    "Tied",
+]
