@@ -5,7 +5,6 @@ import pytest
 
 from lacunet import api, dataset_path, read_network
 from lacunet.paper import reproduce as module
-from lacunet.paper.alternatives.study import compare_alternatives
 from lacunet.paper.design import Design
 
 TINY = Design(
@@ -16,8 +15,6 @@ TINY = Design(
     reality_states=range(1, 3),
     epsilon_panels=(),
     epsilons=(0.01,),
-    truth_states={2: (1, 2)},
-    alternative_panels=((3, 2, 30),),
 )
 
 
@@ -193,25 +190,6 @@ def test_paper_refuses(invoke, tmp_path):
     assert "a folder is needed" in invoke("paper", "--out", "file").err
     assert "0 models: there must be at least 1." in invoke("paper", "--out", "x", "--models", 0).err
     assert not (tmp_path / "x").exists()
-
-
-def test_paper_does_one_study_at_a_time(invoke, tmp_path):
-    two = invoke("paper", "--out", "x", "--truth", "--calibration")
-    assert "--truth and --calibration: give one of them." in two.err
-    assert "give both" in invoke("paper", "--out", "x", "--cells", "reference").err
-    unknown = invoke("paper", "--out", "x", "--calibration", "--cells", "reference,nowhere")
-    assert "'nowhere' is no cell of this study. Choose from posteriors, verdicts" in unknown.err
-    assert not (tmp_path / "x").exists()
-
-
-@pytest.mark.slow
-def test_paper_compares_alternatives(invoke, monkeypatch, tmp_path):
-    monkeypatch.setitem(compare_alternatives.__kwdefaults__, "design", TINY)
-    ran = invoke("paper", "--out", "ways", "--alternatives", "--datasets", 1, "--threads", 1)
-    assert ran.code == 0, ran.err
-    assert "Ways up" in ran.out
-    page = (tmp_path / "ways" / "alternatives.html").read_text(encoding="utf-8")
-    assert "lacunet paper --out ways --alternatives --models 1 --datasets 1" in page
 
 
 def test_how_sure_each_edge_is(invoke, tmp_path):

@@ -4,7 +4,8 @@ import json
 import re
 
 from page_code import ROOT, markdown_pages
-from study_tables import MARKED, TABLES, filled
+
+from studies.page_tables import MARKED, TABLES, filled
 
 PAGE = """# Page
 

@@ -30,8 +30,8 @@ from lacunet.model.equivalence import find_compelled
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
-from lacunet.paper.calibration.known_networks import KNOWN
 from lacunet.runtime.executor import SERIAL
+from studies.calibration.known_networks import KNOWN
 
 CHAIN = [(), (0,), (1,), (0, 2)]
 

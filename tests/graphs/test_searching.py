@@ -24,9 +24,9 @@ from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
-from lacunet.paper.calibration.known_networks import KNOWN
 from lacunet.scores import ScoreInput
 from lacunet.scores.bd import BD
+from studies.calibration.known_networks import KNOWN
 
 
 def drawn(network, rows, seed, concentration=1.0):

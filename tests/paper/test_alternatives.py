@@ -2,19 +2,20 @@
 
 import numpy as np
 import pytest
-from test_paper_run import TINY
+from small_studies import TINY
 
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.model.conjugacy import moved
-from lacunet.paper.alternatives import second_derivatives as by
-from lacunet.paper.alternatives.climbing import climb, conjugate_gradients, em, quasi_newton
-from lacunet.paper.alternatives.ratio_tests import ratio_tests
-from lacunet.paper.alternatives.study import compare_alternatives
 from lacunet.scores import ScoreInput
 from lacunet.scores.laplace import laplace
 from lacunet.settings import Settings
 from problems import build, make, make_case
+from studies.__main__ import main
+from studies.alternatives import second_derivatives as by
+from studies.alternatives.climbing import climb, conjugate_gradients, em, quasi_newton
+from studies.alternatives.ratio_tests import ratio_tests
+from studies.alternatives.study import compare_alternatives
 
 HOW = {"datasets": 1, "design": TINY, "settings": Settings(starts=4, threads=1)}
 
@@ -105,3 +106,25 @@ def test_the_study_is_written_and_goes_on(tmp_path):
     assert [row["n"] for row in found.ascents] == [4, 5]
     assert "supplemented EM" in found.page.read_text(encoding="utf-8")
     assert "conjugate gradients" in str(found)
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_study(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(compare_alternatives.__kwdefaults__, "design", TINY)
+    folder = tmp_path / "ways"
+    ask = ["alternatives", "--out", str(folder), "--datasets", "1", "--threads", "1"]
+    assert main(ask) == 0
+    assert "Ways up" in capsys.readouterr().out
+    page = (folder / "alternatives.html").read_text(encoding="utf-8")
+    assert f"python -m studies alternatives --out {folder} --models 1 --datasets 1" in page
+
+
+def test_what_the_command_refuses(tmp_path, capsys):
+    folder = tmp_path / "x"
+    ask = ["calibration", "--out", str(folder), "--cells", "reference,nowhere"]
+    assert main(ask) == 2
+    known = "'nowhere' is no cell of this study. Choose from posteriors, verdicts"
+    assert known in capsys.readouterr().err
+    assert main(["truth", "--out", str(folder), "--models", "0"]) == 2
+    assert "0 models: there must be at least 1." in capsys.readouterr().err
+    assert not folder.exists()

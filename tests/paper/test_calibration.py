@@ -7,20 +7,20 @@ import pytest
 
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
-from lacunet.paper.calibration import reliability as r
-from lacunet.paper.calibration.best_known import best_known
-from lacunet.paper.calibration.calibration_grids import findings
-from lacunet.paper.calibration.cell import How
-from lacunet.paper.calibration.cells import CALIBRATION, CalibrationDesign
-from lacunet.paper.calibration.coverage_tables import coverage_table, judged
-from lacunet.paper.calibration.judging import VerdictCell
-from lacunet.paper.calibration.known_networks import KNOWN
-from lacunet.paper.calibration.other_priors import OtherCell
-from lacunet.paper.calibration.posteriors import PosteriorCell, draw
-from lacunet.paper.calibration.shapes import SHAPES
-from lacunet.paper.calibration.study import calibrate
 from lacunet.settings import Settings
 from problems import make_case
+from studies.calibration import reliability as r
+from studies.calibration.best_known import best_known
+from studies.calibration.calibration_grids import findings
+from studies.calibration.cell import How
+from studies.calibration.cells import CALIBRATION, CalibrationDesign
+from studies.calibration.coverage_tables import coverage_table, judged
+from studies.calibration.judging import VerdictCell
+from studies.calibration.known_networks import KNOWN
+from studies.calibration.other_priors import OtherCell
+from studies.calibration.posteriors import PosteriorCell, draw
+from studies.calibration.shapes import SHAPES
+from studies.calibration.study import calibrate
 
 CELL = PosteriorCell("small", 3, 2, 30, 0.2, datasets=3, measured=1, slow=1)
 TINY = CalibrationDesign(
@@ -189,7 +189,7 @@ def test_the_judge_agrees_with_exact_sums(monkeypatch):
     exact = best_known(case.problem, case.theta, Goal(0.2, 5.0), 0)
     assert (exact.by, exact.stderr) == ("exact", 0.0)
     assert exact.value == pytest.approx(case.log_evidence(), abs=1e-8)
-    monkeypatch.setattr("lacunet.paper.calibration.best_known.EXACT_STEPS", 0)
+    monkeypatch.setattr("studies.calibration.best_known.EXACT_STEPS", 0)
     sampled = best_known(case.problem, case.theta, Goal(0.2, 5.0), 0)
     assert sampled.by != "exact"
     assert abs(sampled.value - exact.value) < 4 * sampled.stderr

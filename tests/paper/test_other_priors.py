@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lacunet import read_table
-from lacunet.paper.calibration import other_priors as o
-from lacunet.paper.calibration.other_tables import others_findings, others_grid, others_table
+from studies.calibration import other_priors as o
+from studies.calibration.other_tables import others_findings, others_grid, others_table
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,6 @@ TINY = Design(
     reality_states=range(1, 3),
     epsilon_panels=((4, 2, 40),),
     epsilons=(0.001, 0.01, 0.1),
-    truth_states={2: (1, 2), 3: (2, 3)},
-    alternative_panels=((4, 2, 40), (5, 2, 60)),
 )
 
 

@@ -4,12 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from test_paper_run import TINY
+from small_studies import TINY
 
 from lacunet.errors import OptionError
-from lacunet.paper.truth import comparison_tables as tables
-from lacunet.paper.truth.study import study
 from lacunet.settings import Settings
+from studies.truth import comparison_tables as tables
+from studies.truth.study import study
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]  # most look at one study, which takes long
 

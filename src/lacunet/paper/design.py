@@ -13,9 +13,9 @@ States: TypeAlias = Mapping[int, Sequence[int]]  # states of the test models, by
 
 @dataclass(frozen=True)
 class Task:
-    """One line of the ledger: a fit, a comparison of §5 or of alternatives, a measured evidence."""
+    """One line of the ledger: a fit, or a comparison of §5."""
 
-    kind: str  # "fit", "reality", "truth" or "alternatives"
+    kind: str  # "fit" or "reality"; those of studies have names of their own
     n: int  # leaves
     c: int  # states of the generating root
     N: int  # cases
@@ -36,8 +36,6 @@ class Design:
     reality_states: Sequence[int]
     epsilon_panels: Sequence[Panel]  # repeated with every ε
     epsilons: Sequence[float]
-    truth_states: States  # of those whose evidence is measured
-    alternative_panels: Sequence[Panel]  # on which other ways up, and to the Hessian, are compared
 
     @property
     def panels(self) -> list[Panel]:
@@ -47,25 +45,17 @@ class Design:
     def tasks(self, models: int, datasets: int) -> Iterator[Task]:
         """Every task, all of model 0 first."""
         for m in range(models):
-            yield from _tests("fit", self.panels, self.states, m, datasets, EPSILON)
+            yield from tasks_of("fit", self.panels, self.states, m, datasets, EPSILON)
             for (n, c, N), r in product(self.reality, range(datasets)):
                 yield Task("reality", n, c, N, m, r, 0, EPSILON)
             for epsilon in self.epsilons:
                 if epsilon != EPSILON:
-                    yield from _tests("fit", self.epsilon_panels, self.states, m, datasets, epsilon)
-
-    def truth_tasks(self, models: int, datasets: int) -> Iterator[Task]:
-        """Every evidence to measure, those of one data set together."""
-        for m in range(models):
-            yield from _tests("truth", self.panels, self.truth_states, m, datasets, EPSILON)
-
-    def alternative_tasks(self, models: int, datasets: int) -> Iterator[Task]:
-        """Every data set on which alternatives are compared, with its own number of states."""
-        for m, (n, c, N), r in product(range(models), self.alternative_panels, range(datasets)):
-            yield Task("alternatives", n, c, N, m, r, c, EPSILON)
+                    yield from tasks_of(
+                        "fit", self.epsilon_panels, self.states, m, datasets, epsilon
+                    )
 
 
-def _tests(
+def tasks_of(
     kind: str, panels: Sequence[Panel], states: States, model: int, datasets: int, epsilon: float
 ) -> Iterator[Task]:
     """Every test model of every data set of one generating model."""
@@ -85,15 +75,4 @@ PAPER = Design(
     reality_states=range(1, 7),
     epsilon_panels=((16, 4, 400), (32, 4, 400)),
     epsilons=(0.001, 0.01, 0.1),  # the range in which the paper's conclusions did not change
-    truth_states={
-        4: range(2, 9),
-        8: (3, 4, 5, 6, 7, 8, 9, 10, 12, 14),
-        16: (6, 8, 10, 12, 13, 14, 15, 16, 17, 18, 20, 24),
-        32: (8, 12, 16, 20, 24, 26, 28, 30, 32, 34, 36, 40),
-    },
-    alternative_panels=(
-        *((n, 4, 400) for n in (8, 16, 32, 64)),
-        *((32, 4, N) for N in (100, 800)),
-        *((64, c, 400) for c in (8, 16)),
-    ),
 )

@@ -97,13 +97,16 @@ def _differ(x: Record) -> bool:
     return bool(abs(x["mean"] - x["published_mean"]) > max(chance, NEAR))
 
 
-def render(template: str, content: dict[str, Any], **more: Any) -> str:
-    """Fill a template of this folder."""
+HERE = Path(__file__).parent
+
+
+def render(content: dict[str, Any], folder: Path = HERE, **more: Any) -> str:
+    """Fill `page.html.j2` of a folder; what it extends is in this one."""
     jinja2 = require("jinja2", extra="paper", what="the page")
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        loader=jinja2.FileSystemLoader([folder, HERE]),
     )
     environment.filters |= {
         "plusminus": plusminus,
@@ -115,7 +118,7 @@ def render(template: str, content: dict[str, Any], **more: Any) -> str:
         "times": lambda x: "–" if x is None else f"{x:,.0f}×",
         "small": lambda x: "–" if x is None else f"{x:.2g}",
     }
-    text: str = environment.get_template(template).render(
+    text: str = environment.get_template("page.html.j2").render(
         titles=TITLES, colours=style_sheet(), **content, **more
     )
     return text

@@ -101,7 +101,7 @@ def _write(
     }
     shown = (table1_grid(table1), table2_grid(table2), reality_grid(reality), findings_grid(lines))
     write_text(folder / "paper.md", "\n".join(grid.markdown() for grid in shown))
-    page = render("page.html.j2", content, others=tables.OTHERS, timings=("em", *PAPER_SCORES))
+    page = render(content, others=tables.OTHERS, timings=("em", *PAPER_SCORES))
     write_text(folder / "paper.html", page)
     return Reproduction(folder, tuple(records), tuple(table1), tuple(lines))
 

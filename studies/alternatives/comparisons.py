@@ -12,19 +12,19 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.ranks import MASS
 from lacunet.model.conjugacy import random_theta
-from lacunet.paper.alternatives import second_derivatives as by
-from lacunet.paper.alternatives.climbing import (
+from lacunet.paper.design import Task
+from lacunet.paper.experiments import Experimenter
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import Executor
+from studies.alternatives import second_derivatives as by
+from studies.alternatives.climbing import (
     Climber,
     climb,
     conjugate_gradients,
     em,
     quasi_newton,
 )
-from lacunet.paper.alternatives.ratio_tests import ratio_tests
-from lacunet.paper.design import Task
-from lacunet.paper.experiments import Experimenter
-from lacunet.runtime.arrays import FloatArray
-from lacunet.runtime.executor import Executor
+from studies.alternatives.ratio_tests import ratio_tests
 
 STARTS = 4  # random ones, each climbed from by every way
 WAYS: Mapping[str, Climber] = {

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.charts.style import Look
-from lacunet.paper.calibration.reliability import EVIDENCE, SELECT
 from lacunet.paper.figures import save_figure
 from lacunet.paper.tables import Record
 from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, curve, load, paper_style
 from lacunet.plots.score_curves import ERROR_BAR
+from studies.calibration.reliability import EVIDENCE, SELECT
 
 SHOWN = (SELECT, EVIDENCE, "csl-occupied", "csl", "vb-occupied", "cs", "bic")
 PER_FIGURE = 4  # cells

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lacunet.evidence.estimate import Verdict
-from lacunet.paper.calibration.posteriors import PosteriorCell
 from lacunet.paper.tables import Record
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scores import SCORES
+from studies.calibration.posteriors import PosteriorCell
 
 SELECT, EVIDENCE = "select", "evidence"  # the default answer; the evidence of every k, measured
 WAYS = (SELECT, EVIDENCE, *(s.name for s in SCORES if not s.only_exact))

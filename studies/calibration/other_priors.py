@@ -14,11 +14,11 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from lacunet.api import select
-from lacunet.paper.calibration.cell import How, timed
 from lacunet.paper.ledger import finite
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.search.candidates import Selection
 from lacunet.search.grids import limits
+from studies.calibration.cell import How, timed
 
 Data: TypeAlias = Mapping[str, list[Any]]  # columns by name, None = missing
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.paper.calibration.other_priors import REMARKS, OtherCell
-from lacunet.paper.calibration.reliability import LEAST, bins_of, cpu_seconds
 from lacunet.paper.tables import Record
 from lacunet.tabular import Grid, number
+from studies.calibration.other_priors import REMARKS, OtherCell
+from studies.calibration.reliability import LEAST, bins_of, cpu_seconds
 
 TOLERATED = 0.08  # by which the probability stated may exceed the share that is right
 WHOLE = (0.0, 1.0)  # one bin for all probabilities

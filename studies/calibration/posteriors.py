@@ -17,11 +17,11 @@ from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Model
 from lacunet.model.prior import uniform_alpha
 from lacunet.model.sampling import sample_codes
-from lacunet.paper.calibration.cell import How, timed
 from lacunet.paper.ledger import finite
 from lacunet.scores import SCORES
 from lacunet.search.certainty import Certainty
 from lacunet.settings import Settings
+from studies.calibration.cell import How, timed
 
 SLOW = ("wbic", "sequential")  # scores that take seconds for each candidate
 CHEAP = tuple(s.name for s in SCORES if not (s.only_exact or s.name in SLOW))

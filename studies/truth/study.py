@@ -9,21 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.paper.design import PAPER, Design, Task
+from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.paper.figures import draw_experiments
 from lacunet.paper.ledger import begin
 from lacunet.paper.page import experiments_grid, findings_grid, render, versions
 from lacunet.paper.tables import Record
-from lacunet.paper.truth import comparison_tables as tables
-from lacunet.paper.truth.measurements import Measurer, weight
-from lacunet.paper.truth.truth_curves import with_evidence
 from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.executor import Executor, on_threads
 from lacunet.runtime.files import write_text
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
 from lacunet.tabular import Grid, Printable
+from studies.design import STUDIES, StudyDesign
+from studies.truth import comparison_tables as tables
+from studies.truth.measurements import Measurer, weight
+from studies.truth.truth_curves import with_evidence
 
 STUDY = Settings(target=0.2, budget=20.0)  # of each evidence
 SHOWN = ("csl", "laplace", "vb", "cs", "draper", "bic")  # on the terminal; the page has all
@@ -65,8 +66,8 @@ def study(
     models: int = 1,
     datasets: int = 5,
     settings: Settings = STUDY,
-    design: Design = PAPER,
-    command: str = "lacunet paper --truth",
+    design: StudyDesign = STUDIES,
+    command: str = "python -m studies truth",
     listener: Listener = ignore,
 ) -> TruthStudy:
     """Hold every score against the measured evidence; what the folder has is not done again."""
@@ -102,7 +103,7 @@ def _measure_all(
 
 
 def _write(
-    records: list[dict[str, Any]], design: Design, folder: Path, asked: dict[str, Any]
+    records: list[dict[str, Any]], design: StudyDesign, folder: Path, asked: dict[str, Any]
 ) -> TruthStudy:
     """Write tables, figures and the page."""
     errors, choices = tables.errors_table(records, design), tables.choices_table(records, design)
@@ -115,7 +116,7 @@ def _write(
     }
     lines = findings(errors, choices, starts)
     content = {**document, "figures": figures, "findings": lines, "settings": asked}
-    page = render("truth/page.html.j2", content, names=tables.NAMES, ways=tables.WAYS)
+    page = render(content, Path(__file__).parent, names=tables.NAMES, ways=tables.WAYS)
     write_text(folder / "truth.html", page)
     return TruthStudy(folder, tuple(errors), tuple(choices), tuple(lines))
 

@@ -8,7 +8,7 @@ import numpy as np
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Network, Variable
 from lacunet.model.surgery import with_hidden
-from lacunet.paper.calibration.known_networks import KNOWN
+from studies.calibration.known_networks import KNOWN
 
 Range = tuple[int, int]  # fewest and most
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lacunet.evidence.estimate import Verdict
-from lacunet.paper.calibration.coverage_tables import MULTIPLES, TOO_FAR, Judged
-from lacunet.paper.calibration.reliability import EVIDENCE, SELECT, within
 from lacunet.paper.tables import Record
 from lacunet.tabular import Grid, number
+from studies.calibration.coverage_tables import MULTIPLES, TOO_FAR, Judged
+from studies.calibration.reliability import EVIDENCE, SELECT, within
 
 TITLES = {SELECT: "select (the default)", EVIDENCE: "evidence of every k"}
 SHOWN = ("csl-occupied", "csl", "vb-occupied", "cs", "bic")  # of the scores, in the overview

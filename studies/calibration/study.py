@@ -8,14 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.evidence.prepare_sampling import prepare_sampling
-from lacunet.paper.calibration import calibration_grids as grids
-from lacunet.paper.calibration.cell import How
-from lacunet.paper.calibration.cells import CALIBRATION, CalibrationDesign, CalibrationTask
-from lacunet.paper.calibration.coverage_tables import coverage_table, judged
-from lacunet.paper.calibration.diagrams import write_diagrams
-from lacunet.paper.calibration.known_networks import KNOWN
-from lacunet.paper.calibration.other_tables import others_findings, others_grid, others_table
-from lacunet.paper.calibration.reliability import reliability_table
 from lacunet.paper.ledger import Work, begin, run_all
 from lacunet.paper.page import findings_grid, render, versions
 from lacunet.paper.tables import Record
@@ -24,6 +16,14 @@ from lacunet.runtime.files import write_text
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
 from lacunet.tabular import Grid, Printable
+from studies.calibration import calibration_grids as grids
+from studies.calibration.cell import How
+from studies.calibration.cells import CALIBRATION, CalibrationDesign, CalibrationTask
+from studies.calibration.coverage_tables import coverage_table, judged
+from studies.calibration.diagrams import write_diagrams
+from studies.calibration.known_networks import KNOWN
+from studies.calibration.other_tables import others_findings, others_grid, others_table
+from studies.calibration.reliability import reliability_table
 
 CALIBRATE = Settings(target=0.15, budget=20.0)  # of each evidence
 
@@ -65,7 +65,7 @@ def calibrate(
     datasets: int | None = None,
     settings: Settings = CALIBRATE,
     design: CalibrationDesign = CALIBRATION,
-    command: str = "lacunet paper --calibration",
+    command: str = "python -m studies calibration",
     listener: Listener = ignore,
 ) -> Calibrated:
     """Judge posteriors and error bars on data that are drawn; what the folder has is not redone.
@@ -130,5 +130,5 @@ def _write(
             "cpu": sum(sum(r["cpu"].values()) for r in records),
         },
     }
-    write_text(folder / "calibration.html", render("calibration/page.html.j2", content))
+    write_text(folder / "calibration.html", render(content, Path(__file__).parent))
     return found

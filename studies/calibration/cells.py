@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lacunet.errors import OptionError
-from lacunet.paper.calibration.cell import Cell
-from lacunet.paper.calibration.judging import VerdictCell
-from lacunet.paper.calibration.other_priors import OTHERS, OtherCell
-from lacunet.paper.calibration.posteriors import PosteriorCell
-from lacunet.paper.calibration.shapes import SHAPES
+from studies.calibration.cell import Cell
+from studies.calibration.judging import VerdictCell
+from studies.calibration.other_priors import OTHERS, OtherCell
+from studies.calibration.posteriors import PosteriorCell
+from studies.calibration.shapes import SHAPES
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,12 @@ from lacunet.model.conjugacy import draw_theta
 from lacunet.model.network import Model
 from lacunet.model.prior import uniform_alpha
 from lacunet.model.sampling import sample_codes
-from lacunet.paper.calibration.best_known import best_known
-from lacunet.paper.calibration.cell import How
-from lacunet.paper.calibration.shapes import Range, Shape, between
 from lacunet.paper.ledger import finite
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL
+from studies.calibration.best_known import best_known
+from studies.calibration.cell import How
+from studies.calibration.shapes import Range, Shape, between
 
 ALPHAS = (0.05, 0.2, 0.5, 1.0, 2.0, 10.0)  # Dirichlet exponents
 HOLES = (0.0, 0.0, 0.1, 0.3)  # shares of missing cells

@@ -1,11 +1,11 @@
-"""Tables of a study of `lacunet paper`, put into a page of the documentation.
+"""Tables of `lacunet paper` and of the studies, put into a page of the documentation.
 
 A page marks where each table stands, by its name::
 
     <!-- study: table1 -->
     <!-- end -->
 
-``python docs/extensions/study_tables.py FOLDER docs/explanation/paper.md`` writes between the marks
+``python -m studies.page_tables FOLDER docs/explanation/paper.md`` writes between the marks
 what the folder of a study has; names that the folder does not have are left as they are.
 """
 
@@ -16,16 +16,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from lacunet.paper.alternatives.alternative_tables import ascents_grid, hessians_grid
-from lacunet.paper.calibration.calibration_grids import (
+from lacunet.paper.page import findings_grid
+from lacunet.paper.paper_grids import reality_grid, table1_grid, table2_grid
+from lacunet.tabular import Grid
+from studies.alternatives.alternative_tables import ascents_grid, hessians_grid
+from studies.calibration.calibration_grids import (
     coverage_grid,
     overview_grid,
     reliability_grid,
 )
-from lacunet.paper.calibration.other_tables import others_grid
-from lacunet.paper.page import findings_grid
-from lacunet.paper.paper_grids import reality_grid, table1_grid, table2_grid
-from lacunet.tabular import Grid
+from studies.calibration.other_tables import others_grid
 
 
 def _cells(rows: list[Any]) -> Grid | None:

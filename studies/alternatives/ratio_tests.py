@@ -17,8 +17,8 @@ from lacunet.inference.problem import Problem
 from lacunet.learn.objective import Estimate
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
-from lacunet.paper.alternatives.climbing import Watched, along
 from lacunet.runtime.arrays import FloatArray, IntArray
+from studies.alternatives.climbing import Watched, along
 
 STEP = 0.1  # standard errors, had the data been complete, by which a parameter is moved
 

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lacunet.learn.prepare import prepare
-from lacunet.paper.alternatives import alternative_tables as tables
-from lacunet.paper.alternatives.comparisons import Comparer, weight
-from lacunet.paper.design import PAPER, Design, Task
+from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import Work, begin, run_all
 from lacunet.paper.page import findings_grid, render, versions
@@ -20,6 +18,9 @@ from lacunet.runtime.files import write_text
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import Grid, Printable
+from studies.alternatives import alternative_tables as tables
+from studies.alternatives.comparisons import Comparer, weight
+from studies.design import STUDIES, StudyDesign
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,8 +54,8 @@ def compare_alternatives(
     models: int = 1,
     datasets: int = 5,
     settings: Settings = DEFAULTS,
-    design: Design = PAPER,
-    command: str = "lacunet paper --alternatives",
+    design: StudyDesign = STUDIES,
+    command: str = "python -m studies alternatives",
     listener: Listener = ignore,
 ) -> Alternatives:
     """Hold what CH96 names beside what it uses; what the folder has is not done again."""
@@ -86,4 +87,4 @@ def _write(found: Alternatives, asked: dict[str, Any]) -> None:
     write_text(found.folder / "alternatives.md", found.to_markdown())
     tables = [grid.html() for grid in found.grids()[:-1]]
     content = {"tables": tables, "findings": found.findings, "settings": asked}
-    write_text(found.page, render("alternatives/page.html.j2", content))
+    write_text(found.page, render(content, Path(__file__).parent))

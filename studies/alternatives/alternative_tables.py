@@ -4,11 +4,11 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from lacunet.paper.alternatives.climbing import NEAR
-from lacunet.paper.alternatives.comparisons import EXACT, HESSIANS, RATIOS, WAYS
 from lacunet.paper.design import Panel
 from lacunet.paper.tables import Record, by_panel
 from lacunet.tabular import Grid, number
+from studies.alternatives.climbing import NEAR
+from studies.alternatives.comparisons import EXACT, HESSIANS, RATIOS, WAYS
 
 EVERY_HESSIAN = (*HESSIANS, RATIOS)
 
