@@ -27,7 +27,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import lacunet
 from lacunet.inference import leaves
-from lacunet.inference.dependent import unexplained
+from lacunet.inference.leaves import unexplained
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 Shape = Callable[[FloatArray, FloatArray], FloatArray]

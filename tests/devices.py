@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.inference.devices.dense_rows import DenseRows
-from lacunet.inference.devices.device import Device, RowsThere
+from lacunet.inference.devices.device import DenseRows, Device, RowsThere
 
 
 class Twin(Device):

@@ -12,18 +12,18 @@ from functools import cached_property
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.inference.plans.plan import Choice, Components, Plan, Rows
+from lacunet.inference.plans.plan import ComponentRows, Components, EStep, JointStates
 from lacunet.inference.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class EnumerationPlan(Plan):
+class EnumerationPlan(EStep):
     """Rows, and what each of their joint states adds a case to."""
 
     hidden: tuple  # (m,) of sets: the variables that each row leaves open, barren ones apart
     cells: tuple  # (m,) of (K, F): for each joint state, a cell of each of F families
     counts: np.ndarray
-    rows: Rows | None = None
+    rows: ComponentRows | None = None
 
     @property
     def members(self):
@@ -111,7 +111,7 @@ class EnumerationPlan(Plan):
 
     def choices(self):
         for n, cells in zip(self.counts, self.cells, strict=True):
-            yield Choice(int(n), cells)
+            yield JointStates(int(n), cells)
 
 
 def conditional(log_weights, cells):
@@ -189,7 +189,7 @@ def enumeration(network, codes, counts, *, fill=False):
         ),
         cells=tuple(joint_cells(network, r, out) for r, out in zip(rows, left_out, strict=True)),
         counts=counts,
-        rows=Rows(np.arange(len(rows)), np.arange(len(rows))),
+        rows=ComponentRows(np.arange(len(rows)), np.arange(len(rows))),
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import oracle
 from lacunet.data.table import Column, Table
 from lacunet.inference.plans import builder as components
-from lacunet.inference.plans import cliques
+from lacunet.inference.plans import clique_trees
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import latent_class
@@ -29,7 +29,7 @@ def engine(mode):
     no component treated as a pattern."""
     with ExitStack() as stack:
         if mode != "usual":
-            stack.enter_context(patch.object(cliques, "ENUMERATED", 1))
+            stack.enter_context(patch.object(clique_trees, "ENUMERATED", 1))
         if mode == "trees only":
             never = property(lambda builder: np.zeros(len(builder.parts.size), dtype=bool))
             stack.enter_context(patch.object(components.Builder, "_single", never))

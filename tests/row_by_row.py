@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from lacunet.inference.kernels.one_pass import Beliefs
-from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.inference.kernels.particles import ParticleState, PosteriorState
 from lacunet.inference.plans.builder import Builder
 from problems import build
 
@@ -64,7 +63,7 @@ def beliefs_of(eta, layout):
     listed = np.argsort(layout.ij, kind="stable")
     starts = np.searchsorted(layout.ij[listed], np.arange(layout.configurations + 1))
     q = layout.configurations
-    return Beliefs(
+    return PosteriorState(
         eta.copy(),
         layout.sum_k(eta),
         np.log(eta / layout.spread(layout.sum_k(eta))),
@@ -79,4 +78,4 @@ def beliefs_of(eta, layout):
 
 def swarm_of(A, layout):
     sums = np.array([layout.sum_k(x) for x in A])
-    return Swarm(A.copy(), sums, np.zeros(len(A)), layout.ij)
+    return ParticleState(A.copy(), sums, np.zeros(len(A)), layout.ij)

@@ -9,7 +9,7 @@ from lacunet.evidence.particle_run import run_particles
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
 from lacunet.inference.expectation import expect
-from lacunet.inference.sampling.passes import run_passes
+from lacunet.inference.sampling.particles import run_passes
 from lacunet.learn.fit import Options, learn
 from lacunet.scores import choose_scores
 from lacunet.scoring.score_input import ScoreInput

@@ -10,7 +10,7 @@ from typing import Any
 
 import lacunet
 from bench.density.folds import Folds
-from lacunet.inference.asking.ensemble import ensemble_log_lik
+from lacunet.inference.queries.answers import ensemble_log_lik
 
 LEDGER = Path(__file__).resolve().parents[1] / "results" / "density.jsonl"
 

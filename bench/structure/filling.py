@@ -29,7 +29,7 @@ from lacunet.api.imputing import learn_filling
 from lacunet.api.pooled import Asked
 from lacunet.data.table import Column, Table
 from lacunet.graphs.learning import learn_structure
-from lacunet.inference.asking.ensemble import posterior_of
+from lacunet.inference.queries.answers import posterior_of
 from lacunet.model.holders import Speaker
 from lacunet.model.network import Model
 from lacunet.model.sampling import sample_codes

@@ -23,7 +23,7 @@ from lacunet.evidence.measurement import Method
 from lacunet.graphs.edges.sampling import EdgeSampling
 from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.searching import GraphScore, GraphSearch
-from lacunet.inference.devices.device import Place, open_device
+from lacunet.inference.devices.device import DeviceName, open_device
 from lacunet.inference.regression.design import COEFFICIENT_SD
 from lacunet.inference.regression.rows import MissingCovariates
 from lacunet.learn.fit import DEFAULT_STARTS, Options
@@ -49,7 +49,7 @@ KINDS = {
     "score": GraphScore,
     "graph_prior": GraphPrior,
     "missing_covariates": MissingCovariates,
-    "device": Place,
+    "device": DeviceName,
 }
 FORMER = {  # values that there are no more, and what to say of them
     "mass": "schedule 'mass' is what scores of the evidence use with default and thorough. Choose "
@@ -164,7 +164,7 @@ class Settings:
         None, "Instead: start so many Dask workers on this machine, a process each."
     )
     device: str = _option(
-        Place.CPU,
+        DeviceName.CPU,
         "Where E steps are run: cpu, or cuda, an NVIDIA device (latent classes, with CuPy). "
         "Samples of measured evidence are always drawn on cpu.",
     )
@@ -286,9 +286,9 @@ class Settings:
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"{self.threads} threads: there must be at least 1.")
         self._check_cluster()
-        open_device(Place(self.device))  # one that is not there is refused before data are read
+        open_device(DeviceName(self.device))  # refused before data are read if it is not there
         learning = Estimate(self.estimate), Schedule(self.schedule), self.starts, self.seed
-        put("options", Options(*learning, Place(self.device)))
+        put("options", Options(*learning, DeviceName(self.device)))
         put("goal", Goal(self.target, _seconds(self.budget)))
         put("budget", self.goal.budget)
         put("graph_search", self._graph_search())
@@ -308,7 +308,7 @@ class Settings:
             raise OptionError("--cluster is one that is there, --workers starts one: give one.")
         if self.workers is not None and self.workers < 1:
             raise OptionError(f"{self.workers} workers: there must be at least 1.")
-        if self.device != Place.CPU:
+        if self.device != DeviceName.CPU:
             raise OptionError(
                 "--device cuda is for one machine. Leave out --cluster or --workers, or --device."
             )

@@ -91,7 +91,7 @@ def test_hiding_is_never_seeing(case):
     kept = [j for j, name in enumerate(names) if name not in secret]
     for name in names:
         np.testing.assert_allclose(model.table(name), case.model.table(name))
-    from lacunet.inference.asking.query import posterior
+    from lacunet.inference.queries.query import posterior
 
     groups = [(v,) for v in range(len(names))]
     hidden = posterior(model, case.codes[:, kept], groups)

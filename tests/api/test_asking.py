@@ -14,8 +14,8 @@ import oracle
 from examples import examples
 from lacunet import api
 from lacunet.errors import DataError, ModelError, OptionError
-from lacunet.inference.asking import query as asking
-from lacunet.inference.plans import cliques
+from lacunet.inference.plans import clique_trees
+from lacunet.inference.queries import query as asking
 from peers import Peer, needs
 from problems import build, make, network_cases
 
@@ -247,7 +247,7 @@ def test_most_probable_states_that_need_too_large_a_table(monkeypatch):
     """Asked for alone, the children of a common parent need one table; all, or seen, not."""
     leaves = "abcdefgh"
     model = make(build(" ".join(f"H>{x}" for x in leaves), dict.fromkeys("H" + leaves, 2)), 1).model
-    monkeypatch.setattr(cliques, "LARGEST", 100)
+    monkeypatch.setattr(clique_trees, "LARGEST", 100)
     with pytest.raises(ModelError, match="most probable states need a table over these variables"):
         lacunet.most_probable(model, list(leaves))
     assert len(lacunet.most_probable(model).states) == 9

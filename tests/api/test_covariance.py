@@ -13,8 +13,7 @@ import lacunet
 from lacunet import LatentClassModel, LatentClassSelector
 from lacunet.errors import DataError, OptionError
 from lacunet.flags import Kind
-from lacunet.inference.dependent import unexplained
-from lacunet.inference.leaves import leaves_of
+from lacunet.inference.leaves import leaves_of, unexplained
 from lacunet.likelihoods.joint_normal import InverseWishart, places_of
 from lacunet.model.covariance import Covariance, understand_covariance
 from lacunet.model.number_prior import NumberPrior

@@ -32,7 +32,7 @@ from lacunet import (
 )
 from lacunet.api.options import defaults_of, options_of
 from lacunet.estimators.inputs import threads_of
-from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.queries.answers import row_log_lik
 from lacunet.learn.ascent import Outcome
 from lacunet.runtime.executor import cores
 from lacunet.settings import OPTIONS

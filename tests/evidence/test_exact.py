@@ -19,10 +19,10 @@ from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence import exact
 from lacunet.evidence.exact import exact_evidence, plan_exact, terms
-from lacunet.inference.kernels import adding as completion_kernels
 from lacunet.inference.sums import order as summation_order
 from lacunet.inference.sums import packing
-from lacunet.inference.sums.choices import compositions, log_multinomials, log_ways, ways
+from lacunet.inference.sums import packing as completion_kernels
+from lacunet.inference.sums.blocks import compositions, log_multinomials, log_ways, ways
 from lacunet.learn.variational import at_theta, vary
 from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.model.network import Model, Network

@@ -20,9 +20,8 @@ from lacunet.evidence.partitions.rounds import Rounds
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import with_classes
-from lacunet.inference.kernels.blocks import Levels
-from lacunet.inference.kernels.splitting import log_block
-from lacunet.inference.kernels.walking import TRIED
+from lacunet.inference.kernels.blocks import LevelWeights
+from lacunet.inference.kernels.splitting import TRIED, log_block
 from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.executor import SERIAL, on_threads
 from partition_sums import log_sums, log_weight
@@ -68,7 +67,7 @@ def test_rates_tell_the_ratios(seed, alpha):
     for weights in (rise, reference):
         weights[1:cases] /= np.exp(truth)  # else chains would hardly go everywhere
     rise[cases:] = 0.0
-    levels = Levels(rise, reference)
+    levels = LevelWeights(rise, reference)
     stretch = Stretch(levels, 1_000)
     starts = [
         start_chain(leaves, np.arange(cases), cases, np.random.default_rng([seed, n]))
@@ -94,7 +93,7 @@ def test_a_chain_keeps_its_books():
     start = start_chain(
         leaves, np.zeros(len(leaves.row), dtype=np.int64), 6, np.random.default_rng(1)
     )
-    flat = Levels(np.ones(8), np.ones(8))
+    flat = LevelWeights(np.ones(8), np.ones(8))
     flat.rise[6:] = 0.0
     chain, notes = walk_on(Stretch(flat, 200), start)
     fresh = start_chain(leaves, chain.at.block, 6, chain.rng)

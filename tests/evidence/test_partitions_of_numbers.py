@@ -15,10 +15,9 @@ from lacunet.evidence.partitions.levels import Occupancy
 from lacunet.evidence.partitions.tally import Tally
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.classes import with_classes
-from lacunet.inference.kernels.blocks import Levels
+from lacunet.inference.kernels.blocks import LevelWeights
 from lacunet.inference.kernels.number_blocks import log_row
-from lacunet.inference.kernels.splitting import log_block
-from lacunet.inference.kernels.walking import TRIED
+from lacunet.inference.kernels.splitting import TRIED, log_block
 from lacunet.learn.fit import Options, learn
 from mixtures import exact_evidence, mixture
 from partition_sums import log_marginal, log_sums, log_weight
@@ -68,7 +67,7 @@ def test_rates_tell_the_ratios(name):
     truth = np.diff(log_sums(problem))
     rise = np.ones(cases + 2)
     rise[1:cases] = np.exp(-truth)
-    levels = Levels(np.where(np.arange(cases + 2) < cases, rise, 0.0), rise)
+    levels = LevelWeights(np.where(np.arange(cases + 2) < cases, rise, 0.0), rise)
     starts = [
         start_chain(leaves, np.arange(cases), cases, np.random.default_rng(n)) for n in range(10)
     ]
@@ -90,7 +89,7 @@ def test_a_chain_keeps_its_books(name):
     """After a long walk, what blocks hold is what their cases show."""
     problem = mixture(name, 40, seed=7, holes=0.2)
     start = one_chain(problem, np.zeros(len(leaves_of(problem).row), dtype=np.int64), 6)
-    flat = Levels(np.ones(8), np.ones(8))
+    flat = LevelWeights(np.ones(8), np.ones(8))
     flat.rise[6:] = 0.0
     chain, _ = walk_on(Stretch(flat, 200), start)
     fresh = start_chain(chain.leaves, chain.at.block, 6, chain.rng)
@@ -112,7 +111,7 @@ def test_an_outlier_does_not_lose_all_others():
     chain = one_chain(problem, [0, 0, *[1] * (len(leaves_of(problem).row) - 2)], 4)
     chain.leaves.numbers.T[:4] *= [1e5, 1.0, 1e10, 1.0]  # two cases, far from all others
     far = start_chain(chain.leaves, chain.at.block, 4, chain.rng)
-    levels = Levels(np.maximum(4.0 - np.arange(6.0), 0.0), np.ones(6))
+    levels = LevelWeights(np.maximum(4.0 - np.arange(6.0), 0.0), np.ones(6))
     _, notes = walk_on(Stretch(levels, 20), far)
     assert np.isfinite(notes.rates).all()
 

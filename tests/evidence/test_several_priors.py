@@ -15,7 +15,7 @@ from lacunet.evidence.partitions.levels import Occupancy
 from lacunet.evidence.partitions.priors import WalkedPriors
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.classes import with_classes
-from lacunet.inference.kernels.blocks import Levels
+from lacunet.inference.kernels.blocks import LevelWeights
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
 from mixtures import mixture
@@ -117,7 +117,7 @@ def test_a_chain_keeps_its_books(name):
     start = start_chain(
         each[0], np.zeros(len(each[0].row), dtype=np.int64), 6, np.random.default_rng(2)
     )
-    flat = Levels(np.where(np.arange(8) < 6, 1.0, 0.0), np.ones(8))
+    flat = LevelWeights(np.where(np.arange(8) < 6, 1.0, 0.0), np.ones(8))
     among = AmongPriors(joined_priors(each), np.zeros((3, 8)))
     seen = set()
     for _ in range(40):
@@ -144,7 +144,7 @@ def test_notes_are_probabilities_of_priors():
     rng = np.random.default_rng(3)
     chain = start_chain(each[0], np.arange(len(each[0].row)), 6, rng)
     for _ in range(10):
-        chain, notes = go_on(Stretch(Levels(np.ones(8), np.ones(8)), 1, among), chain)
+        chain, notes = go_on(Stretch(LevelWeights(np.ones(8), np.ones(8)), 1, among), chain)
         used, block = int(chain.at.used[0]), chain.at.block
         logs = [log_weight(replace(problem, alpha=a), block) for a in alphas] + log_weights[:, used]
         wanted = np.exp(logs - logsumexp(logs))

@@ -8,14 +8,13 @@ from sklearn.mixture import GaussianMixture
 
 import block_sums
 import lacunet
+from lacunet.inference.classes import with_sizes
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.expectation import Tangent, expect, hidden_counts
 from lacunet.inference.leaves import leaves_of
-from lacunet.inference.problem import build_problem
+from lacunet.inference.problem import Weighable, build_problem
 from lacunet.inference.sampling.draws import Draws
-from lacunet.inference.sizes import with_sizes
-from lacunet.inference.weighable import Weighable
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate
 from lacunet.learn.variational import at_theta, vary

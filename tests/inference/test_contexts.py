@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from lacunet.inference import contexts
+from lacunet.inference import symmetry
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.regions import Regions
 from lacunet.inference.symmetry import symmetries_of
@@ -173,7 +173,7 @@ def test_states_that_only_change_together():
 
 def test_too_many_contexts(monkeypatch):
     problem, _ = case_of("a seen context")
-    monkeypatch.setattr(contexts, "MOST_CONTEXTS", 1)
+    monkeypatch.setattr(symmetry, "MOST_CONTEXTS", 1)
     found = symmetries_of(problem)
     assert math.exp(found.log_count) == pytest.approx(6)
     assert not found.whole

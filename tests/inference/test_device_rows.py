@@ -13,9 +13,8 @@ from enumeration import enumerated
 from examples import examples
 from lacunet.errors import OptionError
 from lacunet.inference.devices import cuda
-from lacunet.inference.devices.device import Place, open_device
-from lacunet.inference.devices.packing import Field, pack
-from lacunet.inference.devices.shape import TILE, shape_for
+from lacunet.inference.devices.cuda import TILE, shape_for
+from lacunet.inference.devices.device import DeviceName, Field, open_device, pack
 from lacunet.inference.expectation import complete_counts, safe_log
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
@@ -96,7 +95,7 @@ def test_the_kernel_has_room_and_counts_every_block(leaves, states, cells, tange
 def test_a_fit_on_a_device_is_the_fit():
     case = make_case([2, 3, 2, 4], 3, 400, missing=0.1, seed=2)
     here = learn(case.problem, Options(starts=8))
-    found = learn(case.problem, Options(starts=8, device=Place.CUDA))
+    found = learn(case.problem, Options(starts=8, device=DeviceName.CUDA))
     assert isinstance(found.problem.device, Twin)
     assert found.log_lik == pytest.approx(here.log_lik, rel=1e-9)
     np.testing.assert_allclose(found.model.theta, here.model.theta, atol=1e-6)
@@ -120,7 +119,7 @@ def test_functions_and_commands_take_it():
 
 
 def test_what_is_not_there_is_refused():
-    assert open_device(Place.CPU) is None
+    assert open_device(DeviceName.CPU) is None
     with pytest.raises(OptionError, match=r"device 'tpu' is not known\. Choose from cpu, cuda"):
         lacunet.fit(lacunet.load_dataset("carcinoma"), 2, device="tpu")
     with (
@@ -142,12 +141,12 @@ def test_no_device(cupy, words):
         patch.object(cuda, "require", lambda *_, **__: cupy),
         pytest.raises(OptionError, match=words),
     ):
-        open_device(Place.CUDA)
+        open_device(DeviceName.CUDA)
 
 
 def test_a_device_that_is_too_small_is_said_before_anything_is_allocated():
     with patch.object(cuda, "require", lambda *_, **__: fake_cupy(free=3 * 10**8)):
-        device = open_device(Place.CUDA)  # a fake that cannot allocate
+        device = open_device(DeviceName.CUDA)  # a fake that cannot allocate
         again = pickle.loads(pickle.dumps(device))
     codes = np.zeros(10**6, dtype=np.int8)
     packed = pack([Field(codes, 2)] * 400, np.ones(len(codes)), cells=4)

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import lacunet
-from lacunet.inference.asking.drawing import draw_open
-from lacunet.inference.asking.ensemble import ensemble_posterior
-from lacunet.inference.asking.numbers import expected_numbers
-from lacunet.inference.asking.query import posterior
 from lacunet.inference.leaves import leaves_of
+from lacunet.inference.queries.answers import draw_open, ensemble_posterior, expected_numbers
+from lacunet.inference.queries.query import posterior
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import NumberPrior

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lacunet.inference.asking.effective_dimension import effective_dimension
+from lacunet.inference.queries.dimension import effective_dimension
 from lacunet.model.latent_class import latent_class
 
 RANKS = [

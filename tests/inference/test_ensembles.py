@@ -7,8 +7,7 @@ import pytest
 
 import lacunet
 from lacunet import Ensemble, Member, ModelError
-from lacunet.inference.asking.ensemble import ensemble_log_lik, ensemble_posterior
-from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.queries.answers import ensemble_log_lik, ensemble_posterior, row_log_lik
 from lacunet.model.ensemble import sample_rows
 from lacunet.model.formats import read_model_or_stack, read_network, write_model, write_stack
 

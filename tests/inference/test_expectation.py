@@ -9,10 +9,10 @@ from enumeration import enumerated
 from gradients import softmax_gradient, theta_gradient
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError
-from lacunet.inference.asking.query import posterior
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import Tangent, complete_counts, expect
 from lacunet.inference.problem import build_problem
+from lacunet.inference.queries.query import posterior
 from lacunet.model.conjugacy import log_prior
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import uniform_alpha

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import twins
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import LANES, padded
-from lacunet.inference.kernels.pairs import pair_rows
+from lacunet.inference.plans.pattern_covariance import pair_rows
 from lacunet.model import conjugacy
 from problems import cases, make_case
 

@@ -11,15 +11,15 @@ import oracle
 from examples import examples
 from gradients import softmax_gradient, theta_gradient
 from lacunet.errors import ModelError
-from lacunet.inference.asking.effective_dimension import effective_dimension
-from lacunet.inference.asking.query import posterior
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.inference.expectation import Tangent, complete_counts, expect
-from lacunet.inference.plans import cliques
+from lacunet.inference.plans import clique_trees
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.trees import TreePlan
 from lacunet.inference.problem import problem_of_codes
+from lacunet.inference.queries.dimension import effective_dimension
+from lacunet.inference.queries.query import posterior
 from lacunet.model.conjugacy import log_prior, random_theta
 from lacunet.model.network import Network, Variable
 from lacunet.model.prior import uniform_alpha
@@ -253,7 +253,7 @@ def test_clique_trees_are_clique_trees(drawn):
     """Every scope in a clique, every variable in one connected part: running intersection."""
     n, scopes, cards = drawn
     with engine("cut"):
-        tree = cliques.clique_tree(range(n), scopes, dict(enumerate(cards)))
+        tree = clique_trees.clique_tree(range(n), scopes, dict(enumerate(cards)))
     assert tree[-1].parent == -1
     assert all(q < c.parent < len(tree) for q, c in enumerate(tree[:-1]))
     sets = [set(c.variables) for c in tree]

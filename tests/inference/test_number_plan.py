@@ -12,18 +12,17 @@ from devices import Twin
 from enumeration import enumerated
 from lacunet.data.read import read_table
 from lacunet.errors import OptionError
+from lacunet.inference.classes import with_sizes
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
-from lacunet.inference.devices import cuda, dense_rows
+from lacunet.inference.devices import cuda, device
 from lacunet.inference.expectation import Tangent, complete_counts, expect, hidden_counts
 from lacunet.inference.leaves import leaves_of
-from lacunet.inference.plans import compact, numbers
+from lacunet.inference.plans import builder, numbers
 from lacunet.inference.plans import plan as contract
 from lacunet.inference.plans.numbers import NumberPlan
-from lacunet.inference.problem import build_problem, problem_of_codes
+from lacunet.inference.problem import Weighable, build_problem, problem_of_codes
 from lacunet.inference.sampling.draws import Draws
-from lacunet.inference.sizes import with_sizes
-from lacunet.inference.weighable import Weighable
 from lacunet.learn.agglomerate import agglomerated
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import over_leaves
@@ -37,7 +36,7 @@ kinds = pytest.mark.parametrize("name", ["gaussian", "poisson", "common"])
 
 @pytest.fixture(autouse=True)
 def every_number_has_many_values():
-    with patch.object(compact, "MANY", 0):
+    with patch.object(builder, "MANY", 0):
         yield
 
 
@@ -96,7 +95,7 @@ def test_a_device_expects_the_same(name, holes):
     (here,), (there,) = problem.components.plans, placed.components.plans
     weights[1, here.patterns.positions[-1]] = -np.inf  # of the last category in the first class
     found, wanted = np.zeros((2, *weights.shape))
-    with patch.object(dense_rows, "AT_ONCE", 100), patch.object(dense_rows, "ROWS_AT_ONCE", 7):
+    with patch.object(device, "AT_ONCE", 100), patch.object(device, "ROWS_AT_ONCE", 7):
         log_lik = there.expect(weights, found)
     np.testing.assert_allclose(log_lik, here.expect(weights, wanted), rtol=1e-12)
     np.testing.assert_allclose(found, wanted, atol=1e-10)

@@ -6,8 +6,8 @@ from hypothesis import given
 
 import oracle
 from examples import examples
-from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.expectation import expect
+from lacunet.inference.queries.answers import row_log_lik
 from problems import MODES, build, engine, make, network_cases
 
 

@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 import lacunet
 from lacunet.describe.number_profiles import pair_rings
 from lacunet.describe.profiles import profile
-from lacunet.inference.asking.query import posterior
-from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.queries.answers import row_log_lik
+from lacunet.inference.queries.query import posterior
 from lacunet.likelihoods.joint_normal import BlockPlaces, InverseWishart
 from lacunet.model.sampling import sample_cells
 

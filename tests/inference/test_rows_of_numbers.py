@@ -8,11 +8,14 @@ import pytest
 from scipy import stats
 
 from lacunet.data.table import Column
-from lacunet.inference.asking.ensemble import ensemble_log_lik
-from lacunet.inference.asking.numbers import expected_numbers, in_units
-from lacunet.inference.asking.query import posterior
-from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.leaves import all_with_values, kind_of, with_values
+from lacunet.inference.queries.answers import (
+    ensemble_log_lik,
+    expected_numbers,
+    in_units,
+    row_log_lik,
+)
+from lacunet.inference.queries.query import posterior
 from lacunet.learn.fit import Options
 from lacunet.learn.predictive import learn_posterior
 from lacunet.likelihoods.unit import Unit

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from lacunet.inference import symmetry
-from lacunet.inference.features import features_of
-from lacunet.inference.regions import Regions
+from lacunet.inference.regions import Regions, features_of
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model.prior import dirichlet
 from lacunet.model.relabelling import Relabelling

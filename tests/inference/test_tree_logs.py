@@ -8,7 +8,7 @@ import pytest
 from lacunet.data.table import Column, Table
 from lacunet.inference.expectation import Tangent, expect
 from lacunet.inference.kernels import trees as tree_kernels
-from lacunet.inference.plans import cliques
+from lacunet.inference.plans import clique_trees
 from lacunet.inference.problem import build_problem
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
@@ -31,7 +31,7 @@ def chain(length, states, seed, rows=12, missing=0.2):
 
 @pytest.mark.parametrize("kind", [float, complex])
 def test_logs_throughout_give_the_same(monkeypatch, kind):
-    monkeypatch.setattr(cliques, "ENUMERATED", 1)
+    monkeypatch.setattr(clique_trees, "ENUMERATED", 1)
     problem, theta = chain(6, 3, seed=4)
     (trees,) = problem.components.plans
     a = trees.arrays

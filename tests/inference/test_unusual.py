@@ -7,8 +7,7 @@ from scipy.stats import kstest
 
 import lacunet
 from lacunet import LatentClassModel
-from lacunet.inference.asking.row_likelihood import row_log_lik
-from lacunet.inference.asking.unusual import tail_probabilities
+from lacunet.inference.queries.answers import row_log_lik, tail_probabilities
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes

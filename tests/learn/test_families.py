@@ -9,12 +9,12 @@ from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
+from lacunet.inference.classes import with_sizes
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.sampling.written_cases import log_predictive
-from lacunet.inference.sizes import with_sizes
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.variational import at_theta, vary

@@ -8,7 +8,7 @@ import pytest
 
 import lacunet
 from lacunet.flags import Kind
-from lacunet.inference.asking.effective_dimension import identified_parameters, three_groups
+from lacunet.inference.queries.dimension import identified_parameters, three_groups
 from lacunet.model.latent_class import latent_class
 from lacunet.model.network import Network, Variable
 from lacunet.search.grids import limits, remarks

@@ -13,12 +13,12 @@ from lacunet.describe.intervals import hessian_intervals
 from lacunet.describe.matching import matched
 from lacunet.describe.residuals import goodness_of_fit
 from lacunet.errors import ModelError
-from lacunet.inference.asking.effective_dimension import effective_dimension
-from lacunet.inference.asking.query import posterior
-from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.classes import states_told
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
-from lacunet.inference.sizes import states_told
+from lacunet.inference.queries.answers import row_log_lik
+from lacunet.inference.queries.dimension import effective_dimension
+from lacunet.inference.queries.query import posterior
 from lacunet.inference.symmetry import interchangeable, symmetries_of
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate

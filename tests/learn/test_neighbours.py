@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from lacunet.inference.expectation import expect
-from lacunet.inference.problem import problem_of_codes
-from lacunet.inference.thinning import thinned
-from lacunet.inference.weighable import Weighable
+from lacunet.inference.problem import Weighable, problem_of_codes, thinned
 from lacunet.learn.exchange import exchange
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.neighbours import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lacunet.inference.thinning import at_equal_distances
+from lacunet.inference.problem import at_equal_distances
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Objective
 from lacunet.learn.schedules import Schedule
@@ -72,7 +72,7 @@ def test_a_part_stands_for_all_cases(large):
 def test_rows_at_equal_distances_are_the_same_whatever_is_in_memory(monkeypatch):
     weights = np.random.default_rng(1).integers(0, 9, 1000).astype(float)
     wanted = at_equal_distances(weights, 123)
-    monkeypatch.setattr("lacunet.inference.thinning.AT_ONCE", 7)
+    monkeypatch.setattr("lacunet.inference.problem.AT_ONCE", 7)
     for one, other in zip(at_equal_distances(weights, 123), wanted, strict=True):
         np.testing.assert_array_equal(one, other)
     ends = np.cumsum(weights)

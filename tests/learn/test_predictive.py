@@ -13,9 +13,9 @@ from examples import examples
 from lacunet.api import observed_columns
 from lacunet.data import Table
 from lacunet.evidence.exact import exact_evidence
-from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
+from lacunet.inference.queries.answers import row_log_lik
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate
 from lacunet.learn.predictive import learn_posterior, quick_posterior

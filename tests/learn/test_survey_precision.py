@@ -8,7 +8,7 @@ from lacunet.data.sampling_design import sampling_design
 from lacunet.describe.bootstrap import resample_units
 from lacunet.flags import Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
-from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
+from lacunet.inference.curvature.information import row_scores, spread_of_scores
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import build_problem, problem_of_codes
 from lacunet.learn.fit import Options, learn

@@ -15,8 +15,8 @@ from lacunet.errors import DataError
 from lacunet.evidence.exact import exact_evidence, terms
 from lacunet.flags import Flag, Kind
 from lacunet.inference.plans.trees import TreePlan
-from lacunet.inference.sampling import passes as sequential
-from lacunet.inference.sampling.passes import run_passes
+from lacunet.inference.sampling import particles as sequential
+from lacunet.inference.sampling.particles import run_passes
 from lacunet.learn.fit import Options
 from lacunet.model.conjugacy import log_marginal as log_bd
 from lacunet.scores import ScoreInput

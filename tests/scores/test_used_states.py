@@ -10,7 +10,7 @@ import pytest
 import oracle
 from lacunet.evidence.exact import exact_evidence
 from lacunet.flags import Kind
-from lacunet.inference.sizes import with_sizes
+from lacunet.inference.classes import with_sizes
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options
 from lacunet.model.conjugacy import natural

@@ -18,9 +18,9 @@ from lacunet.evidence import shaped_classes, trait
 from lacunet.evidence.shaped_classes import log_shape, shaped_problem
 from lacunet.evidence.trait import SCALES, SLOPE, trait_of, trait_problem
 from lacunet.flags import Kind
-from lacunet.inference.asking.query import marginal
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
+from lacunet.inference.queries.query import marginal
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet

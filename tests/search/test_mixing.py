@@ -5,8 +5,8 @@ import pytest
 
 import lacunet
 from lacunet.data import Table
-from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.problem import build_problem
+from lacunet.inference.queries.answers import row_log_lik
 from lacunet.model.network import Model
 from lacunet.search.mixing import class_posterior, mix
 

@@ -8,8 +8,8 @@ from scipy.stats import kstest
 
 from lacunet.data import Column, Table
 from lacunet.data.kinds import ColumnKind
-from lacunet.inference.asking.ensemble import ensemble_posterior, shares
-from lacunet.inference.asking.query import posterior
+from lacunet.inference.queries.answers import ensemble_posterior, shares
+from lacunet.inference.queries.query import posterior
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.formats import read_model_or_stack, write_stack
 from lacunet.search.pooling.candidates import Kind, recipes_by_kind

@@ -10,9 +10,9 @@ from scipy.special import logsumexp, softmax
 import lacunet
 from lacunet import DataError, OptionError
 from lacunet.data import Column, Table
-from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.leaves import widest_block
 from lacunet.inference.problem import build_problem
+from lacunet.inference.queries.answers import row_log_lik
 from lacunet.runtime.executor import on_processes
 from lacunet.search.stacking import recipes
 from lacunet.search.stacking.blocks import cut

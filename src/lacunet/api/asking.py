@@ -14,8 +14,8 @@ from lacunet.api.inputs import as_network, asked_model, rows_for
 from lacunet.api.known import NOTHING, Known, at_covariates, understand, with_numbers_of
 from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, with_options
 from lacunet.errors import DataError, OptionError
-from lacunet.inference.asking.numbers import expected_numbers, in_units
-from lacunet.inference.asking.query import posterior
+from lacunet.inference.queries.answers import expected_numbers, in_units
+from lacunet.inference.queries.query import posterior
 from lacunet.model.holders import ModelLike, NetworkLike
 from lacunet.model.network import Model, Network
 from lacunet.model.separation import d_separated as graph_separates

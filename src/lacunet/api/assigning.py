@@ -20,11 +20,17 @@ from lacunet.api.results import Assigned, AssignedNumber, Assignment, Unusual
 from lacunet.data.filled import Support
 from lacunet.data.missing_state import put_missing_states
 from lacunet.errors import ModelError
-from lacunet.inference.asking.drawing import draw_open
-from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
-from lacunet.inference.asking.filling import most_probable_state
-from lacunet.inference.asking.numbers import Expected, expected_numbers, in_units
-from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
+from lacunet.inference.queries.answers import (
+    DRAWS,
+    Expected,
+    draw_open,
+    expected_numbers,
+    in_units,
+    log_lik_of,
+    most_probable_state,
+    posterior_of,
+    tail_probabilities,
+)
 from lacunet.model.ensemble import Ensemble
 from lacunet.model.holders import Speaker, SpeakerLike
 from lacunet.model.network import Network, Variable

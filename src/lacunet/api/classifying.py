@@ -9,8 +9,8 @@ import numpy as np
 from lacunet.api.pooled import learn_asked
 from lacunet.data import Table
 from lacunet.data.rows import Rows
-from lacunet.inference.asking.ensemble import posterior_of
 from lacunet.inference.leaves import all_with_values
+from lacunet.inference.queries.answers import posterior_of
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.search.pooling.of_class import recipes_for_class

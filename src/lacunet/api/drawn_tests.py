@@ -8,7 +8,7 @@ import numpy as np
 from lacunet.data import Table
 from lacunet.describe.bootstrap_test import STARTS
 from lacunet.errors import OptionError
-from lacunet.inference.devices.device import Place
+from lacunet.inference.devices.device import DeviceName
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate
 from lacunet.model.network import Network
@@ -65,4 +65,4 @@ def with_one_less(numbers: Sequence[int]) -> list[int]:
 def bootstrap_search(settings: Settings) -> Options:
     """Give the search of every fit of such a test, of real and of drawn data alike."""
     starts = min(settings.starts, STARTS)
-    return replace(settings.options, estimate=Estimate.ML, starts=starts, device=Place.CPU)
+    return replace(settings.options, estimate=Estimate.ML, starts=starts, device=DeviceName.CPU)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lacunet import __version__
 from lacunet.data.table import Table
-from lacunet.inference.devices.device import Place
+from lacunet.inference.devices.device import DeviceName
 from lacunet.runtime.cluster import Shared
 from lacunet.runtime.connecting import (
     Engine,
@@ -53,7 +53,7 @@ def described(settings: Settings, table: Table, seconds: float) -> tuple[str, in
 
     A cluster must be there.
     """
-    if settings.device != Place.CPU:
+    if settings.device != DeviceName.CPU:
         return f"device {settings.device}: E steps run there", 1
     cluster = settings.cluster or current_client()
     many = " hold parts of the rows" if Shared.many(_rows(table)) else ": fits are tasks"

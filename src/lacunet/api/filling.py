@@ -8,9 +8,8 @@ import numpy as np
 from lacunet.data.filled import Filling, Support, filled_array, filled_frame
 from lacunet.data.rows import Rows
 from lacunet.data.values import as_values
-from lacunet.inference.asking.drawing import draw_columns
-from lacunet.inference.asking.filling import fillings
 from lacunet.inference.leaves import all_with_values
+from lacunet.inference.queries.answers import draw_columns, fillings
 from lacunet.model.holders import Speaker
 from lacunet.model.network import Network
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray

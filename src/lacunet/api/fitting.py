@@ -29,9 +29,9 @@ from lacunet.api.structure import EdgesLike, one_number, table_and_structure
 from lacunet.data import Table
 from lacunet.describe.predictive_checks import misfit_flags
 from lacunet.errors import OptionError
-from lacunet.inference.asking.effective_dimension import effective_dimension
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
+from lacunet.inference.queries.dimension import effective_dimension
 from lacunet.learn.fit import Fit, learn
 from lacunet.learn.predictive import learn_posterior
 from lacunet.learn.prepare import prepare

@@ -16,7 +16,7 @@ from lacunet.data.groups import with_groups
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.missing_state import missing_as_state
 from lacunet.errors import DataError, OptionError, did_you_mean
-from lacunet.inference.devices.device import Place
+from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import leaves_apart
 from lacunet.learn.prepare import prepare
 from lacunet.model.covariance import Covariance
@@ -68,7 +68,7 @@ def compare_groups(
     [('equal', 14), ('partly equal', 16), ('free', 26)]
     """
     settings, reading = divide(settings, options)
-    if settings.options.device is not Place.CPU:
+    if settings.options.device is not DeviceName.CPU:
         raise OptionError("--device cuda is not for groups. Use --device cpu.")
     if settings.numbers.covariance != Covariance():
         raise OptionError("--covariance is not for groups: there, every number is by itself.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from lacunet.data import Column
 from lacunet.errors import OptionError
-from lacunet.inference.asking.situation import Situation, situation
+from lacunet.inference.queries.evidence import CaseEvidence, take_evidence
 from lacunet.inference.regression.design import design_of
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.predictors import Covariate
@@ -31,9 +31,9 @@ class Known:
     done: Mapping[int, int]  # the state that each was set to, from outside
     covariates: Mapping[str, str] = field(default_factory=dict)  # what predicts its class
 
-    def of(self, model: Model) -> Situation:
+    def of(self, model: Model) -> CaseEvidence:
         """Give the case to a model of the same network."""
-        return situation(model, self.seen, self.heard, self.done)
+        return take_evidence(model, self.seen, self.heard, self.done)
 
     def check_apart(self, asked: Sequence[int]) -> None:
         """Refuse a question for what is known already."""

@@ -15,7 +15,7 @@ from lacunet.data.kinds import Kinds, KindsLike, understand_kinds
 from lacunet.data.missing_state import missing_as_state, with_missing_states
 from lacunet.describe.regression.resampled import check_replicates_of, class_replicates
 from lacunet.errors import OptionError
-from lacunet.inference.devices.device import Place
+from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
 from lacunet.inference.regression.known import class_problem_of
@@ -71,7 +71,7 @@ def class_regression(
     k = one_number(states)
     if k < 2:
         raise OptionError(f"{k} classes: covariates predict which one, so there must be 2 or more.")
-    if settings.options.device is not Place.CPU:
+    if settings.options.device is not DeviceName.CPU:
         raise OptionError("--device cuda is not for classes with covariates. Use --device cpu.")
     terms, table = read_covariates(data, covariates, reading)
     names = [term.name for term in terms]

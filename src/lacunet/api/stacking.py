@@ -10,7 +10,7 @@ from lacunet.api.inputs import as_written, asked_speaker, check_ordered, one_of,
 from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.data.read import read_rows
-from lacunet.inference.asking.ensemble import log_lik_of
+from lacunet.inference.queries.answers import log_lik_of
 from lacunet.learn.prepare import prepare
 from lacunet.model.holders import SpeakerLike
 from lacunet.model.latent_class import latent_class

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
-from lacunet.inference.asking.blocks import blocks_of, spread_of
-from lacunet.inference.asking.numbers import OF_LOGARITHM, in_units, mixture
-from lacunet.inference.asking.query import marginal
+from lacunet.inference.queries.answers import OF_LOGARITHM, in_units, mixture
+from lacunet.inference.queries.query import blocks_of, marginal, spread_of
 from lacunet.likelihoods import Likelihood, Segment
 from lacunet.likelihoods.unit import Unit
 from lacunet.model.joint import table_of

@@ -26,8 +26,7 @@ import numpy as np
 
 from lacunet.describe.residuals import PairTables
 from lacunet.flags import Flag, Kind
-from lacunet.inference.problem import Problem
-from lacunet.inference.thinning import at_equal_distances
+from lacunet.inference.problem import Problem, at_equal_distances
 from lacunet.learn.fit import Fit
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.model import conjugacy

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from lacunet.describe.number_profiles import NumberProfile, number_profile
-from lacunet.inference.asking.query import marginal
+from lacunet.inference.queries.query import marginal
 from lacunet.model.latent_class import is_latent_class
 from lacunet.model.network import Model, Network
 from lacunet.runtime.arrays import FloatArray

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, xlogy
 
-from lacunet.inference.asking.query import marginal
-from lacunet.inference.asking.row_likelihood import row_log_lik
-from lacunet.inference.plans.decompose import hole_patterns
-from lacunet.inference.plans.merging import totals
+from lacunet.inference.plans.decompose import hole_patterns, totals
+from lacunet.inference.queries.answers import row_log_lik
+from lacunet.inference.queries.query import marginal
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import has_classes
 from lacunet.model.network import Model, Network

@@ -12,8 +12,8 @@ from lacunet.describe.residuals import (
     bivariate_residuals,
     goodness_of_fit,
 )
-from lacunet.inference.asking.row_likelihood import row_log_lik
 from lacunet.inference.problem import Problem
+from lacunet.inference.queries.answers import row_log_lik
 from lacunet.learn.objective import Estimate
 from lacunet.model.latent_class import has_classes, is_latent_class
 from lacunet.model.network import Model

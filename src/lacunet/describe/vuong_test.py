@@ -12,8 +12,7 @@ import numpy as np
 
 from lacunet.describe.chi_square_sums import exceeds
 from lacunet.describe.intervals import on_boundary
-from lacunet.inference.curvature.information import Informed, informed, root_of
-from lacunet.inference.curvature.row_scores import NUMBERS, row_scores
+from lacunet.inference.curvature.information import NUMBERS, Informed, informed, root_of, row_scores
 from lacunet.learn.fit import Fit
 from lacunet.learn.objective import Estimate
 from lacunet.runtime.arrays import FloatArray

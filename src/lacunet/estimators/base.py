@@ -36,9 +36,8 @@ from lacunet.estimators.row_reading import RowReading
 from lacunet.estimators.tails import Tails
 from lacunet.estimators.warning import warn
 from lacunet.flags import Kind
-from lacunet.inference.asking.ensemble import log_lik_of, posterior_of
-from lacunet.inference.asking.filling import most_probable_state
 from lacunet.inference.leaves import with_values
+from lacunet.inference.queries.answers import log_lik_of, most_probable_state, posterior_of
 from lacunet.learn.ascent import Outcome
 from lacunet.model.ensemble import shown
 from lacunet.model.network import Model

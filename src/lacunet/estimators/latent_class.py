@@ -10,7 +10,7 @@ from lacunet.estimators.clustering import ClassEstimator
 from lacunet.estimators.inputs import check_covariates
 from lacunet.estimators.parameters import Searching, described
 from lacunet.estimators.surveyed import Surveyed
-from lacunet.inference.asking.ensemble import log_lik_of
+from lacunet.inference.queries.answers import log_lik_of
 from lacunet.model.covariance import DIAGONAL
 from lacunet.model.joint import table_of
 from lacunet.model.latent_class import classes_of

@@ -7,7 +7,7 @@ import numpy as np
 from lacunet.data.rows import Rows
 from lacunet.estimators.inputs import seed_of
 from lacunet.estimators.parameters import described
-from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
+from lacunet.inference.queries.answers import DRAWS, tail_probabilities
 from lacunet.runtime.arrays import FloatArray
 
 

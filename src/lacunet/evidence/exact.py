@@ -14,13 +14,19 @@ from typing import TypeAlias
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.kernels import adding as kernels
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import check_whole
-from lacunet.inference.sums.blocks import Block, Part, Places
-from lacunet.inference.sums.choices import choice_sizes, log_ways, ways
+from lacunet.inference.sums import packing as kernels
+from lacunet.inference.sums.blocks import (
+    CountPlaces,
+    SumBlock,
+    SumPart,
+    choice_sizes,
+    log_ways,
+    ways,
+)
 from lacunet.inference.sums.order import Order, order_parts, planning_work
-from lacunet.inference.sums.packing import Packing, pack_by_state, pack_counts
+from lacunet.inference.sums.packing import CountPacking, pack_by_state, pack_counts
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 LARGEST = 1_000_000_000  # additions to a count vector: a minute or two
@@ -50,7 +56,7 @@ class Plan:
     """A sum over completions that can be done."""
 
     constant: float  # log evidence of what every completion has
-    blocks: tuple[tuple[Block, Order], ...]
+    blocks: tuple[tuple[SumBlock, Order], ...]
 
 
 def terms(problem: Problem) -> int:
@@ -83,7 +89,7 @@ def plan_exact(problem: Problem, *, largest: int = LARGEST) -> Plan:
     if len(sizes) > MOST_COMPONENTS or sum(k for _, k in sizes) > MOST_ENTRIES:
         raise too_large(problem, largest)
     choices = [c for plan in problem.components.plans for c in plan.choices()]
-    places = Places(problem, [c for c in choices if c.count > 0])
+    places = CountPlaces(problem, [c for c in choices if c.count > 0])
     blocks, steps = [], 0.0
     for members in places.connected():
         if len(members) > MOST_CONNECTED or places.extent(members) > MOST_ENTRIES:
@@ -118,13 +124,13 @@ def too_large(problem: Problem, largest: int) -> OptionError:
 class _Table:
     """The count vectors of a block, packed and sorted, and the log number of ways to each."""
 
-    def __init__(self, block: Block, order: Order, most: float) -> None:
+    def __init__(self, block: SumBlock, order: Order, most: float) -> None:
         """Start with no component; at most so many steps are taken."""
         self.block, self.order, self.most = block, order, most
         self.keys = np.zeros((1, 1), dtype=np.int64)
         self.log_ways: FloatArray = np.zeros(1)
         self.open = np.zeros(len(block.tables), dtype=np.bool_)  # places that are not closed
-        self.packing: Packing = pack_counts(block, (), self.open)
+        self.packing: CountPacking = pack_counts(block, (), self.open)
         self.largest, self.steps = 1, 0
 
     def add_parts(self) -> bool:
@@ -154,7 +160,7 @@ class _Table:
             kernels.Last(raised, counts[:, raised], log_orders),
         )
 
-    def _repack(self, parts: Sequence[Part], still_touched: BoolArray) -> None:
+    def _repack(self, parts: Sequence[SumPart], still_touched: BoolArray) -> None:
         """Close the places that nothing touches any more; pack what some components leave."""
         closing = np.flatnonzero(self.open & ~still_touched)
         self.open = np.any([self.open, *(p.touched for p in parts)], axis=0) & still_touched
@@ -170,12 +176,12 @@ class _Table:
         self.keys, self.log_ways = _sorted(keys, self.log_ways)
         self.packing = new
 
-    def _packing(self, parts: Sequence[Part]) -> Packing:
+    def _packing(self, parts: Sequence[SumPart]) -> CountPacking:
         states = self.order.states
         by_state = None if states is None else pack_by_state(self.block, parts, states)
         return by_state or pack_counts(self.block, parts, self.open)
 
-    def _add(self, part: Part) -> bool:
+    def _add(self, part: SumPart) -> bool:
         """Add every way to complete a component, merging tables of about the same size."""
         counts, log_orders = part.completions()
         moves = self.packing.pack(counts)

@@ -15,11 +15,10 @@ import numpy as np
 
 from lacunet.evidence.annealing import drawn_cases
 from lacunet.evidence.path import Reference
-from lacunet.inference.contexts import kinds_of_states
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
-from lacunet.inference.symmetry import Block, Symmetries, symmetries_of
+from lacunet.inference.symmetry import ExchangeableBlock, Symmetries, kinds_of_states, symmetries_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
 
 DRAWS = 64  # from each reference
@@ -67,13 +66,15 @@ def _drawn(problem: Problem, reference: Reference, seed: Sequence[int]) -> Float
     return drawn_cases(np.tile(reference.exponents, (DRAWS, 1)), problem.layout, draws)
 
 
-def _kept(problem: Problem, block: Block, apart: BoolArray) -> Block:
+def _kept(problem: Problem, block: ExchangeableBlock, apart: BoolArray) -> ExchangeableBlock:
     """Keep those contexts; if hidden variables are among them, all or none."""
     hidden = not set(block.contexts[0]).isdisjoint(problem.network.hidden)
     if len(block.contexts) == 1 or apart.all() or (hidden and apart.any()):
         return block
     if not apart.any():  # the same everywhere
-        return Block(block.variables, ({},), (kinds_of_states(problem, block.variables[0], {}),))
+        return ExchangeableBlock(
+            block.variables, ({},), (kinds_of_states(problem, block.variables[0], {}),)
+        )
     kept = np.flatnonzero(apart)
     contexts = tuple(block.contexts[n] for n in kept)
-    return Block(block.variables, contexts, tuple(block.kinds[n] for n in kept))
+    return ExchangeableBlock(block.variables, contexts, tuple(block.kinds[n] for n in kept))

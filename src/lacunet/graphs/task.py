@@ -20,7 +20,7 @@ from lacunet.graphs.moves import Limits
 from lacunet.graphs.numbers import are_numbers
 from lacunet.graphs.searching import GraphSearch
 from lacunet.inference.leaves import leaves_apart
-from lacunet.inference.possible import check_possible
+from lacunet.inference.problem import check_possible
 from lacunet.model.network import Network, Variable
 from lacunet.model.number_prior import OF_GRAPHS, NumberPrior
 from lacunet.model.table_sizes import check_table_sizes

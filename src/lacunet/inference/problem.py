@@ -9,21 +9,109 @@ import numpy as np
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.table import Table
 from lacunet.errors import DataError
-from lacunet.inference.asking.query import Question
 from lacunet.inference.devices.device import Device
-from lacunet.inference.plans.builder import Builder
-from lacunet.inference.plans.compact import compact_cells
+from lacunet.inference.plans.builder import Builder, compact_cells
+from lacunet.inference.plans.decompose import totals
 from lacunet.inference.plans.parted import parted_components
 from lacunet.inference.plans.plan import LONG, Components
-from lacunet.inference.possible import check_possible
-from lacunet.inference.thinning import at_equal_distances
+from lacunet.inference.queries.query import ByRow, Query
 from lacunet.model import conjugacy
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
-from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.checkpoint import fingerprint
 from lacunet.runtime.rows import Held, Holder, SomeRows, forget, in_passing, rows_at
 from lacunet.runtime.states import Numbers, State, label
+
+# Rows that no parameters allow: structural zeros, and known tables with zeros, forbid them.
+
+
+def check_possible(network: Network, codes: CodeArray) -> None:
+    """Refuse rows, (m, observed variables), that have probability 0 whatever is learned.
+
+    Only categories can have that: numbers, which are parents of nothing, are left out.
+    """
+    network, codes = _categories(network, codes)
+    layout = network.layout
+    if layout.given is None or layout.given.min(initial=np.inf, where=~layout.learned) > 0.0:
+        return
+    theta = conjugacy.mean(np.ones(layout.size), layout)
+    cells = network.to_cells(conjugacy.natural(theta, layout))
+    never = np.flatnonzero(ByRow(network, codes).log_lik(cells) == -np.inf)
+    if len(never):
+        raise _impossible(network, codes[never[:1]], cells, len(never))
+
+
+def _categories(network: Network, codes: CodeArray) -> tuple[Network, CodeArray]:
+    """The network of all categories, and what rows show of them."""
+    variables = network.variables
+    kept = [i for i, v in enumerate(variables) if v.family.tabular]
+    if network.plain or len(kept) in (0, len(variables)):
+        return network, codes
+    shown = [column for column, i in enumerate(network.observed) if i in kept]
+    parents = [[kept.index(p) for p in network.parents[i]] for i in kept]
+    return Network.build([variables[i] for i in kept], parents), codes[:, shown]
+
+
+def _impossible(network: Network, row: CodeArray, cells: FloatArray, rows: int) -> DataError:
+    """Name the row, and the tables that forbid it."""
+    zeros = [i for i, v in enumerate(network.variables) if _has_zeros(network, cells, i)]
+    alone = [
+        i for i in zeros if ByRow(network, row).log_lik(_relaxed(network, cells, i))[0] > -np.inf
+    ]
+    names = [f"'{network.variables[i].name}'" for i in alone[:1] or zeros]
+    several = f" ({rows:,} different rows are like this)" if rows > 1 else ""
+    return DataError(
+        f"a row with {_words(network, row[0], alone[:1] or zeros)} is impossible{several}: the "
+        f"known table of {', '.join(names)} has a zero there. Correct the row, or the table."
+    )
+
+
+def _has_zeros(network: Network, cells: FloatArray, i: int) -> bool:
+    return bool((network.cells.table(cells, i) == -np.inf).any())
+
+
+def _relaxed(network: Network, cells: FloatArray, i: int) -> FloatArray:
+    """The same log weights without the zeros of one family."""
+    relaxed, block = cells.copy(), network.cells.block(i)
+    relaxed[block] = np.maximum(relaxed[block], 0.0)
+    return relaxed
+
+
+def _words(network: Network, row: CodeArray, families: Sequence[int]) -> str:
+    """Say what a row shows of some families, or, where that is nothing, all that it shows."""
+    around = {v for i in families for v in network.layout.families[i]}
+    shown = {i: code for i, code in zip(network.observed, row, strict=True) if code >= 0}
+    named = {i: code for i, code in shown.items() if i in around} or shown
+    variables = network.variables
+    return ", ".join(f"{variables[i].name} = {variables[i].labels[k]}" for i, k in named.items())
+
+
+# Fewer rows that stand for all of them.
+
+AT_ONCE = 1 << 20  # rows
+
+
+def at_equal_distances(weights: FloatArray, cases: int) -> tuple[IntArray, IntArray]:
+    """Take so many cases at equal distances: the rows that have them, and how many each has."""
+    along = (np.arange(cases) + 0.5) * (float(weights.sum()) / cases)
+    found, before, known = np.full(cases, len(weights) - 1), 0.0, 0
+    for first in range(0, len(weights), AT_ONCE):  # sums of all rows may be too much for memory
+        sums = before + np.cumsum(weights[first : first + AT_ONCE])
+        here = along[known:] < sums[-1]
+        some = slice(known, known + int(here.sum()))
+        found[some] = first + np.searchsorted(sums, along[some], side="right")
+        before, known = float(sums[-1]), some.stop
+    return np.unique(found, return_counts=True)
+
+
+def thinned(weights: FloatArray, rows: int) -> FloatArray:
+    """Weights of about so many rows, at equal distances; their sum stays."""
+    taken, times = at_equal_distances(weights, rows)
+    found = np.zeros(len(weights))
+    found[taken] = times * (float(weights.sum()) / rows)
+    return found
+
 
 GLIMPSE = 1 << 15  # rows
 LARGE = 1 << 20  # distinct rows, above which a part of them tells where to look
@@ -129,10 +217,10 @@ class Problem:
         return float(families.sum()) + self.log_base
 
     @cached_property
-    def about_hidden(self) -> Question:
+    def about_hidden(self) -> Query:
         """The rows, to be asked at any θ for the posterior of each hidden variable."""
         hidden = [(h,) for h in self.network.hidden]
-        return Question(self.network, self.codes, hidden, compact=True)
+        return Query(self.network, self.codes, hidden, compact=True)
 
     @cached_property
     def glimpse(self) -> "Problem":
@@ -265,3 +353,31 @@ def _align(table: Table, network: Network) -> CodeArray:
     # The usual case is the identity, which needs no copy of what may be a large array.
     same = order == list(range(len(names)))
     return table.codes if same else np.ascontiguousarray(table.codes[:, order])
+
+
+# Rows taken apart once, that may then count as much or as little as one likes.
+
+
+class Weighable:
+    """Makes problems that differ in the weights of their rows; a problem is built in no time."""
+
+    def __init__(self, network: Network, codes: CodeArray) -> None:
+        """Take (rows, observed variables), −1 = missing."""
+        self.cells = compact_cells(network)
+        builder = Builder(network, codes, np.ones(len(codes)), cells=self.cells, keep_rows=True)
+        self.network, self.codes, self.plans = network, codes, builder.build().plans
+        self.seen = [builder.seen_whole(c) for c in builder.collectors]
+
+    def __call__(self, weights: FloatArray, alpha: FloatArray) -> Problem:
+        """Let each row weigh so much, (rows,)."""
+        seen = np.zeros(self.cells.layout.size)
+        for rows, positions, worth in self.seen:
+            seen += totals(positions, weights[rows] * worth, len(seen))
+        plans = []
+        for plan in self.plans:
+            assert plan.rows is not None
+            counts = totals(plan.rows.component, weights[plan.rows.rows], len(plan.counts))
+            plans.append(plan.weighted(counts))
+        used = np.flatnonzero(weights)
+        components = Components(seen, tuple(plans), self.cells)
+        return Problem(self.network, alpha, self.codes[used], weights[used], components)

@@ -28,8 +28,7 @@ from lacunet.inference.kernels.merging import (
     gains_of_counts,
     merge_greedily,
 )
-from lacunet.inference.problem import Problem
-from lacunet.inference.thinning import at_equal_distances
+from lacunet.inference.problem import Problem, at_equal_distances
 from lacunet.learn.number_clusters import NumbersAround
 from lacunet.learn.row_counts import Rows, cells_of, count_families, sparse_rows
 from lacunet.likelihoods.gamma_functions import log_rising

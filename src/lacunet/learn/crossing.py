@@ -18,10 +18,9 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
+from lacunet.inference.classes import resizable
 from lacunet.inference.kernels.merging import SparseRows, add_up
-from lacunet.inference.problem import Problem
-from lacunet.inference.sizes import resizable
-from lacunet.inference.thinning import at_equal_distances
+from lacunet.inference.problem import Problem, at_equal_distances
 from lacunet.learn.agglomerate import CASES, ROWS, Around
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.ranks import Rank

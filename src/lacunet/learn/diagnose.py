@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 
 from lacunet.flags import Flag, Kind
-from lacunet.inference.asking.effective_dimension import identified_parameters
 from lacunet.inference.problem import Problem
+from lacunet.inference.queries.dimension import identified_parameters
 from lacunet.model.conjugacy import cases
 from lacunet.model.joint import members, table_of
 from lacunet.model.latent_class import LatentClasses, find_classes, unit

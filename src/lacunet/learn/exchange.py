@@ -12,8 +12,8 @@ from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
+from lacunet.inference.classes import resizable
 from lacunet.inference.problem import Problem
-from lacunet.inference.sizes import resizable
 from lacunet.learn.ascent import em_while_fast
 from lacunet.learn.objective import Objective, Point
 from lacunet.learn.ranks import Rank

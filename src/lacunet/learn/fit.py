@@ -8,7 +8,7 @@ import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.flags import Flag, Kind
-from lacunet.inference.devices.device import Place, open_device
+from lacunet.inference.devices.device import DeviceName, open_device
 from lacunet.inference.problem import Problem
 from lacunet.learn.ascent import Climb, Outcome
 from lacunet.learn.diagnose import diagnose, state_sizes
@@ -36,7 +36,7 @@ class Options:
     schedule: Schedule = Schedule.DEFAULT
     starts: int = DEFAULT_STARTS
     seed: int = 0
-    device: Place = Place.CPU
+    device: DeviceName = DeviceName.CPU
 
     def __post_init__(self) -> None:
         if self.starts < 1:

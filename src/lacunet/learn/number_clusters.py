@@ -6,7 +6,7 @@ from typing import Self, TypeVar
 import numpy as np
 from scipy.special import gammaln
 
-from lacunet.inference.kernels.merging import Measured
+from lacunet.inference.kernels.merging import MeasuredClusters
 from lacunet.inference.problem import Problem
 from lacunet.model import conjugacy
 from lacunet.model.joint import table_of
@@ -45,7 +45,7 @@ class NumbersAround:
             return seen
         return np.column_stack([seen, np.nan_to_num(self.x), np.isnan(self.x)])
 
-    def clusters(self, cases: IndexArray, cluster: IntArray) -> Measured:
+    def clusters(self, cases: IndexArray, cluster: IntArray) -> MeasuredClusters:
         """What clusters have of them; each row stands for so many cases of one of them, (m,)."""
         told = ~np.isnan(self.x)
         x, n = np.where(told, self.x, 0.0), np.where(told, cases[:, None], 0)
@@ -55,7 +55,7 @@ class NumbersAround:
         table = gammaln(shape[:, None] + often / 2.0) - 0.5 * np.log(kappa[:, None] + often)
         prior = np.stack([first, kappa, second, shape], axis=1)
         sums, squares = added_up(n * x, cluster), added_up(n * x * x, cluster)
-        return Measured(added_up(n, cluster).astype(np.int32), sums, squares, prior, table)
+        return MeasuredClusters(added_up(n, cluster).astype(np.int32), sums, squares, prior, table)
 
 
 def added_up(x: Numbers, cluster: IntArray) -> Numbers:

@@ -12,7 +12,7 @@ from lacunet.inference.expectation import Tangent, expect
 from lacunet.inference.kernels.numbers import expect_numbers
 from lacunet.inference.kernels.rows import expect_all
 from lacunet.inference.kernels.trees import expect_trees
-from lacunet.inference.plans.compact import MANY, compact_cells
+from lacunet.inference.plans.builder import MANY, compact_cells
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.learn.crossing import Crosser
 from lacunet.learn.fit import Options, learn

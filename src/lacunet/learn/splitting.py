@@ -13,9 +13,7 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from lacunet.inference.problem import Problem
-from lacunet.inference.thinning import thinned
-from lacunet.inference.weighable import Weighable
+from lacunet.inference.problem import Problem, Weighable, thinned
 from lacunet.learn.diagnose import state_sizes
 from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.ranks import Rank

@@ -11,7 +11,7 @@ import numpy as np
 
 from lacunet.flags import Flag, Kind
 from lacunet.inference.sampling.draws import MOST_ONE_BY_ONE
-from lacunet.inference.sampling.passes import Passes, run_passes
+from lacunet.inference.sampling.particles import Passes, run_passes
 from lacunet.scoring.score import TABULAR, Score
 from lacunet.scoring.score_input import Evidence, ScoreInput
 

@@ -3,9 +3,9 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from lacunet.inference.asking.effective_dimension import effective_dimension
+from lacunet.inference.classes import network_with_sizes, prior_of_states, resizable, with_sizes
 from lacunet.inference.problem import Problem
-from lacunet.inference.sizes import network_with_sizes, prior_of_states, resizable, with_sizes
+from lacunet.inference.queries.dimension import effective_dimension
 from lacunet.inference.symmetry import interchangeable
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.ranks import BOTH, MASS

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lacunet.flags import Flag, Kind, Sizes
+from lacunet.inference.classes import states_told, with_sizes
 from lacunet.inference.expectation import hidden_counts
 from lacunet.inference.problem import Problem
-from lacunet.inference.sizes import states_told, with_sizes
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of

@@ -23,9 +23,9 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import gammaln, xlog1py
 
-from lacunet.inference.plans.plan import Plan
+from lacunet.inference.classes import prior_of_states, states_told
+from lacunet.inference.plans.plan import EStep
 from lacunet.inference.problem import Problem
-from lacunet.inference.sizes import prior_of_states, states_told
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import FloatArray, IndexArray
@@ -182,7 +182,7 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
 
 
 def _log_unused(
-    weights: FloatArray, first: int, states: IndexArray, k: int, plan: Plan
+    weights: FloatArray, first: int, states: IndexArray, k: int, plan: EStep
 ) -> FloatArray:
     """Log probability that no case of a plan has each state of a variable, (k,)."""
     _, r = plan.posterior(weights, first, first + len(states))

@@ -25,9 +25,8 @@ from lacunet.evidence.shaped_classes import merged, shaped_problem
 from lacunet.evidence.trait import trait_of
 from lacunet.inference.leaves import leaves_of, widest_block
 from lacunet.inference.plausible import FAILURES
-from lacunet.inference.problem import build_problem
+from lacunet.inference.problem import at_equal_distances, build_problem
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.inference.thinning import at_equal_distances
 from lacunet.learn.also_from import climbed_from
 from lacunet.learn.fit import Fit, learn
 from lacunet.model.covariance import Covariance

@@ -12,7 +12,7 @@ import numpy as np
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.expectation import expect
-from lacunet.inference.plans.plan import Plan
+from lacunet.inference.plans.plan import EStep
 from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Options
 from lacunet.learn.objective import Estimate, Objective
@@ -180,7 +180,7 @@ def _fit(problem: Problem, label: Label, options: Options, *, scored: bool) -> F
     )
 
 
-def _components(plan: Plan) -> int:
+def _components(plan: EStep) -> int:
     return len(plan.counts)
 
 

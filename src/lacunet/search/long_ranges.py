@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from lacunet.data.table import Table
-from lacunet.inference.asking.effective_dimension import identified_parameters
 from lacunet.inference.plausible import FAILURES
 from lacunet.inference.problem import build_problem
+from lacunet.inference.queries.dimension import identified_parameters
 from lacunet.learn.fit import Options
 from lacunet.model.prior import Alpha, dirichlet
 from lacunet.runtime.checkpoint import FORGETFUL, Kept

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lacunet.data import Column
-from lacunet.inference.asking.ensemble import ensemble_log_lik
-from lacunet.inference.asking.query import posterior
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem
+from lacunet.inference.queries.answers import ensemble_log_lik
+from lacunet.inference.queries.query import posterior
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.latent_class import classes_of
 from lacunet.model.network import Model

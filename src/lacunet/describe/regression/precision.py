@@ -23,8 +23,9 @@ from lacunet.inference.curvature.information import (
     NOTHING,
     root_of,
     root_of_inverse,
+    row_scores,
+    spread_of_scores,
 )
-from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
 from lacunet.inference.regression.design import Design
 from lacunet.learn.regression.logit import whole
 from lacunet.learn.regression.objective import ClassParameters

@@ -17,8 +17,7 @@ from lacunet.describe.three_step.assigned import AssignedRows, Assigning, assign
 from lacunet.describe.three_step.sandwich import Solved
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
-from lacunet.inference.curvature.information import root_of_inverse
-from lacunet.inference.curvature.row_scores import row_scores
+from lacunet.inference.curvature.information import root_of_inverse, row_scores
 from lacunet.learn.objective import Objective
 from lacunet.learn.regression.objective import ClassParameters
 from lacunet.model import conjugacy

@@ -11,8 +11,7 @@ import numpy as np
 
 from lacunet.data.sampling_design import SamplingDesign
 from lacunet.describe.three_step.assigned import AssignedRows
-from lacunet.inference.curvature.information import NOTHING
-from lacunet.inference.curvature.row_scores import spread_of_scores
+from lacunet.inference.curvature.information import NOTHING, spread_of_scores
 from lacunet.runtime.arrays import FloatArray
 
 STEPS = 5000  # of EM at most

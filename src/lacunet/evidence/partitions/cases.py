@@ -13,7 +13,7 @@ from lacunet.evidence.partitions.number_cases import (
     number_leaves,
 )
 from lacunet.inference.classes import exchangeable, with_classes
-from lacunet.inference.kernels.blocks import Leaves, Rows
+from lacunet.inference.kernels.blocks import Leaves, ShownCells
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods.gamma_functions import LARGE
 from lacunet.model import conjugacy
@@ -76,7 +76,7 @@ def leaves_by_prior(problem: Problem, alphas: Sequence[FloatArray]) -> list[Leav
     each = [[problem.layout.table(alpha, i)[0] for i in leaves[~number]] for alpha in alphas]
     first = np.cumsum([0, *map(len, each[0])]).astype(np.int64)
     shown = codes[:, ~number] >= 0
-    rows = Rows(
+    rows = ShownCells(
         np.concatenate([[0], np.cumsum(shown.sum(axis=1))]).astype(np.int64),
         (codes[:, ~number] + first[:-1])[shown],
         first[-1] + np.nonzero(shown)[1],

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from lacunet.inference.kernels import blocks as kernels
-from lacunet.inference.kernels.blocks import Blocks, Leaves, Levels, Partition
+from lacunet.inference.kernels.blocks import BlockCounts, Leaves, LevelWeights, Partition
 from lacunet.inference.kernels.lanes import padded
 from lacunet.inference.kernels.number_blocks import NumberPriors
-from lacunet.inference.kernels.walking import Notes, Priors, walk
+from lacunet.inference.kernels.splitting import Notes, Priors, walk
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.checkpoint import Packing
 
@@ -43,7 +43,7 @@ class AmongPriors:
 class Stretch:
     """A piece of a walk: which weights, and how long."""
 
-    levels: Levels
+    levels: LevelWeights
     sweeps: int
     among: AmongPriors | None = None  # None: the prior that chains started with
 
@@ -137,8 +137,8 @@ def _nowhere(leaves: Leaves, most: int, prior: int) -> Partition:
     )
 
 
-def _empty(leaves: Leaves, columns: int) -> Blocks:
-    return Blocks(
+def _empty(leaves: Leaves, columns: int) -> BlockCounts:
+    return BlockCounts(
         np.zeros(columns),
         np.repeat(leaves.prior[:, None], columns, axis=1),
         None if leaves.numbers is None else np.repeat(leaves.numbers.prior[None], columns, axis=0),

@@ -6,7 +6,7 @@ import numpy as np
 
 from lacunet.evidence.partitions.chains import WHERE_CHAINS_STAND, Stretch, walk_on
 from lacunet.evidence.partitions.starts import Starts
-from lacunet.inference.kernels.walking import Notes
+from lacunet.inference.kernels.splitting import Notes
 from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.executor import Executor
 

@@ -14,7 +14,7 @@ from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.partitions.cases import draw_blocks, leaves_of, log_class_weights
 from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk_on
 from lacunet.evidence.partitions.tally import Tally
-from lacunet.inference.kernels.blocks import Levels
+from lacunet.inference.kernels.blocks import LevelWeights
 from lacunet.inference.problem import Problem
 from lacunet.model.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray
@@ -48,9 +48,9 @@ class PosteriorWalk:
             self.chains.append(start_chain(leaves, blocks, self.most, rng))
 
     @property
-    def _levels(self) -> Levels:
+    def _levels(self) -> LevelWeights:
         rise = np.maximum(self.most - np.arange(self.most + 2.0), 0.0)
-        return Levels(rise, np.ones(len(rise)))
+        return LevelWeights(rise, np.ones(len(rise)))
 
     def go_on(self, sweeps: int, means: Means, *, samples: int) -> None:
         """Walk on with every chain, so many sweeps to each sample; without samples, just walk."""

@@ -16,8 +16,8 @@ from lacunet.evidence.partitions.priors import SharesOfPriors, WalkedPriors
 from lacunet.evidence.partitions.starts import Starts
 from lacunet.evidence.partitions.visits import WORTH, by_errors, by_shares
 from lacunet.inference.classes import with_classes
-from lacunet.inference.kernels.blocks import Levels
-from lacunet.inference.kernels.walking import STEEPEST, TRIED, Notes
+from lacunet.inference.kernels.blocks import LevelWeights
+from lacunet.inference.kernels.splitting import STEEPEST, TRIED, Notes
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import FloatArray
@@ -257,7 +257,7 @@ class Rounds:
         rise[1 : self.levels.last] *= np.exp(np.diff(self.visits))
         rise[: self.first] = math.exp(STEEPEST)
         rise[self.last :] = 0.0
-        levels = Levels(rise, np.exp(noted))
+        levels = LevelWeights(rise, np.exp(noted))
         among = AmongPriors(self.priors, self.split.log_weights)
         return self.company.walk(Stretch(levels, sweeps, among))
 

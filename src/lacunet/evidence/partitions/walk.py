@@ -22,8 +22,7 @@ from lacunet.evidence.partitions.rounds import (
     Rounds,
 )
 from lacunet.flags import Flag
-from lacunet.inference.kernels.splitting import SCANS
-from lacunet.inference.kernels.walking import TRIED
+from lacunet.inference.kernels.splitting import SCANS, TRIED
 from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept

@@ -9,7 +9,7 @@ import numpy as np
 
 from lacunet.graphs.hidden.fitting import Filled
 from lacunet.graphs.hidden.labellings import all_labellings
-from lacunet.inference.plans.merging import distinct, totals
+from lacunet.inference.plans.decompose import distinct, totals
 from lacunet.inference.problem import problem_of_codes
 from lacunet.learn.agglomerate import agglomerated
 from lacunet.learn.variational import Variational, at_theta, vary

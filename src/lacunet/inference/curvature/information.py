@@ -9,26 +9,123 @@ Where it is known how rows were drawn, the covariance is A⁻¹ G A⁻¹ (linear
 1983), with G that of the sum of scores over samples drawn so.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.sparse import csr_array
 
+from lacunet.data.sampling_design import SamplingDesign
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
-from lacunet.inference.curvature.row_scores import row_scores, spread_of_scores
 from lacunet.inference.problem import Problem
+from lacunet.inference.queries.query import ByRow
 from lacunet.model import conjugacy
+from lacunet.model.cells import Cells
 from lacunet.model.layout import Layout
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+
+# Scores: how much each row, and each unit of a survey, pulls at every coordinate.
+
+NUMBERS = 1 << 23  # to hold at once: rows times cells
+
+
+def row_scores(
+    problem: Problem, theta: FloatArray, free: IntArray, step: int | None = None
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Give d log p(row)/dφ at θ for some distinct rows after the other, (rows, free).
+
+    `step` says how many at once, if not as many as can well be held.
+    """
+    cells, layout = problem.components.cells, problem.layout
+    weights = cells.weights(conjugacy.natural(theta, layout))
+    directions = [_pushed(theta, position, layout) for position in free]
+    pushed = csr_array(np.array(directions).reshape(len(free), layout.size))
+    first, last = _needed(pushed, cells)
+    step = step or max(1, NUMBERS // max(1, last - first))
+    for start in range(0, len(problem.codes), step):
+        rows = slice(start, min(start + step, len(problem.codes)))
+        asked = ByRow(problem.network, problem.codes[rows], cells)
+        _, N = asked.posterior(weights, first, last)
+        T = N if cells.identity else cells.statistics(N)
+        yield rows, np.asarray(pushed[:, first:last] @ T.T).T
+
+
+def _needed(pushed: csr_array, cells: Cells) -> tuple[int, int]:
+    """From where to where cells move with some coordinate; all of them where cells are values.
+
+    Plans write whole families, so these are ends of families.
+    """
+    if not cells.identity:
+        return 0, cells.layout.size
+    if not pushed.nnz:
+        return 0, 0
+    owner, layout = cells.layout.owner, cells.layout
+    ends = owner[pushed.indices.min()], owner[pushed.indices.max()]
+    return layout.block(int(ends[0])).start, layout.block(int(ends[1])).stop
+
+
+def _pushed(theta: FloatArray, position: int, layout: Layout) -> FloatArray:
+    """How natural parameters move with one coordinate: of all rows at once, a matrix."""
+    phi = np.zeros(layout.size)
+    phi[position] = 1.0
+    return conjugacy.push(theta, phi, layout)
+
+
+def spread_of_scores(
+    design: SamplingDesign, each: Iterable[tuple[slice, FloatArray]], free: int
+) -> FloatArray:
+    """Give the covariance that the sum of scores of rows has over samples drawn so, (free, free).
+
+    Σ_h n_h/(n_h − 1) Σ_i (t_hi − t̄_h)(t_hi − t̄_h)ᵀ, with t_hi the total of unit i in stratum h.
+    """
+    spread, units = _Spread(design, free), len(design.stratum)
+    totals = np.zeros((units if design.clusters else 0, free))
+    step = max(1, NUMBERS // max(1, free))
+    for rows, scores in each:
+        first, last = np.searchsorted(design.row, [rows.start, rows.stop]).tolist()
+        for start in range(first, last, step):
+            here = slice(start, min(start + step, last))
+            pulls = design.weight[here, None] * scores[design.row[here] - rows.start]
+            if design.clusters:  # a unit may lie in rows that come later
+                np.add.at(totals, design.unit[here], pulls)
+            else:
+                spread.add(pulls, design.unit[here])
+    if design.clusters:
+        spread.add(totals, np.arange(units))
+    return spread.found
+
+
+class _Spread:
+    """Sums of squares and totals of strata, as units come."""
+
+    def __init__(self, design: SamplingDesign, free: int) -> None:
+        self.design = design
+        self.units = np.bincount(design.stratum, design.copies)
+        self.factor = self.units / (self.units - 1.0)
+        self.squares, self.sums = np.zeros((free, free)), np.zeros((len(self.units), free))
+
+    def add(self, totals: FloatArray, which: IntArray) -> None:
+        """Take in the totals, (units, free), of some of the units."""
+        stratum, copies = self.design.stratum[which], self.design.copies[which]
+        self.squares += (totals * (self.factor[stratum] * copies)[:, None]).T @ totals
+        np.add.at(self.sums, stratum, totals * copies[:, None])
+
+    @property
+    def found(self) -> FloatArray:
+        """What is left around the means of strata."""
+        means = self.sums * (self.factor / self.units)[:, None]
+        return np.asarray(self.squares - self.sums.T @ means)
+
 
 NOTHING = 1e-7  # share of complete data's information below which a direction is not identified
 TOUCHED = 1e-3  # part of such a direction that makes a probability not identified either
 
 
 @dataclass(frozen=True, eq=False)
-class Precision:
+class StandardErrors:
     """Standard errors of parameters, and on the scale of intervals; NaN where there is none."""
 
     theta: FloatArray  # (size,) standard error of θ_ijk
@@ -48,7 +145,7 @@ class DesignEffect:
 
 def precision(
     problem: Problem, theta: FloatArray, counts: FloatArray, held: BoolArray
-) -> Precision:
+) -> StandardErrors:
     """Give standard errors at a maximum.
 
     Parameters
@@ -65,7 +162,9 @@ def precision(
     layout, found = problem.layout, informed(problem, theta, counts, held)
     unknown = np.full(layout.size, np.nan)
     if not found.maximum:
-        return Precision(unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False)
+        return StandardErrors(
+            unknown, unknown, np.zeros(layout.size, dtype=np.bool_), maximum=False
+        )
     root, slope, design = found.root, conjugacy.scale_slope(theta, layout), None
     if problem.design is not None:
         each = row_scores(problem, theta, found.free)
@@ -81,7 +180,7 @@ def precision(
     unidentified = np.abs(along).max(axis=1, initial=0.0) * complete > TOUCHED
     error = _errors(root, found.free, theta, layout)
     error[unidentified | held] = np.nan
-    return Precision(slope * error, error, unidentified & ~held, maximum=True, design=design)
+    return StandardErrors(slope * error, error, unidentified & ~held, maximum=True, design=design)
 
 
 class Informed(NamedTuple):

@@ -12,12 +12,78 @@ from typing import Any
 import numpy as np
 
 from lacunet.errors import OptionError
-from lacunet.inference.devices.dense_rows import DenseFeatures, DenseRows
-from lacunet.inference.devices.device import Device, RowsThere
-from lacunet.inference.devices.packing import PackedRows
-from lacunet.inference.devices.shape import GRID, Shape, shape_for
+from lacunet.inference.devices.device import DenseFeatures, DenseRows, Device, PackedRows, RowsThere
 from lacunet.optional import require
 from lacunet.runtime.arrays import FloatArray
+
+# How the kernel of rows is laid out on a device: threads, tiles and memory.
+
+WARPS = (7, 8, 4, 2)  # of a block of threads: more have no room for their posteriors, or are slower
+TILE = 16  # blocks of counts that the matrix units sum at once
+MOST_TILES = 8  # of counts in the registers of a warp: more would be spilled
+GRID = 264  # blocks of threads, whatever the device: sums are the same on all
+
+
+@dataclass(frozen=True)
+class KernelShape:
+    """What the kernel is compiled for, and how it is started."""
+
+    cells: int  # K
+    groups: int  # bytes of a row
+    parts: int  # families of a byte
+    warps: int  # of a block of threads
+    tiles: int  # of blocks of counts, that a warp keeps
+    first: tuple[int, ...]  # the first pattern of each byte
+    passes: int  # over the rows, until all counts have had a warp
+    tangent: bool
+    table_in_shared: bool
+    shared: int  # bytes of memory that a block of threads has for itself
+
+    @property
+    def rows(self) -> int:
+        """Rows that a block of threads takes at once."""
+        return 32 * self.warps
+
+    @property
+    def padded(self) -> int:
+        """Numbers of a row of the table of patterns."""
+        return _padded(self.cells)
+
+    @property
+    def defines(self) -> dict[str, int | str]:
+        """The names that the kernel is compiled with."""
+        return {
+            "K": self.cells,
+            "WARPS": self.warps,
+            "TILES": self.tiles,
+            "GROUPS": self.groups,
+            "FIRST": ",".join(map(str, self.first)),
+            "PARTS": self.parts,
+            "TANGENT": int(self.tangent),
+            "TABLE_IN_SHARED": int(self.table_in_shared),
+        }
+
+
+def shape_for(packed: PackedRows, most_shared: int, *, tangent: bool) -> KernelShape | None:
+    """Choose; None if the posteriors of a few rows would not fit."""
+    K, (patterns, parts), groups = packed.cells, packed.parts.shape, len(packed.bytes)
+    tiles, most = -(-len(packed.shown) // TILE), max(1, MOST_TILES // -(-K // 8))
+    table = 8 * (1 + tangent) * patterns * _padded(K)
+    for warps in WARPS:
+        rows, each = 32 * warps, min(most, -(-tiles // warps))
+        own = 16 * K * (rows + 2) + groups * 3 * rows  # as the kernel divides its memory
+        if own <= most_shared:
+            inside, passes = own + table <= most_shared, -(-tiles // (warps * each))
+            size = own + table * inside
+            first = tuple(packed.first.tolist())
+            return KernelShape(K, groups, parts, warps, each, first, passes, tangent, inside, size)
+    return None
+
+
+def _padded(cells: int) -> int:
+    """An odd number of pairs: neighbours stand in other banks of the memory."""
+    return 2 * (((cells + 1) // 2) | 1)
+
 
 SPARE = 1 << 28  # bytes of the device that are left to others
 
@@ -73,10 +139,10 @@ class CudaRows(RowsThere):
         small = [cp.asarray(a) for a in (packed.parts, packed.shown)]
         sizes = np.int64(self.rows), np.int32(len(packed.parts)), np.int32(self.blocks)
         self.arguments = (room, weights, *small, *sizes)
-        self.room: Room | None = None
+        self.room: DeviceRoom | None = None
         self.lock = Lock()
 
-    def _shape(self, tangent: bool) -> Shape:
+    def _shape(self, tangent: bool) -> KernelShape:
         found = shape_for(self.packed, self.device.most_shared, tangent=tangent)
         if found is None:
             raise OptionError(
@@ -95,7 +161,7 @@ class CudaRows(RowsThere):
         counts, _ = self._run(np.stack([x, along]), self.shapes[1])
         return np.asarray(counts[0])
 
-    def _run(self, x: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
+    def _run(self, x: FloatArray, shape: KernelShape) -> tuple[FloatArray, FloatArray]:
         with self.lock:  # starts may be fitted side by side; the device has one after the other
             room = self._room(len(x), shape)
             room.x.set(np.ascontiguousarray(x))
@@ -104,7 +170,7 @@ class CudaRows(RowsThere):
         counts = sums[:, :-1].reshape(-1, self.blocks, self.packed.cells)
         return counts, sums[:, -1]
 
-    def _room(self, vectors: int, shape: Shape) -> Room:
+    def _room(self, vectors: int, shape: KernelShape) -> DeviceRoom:
         """Memory for so many vectors: what the last call had, if it suffices."""
         if self.room is None or (self.room.shape, len(self.room.x)) != (shape, vectors):
             self.room = None  # freed before there is another
@@ -114,7 +180,7 @@ class CudaRows(RowsThere):
             needed = 8 * batch * (grid + 1) * numbers + 8 * vectors * (numbers + outside)
             self.device.check_room(needed, f"an E step of {batch} starts")
             cp = self.device.cupy
-            self.room = Room(
+            self.room = DeviceRoom(
                 shape,
                 cp.empty((vectors, self.blocks, self.packed.cells)),
                 cp.empty((vectors, outside, shape.padded)),
@@ -123,7 +189,7 @@ class CudaRows(RowsThere):
             )
         return self.room
 
-    def launch(self, room: Room) -> None:
+    def launch(self, room: DeviceRoom) -> None:
         """Start the kernels of an E step at the weights that are in its room."""
         shape, kernels = room.shape, compiled(room.shape)
         batch, grid, numbers = room.partial.shape
@@ -145,10 +211,10 @@ class CudaRows(RowsThere):
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
+class DeviceRoom:
     """Memory of a device for the E steps of some vectors of log weights."""
 
-    shape: Shape
+    shape: KernelShape
     x: Any  # (vectors, B, K) log weights, and directions of them
     tables: Any  # (vectors, P, padded) sums by pattern, if they are kept there
     partial: Any  # (batch, grid, B K + 1) expected counts and log-likelihood by block of threads,
@@ -156,7 +222,7 @@ class Room:
 
 
 @cache
-def compiled(shape: Shape) -> dict[str, Any]:
+def compiled(shape: KernelShape) -> dict[str, Any]:
     """Compile the kernels for one shape; CuPy keeps what it compiled on disk."""
     source = files("lacunet.inference.devices").joinpath("latent_rows.cu").read_text("utf-8")
     # Not as options: there a comma would part one from the next.

@@ -40,7 +40,7 @@ CASES, SPLITS = 0, 1  # kinds of moves
 TRIES, UP, DOWN = 0, 1, 2  # what is noted of each kind, at each number of blocks
 
 
-class Rows(NamedTuple):
+class ShownCells(NamedTuple):
     """What distinct rows show, as lines of a table of blocks. R rows."""
 
     starts: IntArray  # (R + 1,) where those of a row start
@@ -52,7 +52,7 @@ class Leaves(NamedTuple):
     """The cases, and the prior of one class. N cases, L leaves that are categories, S cells."""
 
     row: IntArray  # (N,) the row of each case
-    rows: Rows
+    rows: ShownCells
     first: IntArray  # (L + 1,) the cells of each leaf
     prior: FloatArray  # (S + L,) exponents of the cells, then their sums by leaf
     a: float  # exponent of a class weight
@@ -60,7 +60,7 @@ class Leaves(NamedTuple):
     numbers: Any  # `NumberLeaves`: the leaves that are numbers; None without any
 
 
-class Blocks(NamedTuple):
+class BlockCounts(NamedTuple):
     """What blocks hold; B columns, whole lanes. G leaves that are numbers."""
 
     size: FloatArray  # (B,) cases
@@ -75,14 +75,14 @@ class Partition(NamedTuple):
     block: IntArray  # (N,) of each case
     used: IntArray  # (1,) number of blocks
     prior: IntArray  # (1,) which of several priors the blocks hold
-    blocks: Blocks  # what they hold, and an empty one after them
-    pair: Blocks  # two more, to try a split in
+    blocks: BlockCounts  # what they hold, and an empty one after them
+    pair: BlockCounts  # two more, to try a split in
     x: FloatArray  # (B,) scratch: weights of a case in blocks,
     less: FloatArray  # in those that it is in, without itself; 0: not known yet,
     below: FloatArray  # and what they are divided by
 
 
-class Levels(NamedTuple):
+class LevelWeights(NamedTuple):
     """Weights for the number of blocks; entry m is for the step from m to m + 1."""
 
     rise: FloatArray  # weight of m + 1 over that of m; 0: no further
@@ -90,7 +90,7 @@ class Levels(NamedTuple):
 
 
 @inlined
-def put(leaves: Leaves, row: int, blocks: Blocks, b: int, sign: float) -> None:
+def put(leaves: Leaves, row: int, blocks: BlockCounts, b: int, sign: float) -> None:
     """Put a case into a block (sign 1), or take it out (−1)."""
     rows = leaves.rows
     blocks.size[b] += sign
@@ -102,7 +102,7 @@ def put(leaves: Leaves, row: int, blocks: Blocks, b: int, sign: float) -> None:
 
 
 @kernel
-def copy_block(source: Blocks, b: int, target: Blocks, c: int) -> None:
+def copy_block(source: BlockCounts, b: int, target: BlockCounts, c: int) -> None:
     """Copy what a block holds."""
     target.size[c] = source.size[b]
     for s in range(source.table.shape[0]):  # compiled sooner than slices
@@ -111,7 +111,7 @@ def copy_block(source: Blocks, b: int, target: Blocks, c: int) -> None:
 
 
 @kernel
-def clear_block(leaves: Leaves, blocks: Blocks, b: int) -> None:
+def clear_block(leaves: Leaves, blocks: BlockCounts, b: int) -> None:
     """Make a block empty."""
     blocks.size[b] = 0.0
     for s in range(len(leaves.prior)):
@@ -120,7 +120,7 @@ def clear_block(leaves: Leaves, blocks: Blocks, b: int) -> None:
 
 
 @kernel
-def change_prior(old: Leaves, new: Leaves, blocks: Blocks, number: int) -> None:
+def change_prior(old: Leaves, new: Leaves, blocks: BlockCounts, number: int) -> None:
     """Give the first blocks another prior: counts are whole, so nothing is lost to rounding."""
     for b in range(number):
         for s in range(len(old.prior)):
@@ -146,7 +146,7 @@ def multiply_lines(
 
 @inlined
 def weigh(
-    rows: Rows, row: int, table: FloatArray, number: int, x: FloatArray, below: FloatArray
+    rows: ShownCells, row: int, table: FloatArray, number: int, x: FloatArray, below: FloatArray
 ) -> None:
     """Multiply weights of blocks by the predictive probability of a row, up to a common factor."""
     first, last = rows.starts[row], rows.starts[row + 1]
@@ -167,7 +167,7 @@ def weigh(
 
 
 @inlined
-def taken_out(rows: Rows, row: int, blocks: Blocks, b: int, a: float) -> float:
+def taken_out(rows: ShownCells, row: int, blocks: BlockCounts, b: int, a: float) -> float:
     """What the weight of a case in its block is multiplied by when it is taken out of it."""
     ratio: float = (a + blocks.size[b] - 1.0) / (a + blocks.size[b])
     first, last = rows.starts[row], rows.starts[row + 1]
@@ -265,7 +265,9 @@ def move_to(leaves: Leaves, at: Partition, case: int, b: int) -> None:
 
 
 @kernel
-def sweep_cases(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any) -> None:
+def sweep_cases(
+    leaves: Leaves, at: Partition, levels: LevelWeights, note: FloatArray, rng: Any
+) -> None:
     """Draw the block of every case given those of all others.
 
     Cases of one row stand together, and share weights until one of them moves.

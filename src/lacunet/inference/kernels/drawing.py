@@ -18,7 +18,7 @@ from lacunet.inference.kernels.rows import (
     sum_blocks,
     sum_patterns,
 )
-from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables
+from lacunet.inference.kernels.trees import TreeArrays, TreeScratch, posterior_tables
 from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
 
@@ -136,7 +136,7 @@ def draw_tree(a: TreeArrays, kind: int, work: FloatArray, cell_of: IntArray, rng
 
 @kernel
 def draw_trees(
-    a: TreeArrays, log_weights: FloatArray, rng: Any, scratch: Scratch, N: FloatArray
+    a: TreeArrays, log_weights: FloatArray, rng: Any, scratch: TreeScratch, N: FloatArray
 ) -> None:
     """Add drawn counts of all clique trees to N; log weights and N have a row for each chain."""
     work = scratch.work

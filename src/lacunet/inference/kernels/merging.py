@@ -32,7 +32,7 @@ class Counted(NamedTuple):
     table: FloatArray  # what counts are worth
 
 
-class Measured(NamedTuple):
+class MeasuredClusters(NamedTuple):
     """What m clusters have of D measurements."""
 
     cases: IndexArray  # (m, D)
@@ -58,7 +58,7 @@ def worth(positions: IndexArray, more: IndexArray, table: FloatArray) -> float:
 
 
 @kernel
-def worth_of_sums(measured: Measured, i: int, more: int) -> float:
+def worth_of_sums(measured: MeasuredClusters, i: int, more: int) -> float:
     """Worth of the measurements of cluster i, or of i and `more` together if that is not −1."""
     value = 0.0
     for d in range(measured.cases.shape[1]):
@@ -75,7 +75,7 @@ def worth_of_sums(measured: Measured, i: int, more: int) -> float:
 
 
 @kernel
-def add_gains_of_sums(measured: Measured, gains: FloatArray) -> None:
+def add_gains_of_sums(measured: MeasuredClusters, gains: FloatArray) -> None:
     """Add what merging two clusters gains by their measurements, (m, m)."""
     m = gains.shape[0]
     own = np.array([worth_of_sums(measured, i, -1) for i in range(m)])
@@ -118,7 +118,7 @@ def find_partner(i: int, gains: FloatArray, alive: BoolArray, partner: IntArray)
 
 @kernel
 def merge_greedily(
-    counted: Counted, measured: Measured, gains: FloatArray, keep: int, label: IntArray
+    counted: Counted, measured: MeasuredClusters, gains: FloatArray, keep: int, label: IntArray
 ) -> None:
     """Merge m clusters until `keep` are left; `label` says into which.
 

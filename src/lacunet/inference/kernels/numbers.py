@@ -42,14 +42,14 @@ class NumberRows(NamedTuple):
     besides: FloatArray  # (m, W) what else is added to log weights; (0, W) where nothing is
 
 
-class Weights(NamedTuple):
+class NumberWeights(NamedTuple):
     """Log weights, or whatever stands at their places. W cells, padded, and P patterns."""
 
     table: FloatArray  # (P, W) of the patterns
     powers: FloatArray  # (3, D, W) of 1, x and x² of each number
 
 
-class Room(NamedTuple):
+class NumberRoom(NamedTuple):
     """Room for a block of n rows."""
 
     marks: FloatArray  # (n, D)
@@ -65,11 +65,11 @@ def rows_at_once(columns: int) -> int:
 
 
 @kernel
-def make_room(rows: NumberRows, width: int) -> Room:
+def make_room(rows: NumberRows, width: int) -> NumberRoom:
     """Room for the blocks of some rows."""
     columns = rows.x.shape[1]
     n = min(rows_at_once(columns), rows.x.shape[0])
-    return Room(
+    return NumberRoom(
         np.empty((n, columns)),
         np.empty((n, width)),
         np.empty((n, width)),
@@ -86,7 +86,7 @@ def add_numbers(x: FloatArray, out: FloatArray) -> None:
 
 
 @kernel
-def block_of(rows: NumberRows, first: int, room: Room) -> NumberRows:
+def block_of(rows: NumberRows, first: int, room: NumberRoom) -> NumberRows:
     """Some rows from `first` on, their marks written into the room."""
     last = min(first + room.cells.shape[0], rows.x.shape[0])
     x, n = rows.x[first:last], last - first
@@ -98,7 +98,7 @@ def block_of(rows: NumberRows, first: int, room: Room) -> NumberRows:
 
 
 @kernel
-def weigh(block: NumberRows, weights: Weights, room: Room, out: FloatArray) -> None:
+def weigh(block: NumberRows, weights: NumberWeights, room: NumberRoom, out: FloatArray) -> None:
     """Log weights of the cells of each row of a block, whose marks are in the room, (n, W)."""
     n = out.shape[0]
     part = room.part[:n]
@@ -119,7 +119,7 @@ def weigh(block: NumberRows, weights: Weights, room: Room, out: FloatArray) -> N
 
 
 @kernel
-def gather(block: NumberRows, cells: FloatArray, room: Room, out: Weights) -> None:
+def gather(block: NumberRows, cells: FloatArray, room: NumberRoom, out: NumberWeights) -> None:
     """Add what each row of a block has at its cells, (n, W), to its patterns and powers."""
     n = cells.shape[0]
     spread_rows(cells, block.of_row, out.table)
@@ -138,7 +138,9 @@ def gather(block: NumberRows, cells: FloatArray, room: Room, out: Weights) -> No
 
 
 @kernel
-def expect_numbers(rows: NumberRows, counts: FloatArray, weights: Weights, out: Weights) -> float:
+def expect_numbers(
+    rows: NumberRows, counts: FloatArray, weights: NumberWeights, out: NumberWeights
+) -> float:
     """Add each row's posterior, times its count, to its patterns and powers; log-likelihood."""
     width = weights.table.shape[1]
     room = make_room(rows, width)
@@ -159,7 +161,7 @@ def expect_numbers(rows: NumberRows, counts: FloatArray, weights: Weights, out: 
 
 @kernel
 def number_posteriors(
-    rows: NumberRows, weights: Weights, posterior: FloatArray, log_z: FloatArray
+    rows: NumberRows, weights: NumberWeights, posterior: FloatArray, log_z: FloatArray
 ) -> None:
     """Posterior of the hidden cells, (m, W), and log-likelihood, (m,), of each row."""
     width = weights.table.shape[1]
@@ -176,7 +178,7 @@ def number_posteriors(
 
 
 @kernel
-def gather_numbers(rows: NumberRows, cells: FloatArray, out: Weights) -> None:
+def gather_numbers(rows: NumberRows, cells: FloatArray, out: NumberWeights) -> None:
     """Add what rows have at their cells, (m, W), to their patterns and powers."""
     room = make_room(rows, cells.shape[1])
     for first in range(0, cells.shape[0], room.cells.shape[0]):
@@ -186,7 +188,11 @@ def gather_numbers(rows: NumberRows, cells: FloatArray, out: Weights) -> None:
 
 @kernel
 def move_cells(
-    rows: NumberRows, counts: FloatArray, posterior: FloatArray, along: Weights, out: FloatArray
+    rows: NumberRows,
+    counts: FloatArray,
+    posterior: FloatArray,
+    along: NumberWeights,
+    out: FloatArray,
 ) -> None:
     """How what is expected of cells, (m, W), moves along a direction (see `tangent_rows`)."""
     width = along.table.shape[1]

@@ -12,31 +12,36 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunet.inference.kernels.blocks import (
+    CASES,
     DOWN,
     RESCALED,
     SMALL,
+    SPLITS,
     TRIES,
     UP,
-    Blocks,
+    BlockCounts,
     Leaves,
-    Levels,
+    LevelWeights,
     Partition,
+    change_prior,
     clear_block,
     close_block,
     copy_block,
     put,
+    sweep_cases,
 )
 from lacunet.inference.kernels.number_blocks import (
     log_number_blocks,
     log_numbers_under,
     number_odds,
+    numbers_under,
 )
 from lacunet.likelihoods.gamma_functions import log_gamma_above, log_rising_scalar
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import inlined, kernel
 
 SCANS = 2  # before the last
-LONGEST = 1e200  # odds; a product of them and of what is larger than SMALL is still a number
+LARGEST_ODDS = 1e200  # odds; a product of them and of what is larger than SMALL is still a number
 HOPELESS = -50.0  # log of a probability: no chain is long enough to see it happen
 
 
@@ -45,17 +50,17 @@ class Halves(NamedTuple):
 
     cases: IntArray  # (n,) the anchors first
     side: IntArray  # (n,) 0 or 1: that of each
-    blocks: Blocks  # what each side holds
+    blocks: BlockCounts  # what each side holds
 
 
 @kernel
-def log_block(leaves: Leaves, blocks: Blocks, b: int) -> float:
+def log_block(leaves: Leaves, blocks: BlockCounts, b: int) -> float:
     """Log weight of a block: log Γ(a + n)/Γ(a) · L."""
     return log_block_under(leaves, leaves, blocks, b)
 
 
 @kernel
-def log_block_under(own: Leaves, other: Leaves, blocks: Blocks, b: int) -> float:
+def log_block_under(own: Leaves, other: Leaves, blocks: BlockCounts, b: int) -> float:
     """The same with another prior than the blocks hold."""
     total = log_rising_scalar(other.a, blocks.size[b]) - other.log_empty
     cells = other.first[-1]
@@ -88,7 +93,7 @@ def members(at: Partition, b: int, c: int, rng: Any) -> IntArray:
 
 
 @inlined
-def odds_of_side(leaves: Leaves, row: int, halves: Blocks, side: int) -> float:
+def odds_of_side(leaves: Leaves, row: int, halves: BlockCounts, side: int) -> float:
     """Odds of the second half for a case that is in the given one, or in none (−1)."""
     rows, a = leaves.rows, leaves.a
     out_of_zero, out_of_one = 1.0 if side == 0 else 0.0, 1.0 if side == 1 else 0.0
@@ -107,7 +112,7 @@ def odds_of_side(leaves: Leaves, row: int, halves: Blocks, side: int) -> float:
         odds *= (hits_1 / shown_1) * (shown_0 / hits_0)
         first = stop
     odds *= number_odds(leaves.numbers, row, halves.numbers, side)
-    return min(max(odds, 1.0 / LONGEST), LONGEST)
+    return min(max(odds, 1.0 / LARGEST_ODDS), LARGEST_ODDS)
 
 
 @inlined
@@ -165,7 +170,7 @@ def log_odds(leaves: Leaves, at: Partition, halves: Halves, b: int, c: int, rng:
 
 
 @kernel
-def log_gain(leaves: Leaves, blocks: Blocks, b: int, c: int, number: int) -> float:
+def log_gain(leaves: Leaves, blocks: BlockCounts, b: int, c: int, number: int) -> float:
     """Log ratio of two blocks, of so many, to the one that they make together.
 
     With it the ways to choose anchors there and back: what a split weighs but for its proposal.
@@ -184,7 +189,9 @@ def log_gain(leaves: Leaves, blocks: Blocks, b: int, c: int, number: int) -> flo
 
 
 @inlined
-def try_split(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any) -> None:
+def try_split(
+    leaves: Leaves, at: Partition, levels: LevelWeights, note: FloatArray, rng: Any
+) -> None:
     """Try to split a random block."""
     used = at.used[0]
     b = int(rng.random() * used)
@@ -205,7 +212,9 @@ def try_split(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, r
 
 
 @inlined
-def try_merge(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any) -> None:
+def try_merge(
+    leaves: Leaves, at: Partition, levels: LevelWeights, note: FloatArray, rng: Any
+) -> None:
     """Try to merge two random blocks."""
     used = at.used[0]
     if used < 2:
@@ -231,7 +240,7 @@ def try_merge(leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, r
 
 @inlined
 def split_or_merge(
-    leaves: Leaves, at: Partition, levels: Levels, note: FloatArray, rng: Any
+    leaves: Leaves, at: Partition, levels: LevelWeights, note: FloatArray, rng: Any
 ) -> None:
     """Try one of the two, each as likely."""
     note[at.used[0], TRIES] += 1.0
@@ -239,3 +248,120 @@ def split_or_merge(
         try_split(leaves, at, levels, note, rng)
     else:
         try_merge(leaves, at, levels, note, rng)
+
+
+# A walk over partitions of the cases, sweep after sweep, and among several priors.
+
+STEEPEST = 300.0  # nats: the largest step of weights between neighbouring numbers of blocks
+TRIED = 2  # splits or merges tried in each sweep: about as much work as the sweep
+
+
+class Notes(NamedTuple):
+    """What a walk sees at each number of blocks. B numbers, from 0 up; S priors."""
+
+    rates: FloatArray  # (kinds of moves, B, 3) tries, and rates of steps up and down, added up
+    energy: FloatArray  # (B, 3) sweeps, and log weights of partitions: their sum, that of squares
+    priors: FloatArray  # (B, S) probabilities of the priors given partitions, added up
+
+
+class Priors(NamedTuple):
+    """Priors of one class: what `Leaves` has of one, for S of them."""
+
+    prior: FloatArray  # (S, cells + leaves) exponents
+    a: FloatArray  # (S,) exponent of a class weight
+    log_empty: FloatArray  # (S,)
+    numbers: Any  # `NumberPriors`; None without numbers
+
+
+@kernel
+def steeper(ratio: float, more: float) -> float:
+    """Multiply a ratio by e to some nats; none stays none, and no other is lost."""
+    if ratio == 0.0 or more == 0.0:
+        return ratio
+    return math.exp(min(max(math.log(ratio) + more, -STEEPEST), STEEPEST))
+
+
+@kernel
+def under(leaves: Leaves, priors: Priors, s: int) -> Leaves:
+    """The cases with one of the priors."""
+    return Leaves(
+        leaves.row,
+        leaves.rows,
+        leaves.first,
+        priors.prior[s],
+        priors.a[s],
+        priors.log_empty[s],
+        numbers_under(leaves.numbers, priors.numbers, s),
+    )
+
+
+@kernel
+def weigh_priors(
+    leaves: Leaves, priors: Priors, at: Partition, log_weights: FloatArray, p: FloatArray
+) -> float:
+    """Write p(s|z) of every prior, (S,); return the log of what they were divided by."""
+    used, top = at.used[0], -math.inf
+    own = under(leaves, priors, at.prior[0])
+    for s in range(len(p)):
+        other = under(leaves, priors, s)
+        p[s] = log_weights[s, used]
+        for b in range(used):
+            p[s] += log_block_under(own, other, at.blocks, b)
+        top = max(top, p[s])
+    total = 0.0
+    for s in range(len(p)):
+        p[s] = math.exp(p[s] - top)
+        total += p[s]
+    for s in range(len(p)):
+        p[s] /= total
+    return top + math.log(total)
+
+
+@kernel
+def draw_prior(leaves: Leaves, priors: Priors, at: Partition, p: FloatArray, rng: Any) -> None:
+    """Draw the prior that a chain goes on with."""
+    if len(p) == 1:
+        return
+    u, s = rng.random(), 0
+    while s < len(p) - 1 and u >= p[s]:
+        u -= p[s]
+        s += 1
+    if s != at.prior[0]:
+        old, new = under(leaves, priors, at.prior[0]), under(leaves, priors, s)
+        change_prior(old, new, at.blocks, at.used[0] + 1)
+        at.prior[0] = s
+
+
+@kernel
+def walk(
+    leaves: Leaves,
+    priors: Priors,
+    at: Partition,
+    levels: LevelWeights,
+    log_weights: FloatArray,
+    sweeps: int,
+    notes: Notes,
+    rng: Any,
+) -> None:
+    """Walk, and note what is seen; `log_weights`, (S, B), are those of priors, log c."""
+    numbers, p = len(levels.rise), np.empty(len(log_weights))
+    here = LevelWeights(np.empty(numbers), np.empty(numbers))
+    for _ in range(sweeps):
+        own = at.prior[0]
+        for m in range(numbers):
+            more = 0.0
+            if m + 1 < numbers:
+                more = log_weights[own, m + 1] - log_weights[own, m]
+            here.rise[m] = steeper(levels.rise[m], more)
+            here.reference[m] = steeper(levels.reference[m], more)
+        own_leaves = under(leaves, priors, own)
+        sweep_cases(own_leaves, at, here, notes.rates[CASES], rng)
+        for _ in range(TRIED):
+            split_or_merge(own_leaves, at, here, notes.rates[SPLITS], rng)
+        energy, used = weigh_priors(leaves, priors, at, log_weights, p), at.used[0]
+        notes.energy[used, 0] += 1.0
+        notes.energy[used, 1] += energy
+        notes.energy[used, 2] += energy * energy
+        for s in range(len(p)):
+            notes.priors[used, s] += p[s]
+        draw_prior(leaves, priors, at, p, rng)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.inference.kernels.trees import Scratch, TreeArrays, Weights, quick_tables
+from lacunet.inference.kernels.trees import TreeArrays, TreeScratch, TreeWeights, quick_tables
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
 
@@ -32,7 +32,7 @@ class Change(NamedTuple):
     coordinates: FloatArray  # (d,) the same in free coordinates
 
 
-class Touched(NamedTuple):
+class TouchedPositions(NamedTuple):
     """What an instance is about: lists, and marks of who is in them."""
 
     positions: IntArray  # (size,)
@@ -46,13 +46,15 @@ class About(NamedTuple):
     """Lists that are filled for an instance, and how long they are."""
 
     targets: Targets
-    touched: Touched
+    touched: TouchedPositions
     found: int  # positions
     moved: int  # coordinates
 
 
 @kernel
-def list_touched(a: TreeArrays, kind: int, row: int, targets: Targets, touched: Touched) -> About:
+def list_touched(
+    a: TreeArrays, kind: int, row: int, targets: Targets, touched: TouchedPositions
+) -> About:
     """List the positions that an instance touches, and the coordinates that move them."""
     found, moved = 0, 0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
@@ -76,7 +78,7 @@ def list_touched(a: TreeArrays, kind: int, row: int, targets: Targets, touched: 
 
 
 @kernel
-def sum_separators(a: TreeArrays, kind: int, scratch: Scratch) -> None:
+def sum_separators(a: TreeArrays, kind: int, scratch: TreeScratch) -> None:
     """Put the posterior tables of separators into `scratch.shared`."""
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1):
         shared = scratch.shared[a.separator_first[q] : a.separator_first[q] + a.separator[q]]
@@ -86,7 +88,7 @@ def sum_separators(a: TreeArrays, kind: int, scratch: Scratch) -> None:
 
 
 @kernel
-def cross(a: TreeArrays, q: int, upwards: bool, scratch: Scratch, change: Change) -> None:
+def cross(a: TreeArrays, q: int, upwards: bool, scratch: TreeScratch, change: Change) -> None:
     """Carry a change over the separator between a clique and its parent, one way or the other."""
     p = a.parent[q]
     near, far = (q, p) if upwards else (p, q)
@@ -105,7 +107,9 @@ def cross(a: TreeArrays, q: int, upwards: bool, scratch: Scratch, change: Change
 
 
 @kernel
-def spread_change(a: TreeArrays, kind: int, origin: int, scratch: Scratch, change: Change) -> None:
+def spread_change(
+    a: TreeArrays, kind: int, origin: int, scratch: TreeScratch, change: Change
+) -> None:
     """Carry the change of one clique to all others: up to the root, then down from there."""
     first, last = a.kind_cliques[kind], a.kind_cliques[kind + 1] - 1
     change.done[: last - first + 1] = False
@@ -122,7 +126,7 @@ def spread_change(a: TreeArrays, kind: int, origin: int, scratch: Scratch, chang
 
 @kernel
 def change_of_counts(
-    a: TreeArrays, who: tuple[int, int, int, int], p: int, scratch: Scratch, change: Change
+    a: TreeArrays, who: tuple[int, int, int, int], p: int, scratch: TreeScratch, change: Change
 ) -> None:
     """Add the derivative of an instance's counts along log θ_p, which a slot of a clique holds."""
     kind, row, origin, slot = who
@@ -166,12 +170,14 @@ def subtract_column(
 
 
 @kernel
-def make_room(a: TreeArrays, size: int, d: int, scratch: Scratch) -> tuple[Touched, Change]:
+def make_room(
+    a: TreeArrays, size: int, d: int, scratch: TreeScratch
+) -> tuple[TouchedPositions, Change]:
     """Make room for the largest kind of component."""
     cliques = 0
     for kind in range(a.kind_width.shape[0]):
         cliques = max(cliques, a.kind_cliques[kind + 1] - a.kind_cliques[kind])
-    touched = Touched(
+    touched = TouchedPositions(
         np.empty(size, dtype=np.int64),
         np.empty((size, 2), dtype=np.int64),
         np.zeros(size, dtype=np.bool_),
@@ -193,12 +199,12 @@ def subtract_covariances(
     a: TreeArrays,
     log_theta: FloatArray,
     inverse_theta: FloatArray,
-    scratch: Scratch,
+    scratch: TreeScratch,
     targets: Targets,
     A: FloatArray,
 ) -> None:
     """Subtract weight · Cov(score) of every component from A, in free coordinates."""
-    weights = Weights(log_theta, np.exp(log_theta))
+    weights = TreeWeights(log_theta, np.exp(log_theta))
     touched, change = make_room(a, log_theta.shape[0], A.shape[0], scratch)
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):

@@ -41,7 +41,7 @@ class TreeArrays(NamedTuple):
     maps: IndexArray  # all maps, each distinct one once
 
 
-class Scratch(NamedTuple):
+class TreeScratch(NamedTuple):
     """Room for the tables and the messages of the largest kind of component."""
 
     work: Any
@@ -49,7 +49,7 @@ class Scratch(NamedTuple):
     shared: Any  # what cliques that share a separator say of it
 
 
-class Weights(NamedTuple):
+class TreeWeights(NamedTuple):
     """Log θ, and θ itself, real or complex."""
 
     log: Any
@@ -87,7 +87,7 @@ def load_cliques(a: TreeArrays, kind: int, row: int, log_theta: Any, work: Any) 
 
 
 @kernel
-def load_products(a: TreeArrays, kind: int, row: int, weights: Weights, work: Any) -> float:
+def load_products(a: TreeArrays, kind: int, row: int, weights: TreeWeights, work: Any) -> float:
     """Do the same without exponentials, where a clique has few families: products may underflow."""
     log_scale = 0.0
     for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
@@ -105,7 +105,7 @@ def load_products(a: TreeArrays, kind: int, row: int, weights: Weights, work: An
 
 
 @kernel
-def send_up(a: TreeArrays, q: int, scratch: Scratch) -> Any:
+def send_up(a: TreeArrays, q: int, scratch: TreeScratch) -> Any:
     """Multiply a clique's parent by its message; return the log of what it sums to.
 
     What is multiplied sums to one, so that little is lost, however long a chain is; the message as
@@ -128,7 +128,7 @@ def send_up(a: TreeArrays, q: int, scratch: Scratch) -> Any:
 
 
 @kernel
-def send_down(a: TreeArrays, q: int, scratch: Scratch) -> bool:
+def send_down(a: TreeArrays, q: int, scratch: TreeScratch) -> bool:
     """Turn a clique into its posterior table, given its parent's; say whether floats reach so far.
 
     The posterior of a separator, over what was sent through it, may be more than a float.
@@ -150,7 +150,7 @@ def send_down(a: TreeArrays, q: int, scratch: Scratch) -> bool:
 
 
 @kernel
-def pass_messages(a: TreeArrays, kind: int, scratch: Scratch) -> Any:
+def pass_messages(a: TreeArrays, kind: int, scratch: TreeScratch) -> Any:
     """Turn loaded cliques into posterior tables; return the log of their joint total.
 
     Collect towards the root, then distribute back. −inf and zeros where an instance is impossible,
@@ -193,7 +193,9 @@ def log_sum_by(x: Any, maps: IndexArray, start: int, out: Any, top: FloatArray) 
 
 
 @kernel
-def posterior_by_logs(a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: Scratch) -> Any:
+def posterior_by_logs(
+    a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: TreeScratch
+) -> Any:
     """The same as loading and passing messages, in logs throughout: slow, and nothing underflows.
 
     Weights inside one clique may be further apart than a float reaches, and a zero elsewhere may
@@ -237,7 +239,9 @@ def posterior_by_logs(a: TreeArrays, kind: int, row: int, log_theta: Any, scratc
 
 
 @kernel
-def posterior_tables(a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: Scratch) -> Any:
+def posterior_tables(
+    a: TreeArrays, kind: int, row: int, log_theta: Any, scratch: TreeScratch
+) -> Any:
     """Put an instance's posterior clique tables into `scratch.work`; return its log-likelihood."""
     log_scale = load_cliques(a, kind, row, log_theta, scratch.work)
     log_z = pass_messages(a, kind, scratch) + log_scale
@@ -248,7 +252,9 @@ def posterior_tables(a: TreeArrays, kind: int, row: int, log_theta: Any, scratch
 
 
 @kernel
-def quick_tables(a: TreeArrays, kind: int, row: int, weights: Weights, scratch: Scratch) -> Any:
+def quick_tables(
+    a: TreeArrays, kind: int, row: int, weights: TreeWeights, scratch: TreeScratch
+) -> Any:
     """Do the same by products of θ, and by their logs where that does not reach."""
     log_scale = load_products(a, kind, row, weights, scratch.work)
     log_z = pass_messages(a, kind, scratch) + log_scale
@@ -270,12 +276,12 @@ def spread_cliques(a: TreeArrays, kind: int, row: int, weight: float, work: Any,
 
 @kernel
 def expect_trees(
-    a: TreeArrays, log_theta: Any, scratch: Scratch, out: Any, span: tuple[int, int]
+    a: TreeArrays, log_theta: Any, scratch: TreeScratch, out: Any, span: tuple[int, int]
 ) -> Any:
     """Add the expected counts of components first to last to `out`; return their log-likelihood."""
     scratch.work[0] = 0.0
     log_lik = scratch.work[0]  # a zero of the right type, real or complex
-    weights = Weights(log_theta, np.exp(log_theta))
+    weights = TreeWeights(log_theta, np.exp(log_theta))
     for kind in range(a.kind_width.shape[0]):
         first, last = a.kind_instances[kind], a.kind_instances[kind + 1]
         for i in range(max(first, span[0]), min(last, span[1])):
@@ -289,10 +295,15 @@ def expect_trees(
 
 @kernel
 def put_posteriors(
-    a: TreeArrays, log_theta: FloatArray, scratch: Scratch, first: int, log_z: Any, out: FloatArray
+    a: TreeArrays,
+    log_theta: FloatArray,
+    scratch: TreeScratch,
+    first: int,
+    log_z: Any,
+    out: FloatArray,
 ) -> None:
     """Log-likelihood of each instance, and its E[N] at positions from `first` on, by itself."""
-    weights = Weights(log_theta, np.exp(log_theta))
+    weights = TreeWeights(log_theta, np.exp(log_theta))
     for kind in range(a.kind_width.shape[0]):
         for i in range(a.kind_instances[kind], a.kind_instances[kind + 1]):
             row = a.kind_offsets[kind] + (i - a.kind_instances[kind]) * a.kind_width[kind]

@@ -7,19 +7,64 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.inference.plans.block_rows import Block, BlockRows, block_rows
-from lacunet.inference.plans.decompose import Parts, decompose, graph_of, hole_patterns, ragged
-from lacunet.inference.plans.grouping import Slot
-from lacunet.inference.plans.kinds import Coded, Collectors, Pairs, write_kinds
-from lacunet.inference.plans.merging import distinct, totals
-from lacunet.inference.plans.numbers import Numbers, number_plan
-from lacunet.inference.plans.patterns import pattern_plan
-from lacunet.inference.plans.plan import Components, Plan, Rows
-from lacunet.inference.plans.trees import Shaped, tree_plan
+from lacunet.errors import ModelError
+from lacunet.inference.plans.clique_trees import CodedRows, Collectors, KindRows, write_kinds
+from lacunet.inference.plans.decompose import (
+    Parts,
+    decompose,
+    distinct,
+    graph_of,
+    hole_patterns,
+    ragged,
+    totals,
+)
+from lacunet.inference.plans.joint_numbers import BlockRows, JointBlock, block_rows
+from lacunet.inference.plans.numbers import NumberColumn, number_plan
+from lacunet.inference.plans.patterns import Slot, pattern_plan
+from lacunet.inference.plans.plan import ComponentRows, Components, EStep
+from lacunet.inference.plans.trees import ShapedKinds, tree_plan
 from lacunet.model.cells import Cells
 from lacunet.model.joint import members, statistics_of
-from lacunet.model.network import Network
+from lacunet.model.latent_class import find_classes
+from lacunet.model.network import Network, Variable
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+
+# Which variables are seen by their statistics, not by their values: a rule of the data alone.
+
+MANY = 256  # different values, above which a number is seen by its statistics
+
+
+def compact_cells(network: Network) -> Cells:
+    """Cells for learning: numbers with many values by their statistics, below classes alone.
+
+    Elsewhere in networks other parents, and what else is hidden, ask for values.
+    """
+    classes = find_classes(network)
+    if classes is None:
+        _refuse_blocks(network)
+    dense = frozenset(
+        i
+        for i in (() if classes is None else classes.leaves)
+        if _by_statistics(network.variables[i])
+    )
+    return Cells(network, dense) if dense else network.by_value
+
+
+def _by_statistics(v: Variable) -> bool:
+    """Whether a number has many values, or shares a distribution with others."""
+    many = v.family.powers is not None and len(v.states) > MANY
+    return many or v.family.stands_at is not None
+
+
+def _refuse_blocks(network: Network) -> None:
+    """Refuse numbers that vary together where no latent class is their only parent."""
+    block = [v.name for v in network.variables if v.family.stands_at is not None]
+    if block:
+        raise ModelError(
+            f"{', '.join(map(repr, block))} have a joint distribution (--covariance). That needs "
+            "a latent class model: one hidden variable that is the only parent of every column. In "
+            "other networks give each number a distribution of its own."
+        )
 
 
 @dataclass(frozen=True)
@@ -35,7 +80,7 @@ class Collector:
     silent: bool = False
 
 
-class Seen(NamedTuple):
+class SeenRows(NamedTuple):
     """What rows show of a collector. An entry for each row, or several: those of statistics."""
 
     rows: IntArray  # (e,)
@@ -86,13 +131,15 @@ class Builder:
         """Count what was seen whole, merge equal components, and plan them."""
         return Components(self._seen(), tuple(self._plans()), self.cells)
 
-    def _plans(self) -> Iterator[Plan]:
+    def _plans(self) -> Iterator[EStep]:
         for v, rows, slots in self._single_variables():
             all_rows = len(rows) == len(self.counts)  # and need no copy
             cells, counts = self.layout.cards[v], self.counts if all_rows else self.counts[rows]
             numbers = [i for i in sorted(self.cells.dense) if v in self.layout.families[i]]
             if self.keep_rows or numbers:
-                plan = pattern_plan(v, cells, slots, counts, Rows(rows, np.arange(len(rows))))
+                plan = pattern_plan(
+                    v, cells, slots, counts, ComponentRows(rows, np.arange(len(rows)))
+                )
                 columns = [self._numbers(i, rows) for i in numbers if not self._shares(i)]
                 blocks = [self._block(i, rows) for i in numbers if self._leads(i)]
                 yield number_plan(plan, columns, blocks) if numbers else plan
@@ -143,11 +190,11 @@ class Builder:
             N += totals(seen.positions, self.counts[seen.rows] * seen.worth, size)
         return N
 
-    def seen_whole(self, c: Collector) -> Seen:
+    def seen_whole(self, c: Collector) -> SeenRows:
         """What rows show that show all of a collector (if it is silent: not its child)."""
         if not all(v in self.codes for v in c.strides):
             nothing = np.zeros(0, dtype=np.int64)
-            return Seen(nothing, nothing, np.zeros(0))
+            return SeenRows(nothing, nothing, np.zeros(0))
         whole = np.ones(len(self.counts), dtype=bool)
         for v in {*c.strides, *(() if c.silent else members(self.network, c.family))}:
             whole &= self.codes[v] >= 0
@@ -156,15 +203,15 @@ class Builder:
         rows = np.flatnonzero(whole)
         if c.family in self.cells.dense and not c.silent:
             return self._seen_numbers(c, rows)
-        return Seen(rows, self._offsets(c, rows), np.ones(len(rows)))
+        return SeenRows(rows, self._offsets(c, rows), np.ones(len(rows)))
 
-    def _seen_numbers(self, c: Collector, rows: IntArray) -> Seen:
+    def _seen_numbers(self, c: Collector, rows: IntArray) -> SeenRows:
         """What rows show of a number by its statistics: a case is worth T(x) at each place."""
         shown = {j: self.codes[j][rows] for j in members(self.network, c.family)}
         T = statistics_of(self.network, c.family, shown)
         places = np.arange(T.shape[1]) * c.strides[c.family]
         at = self._offsets(c, rows, besides=(c.family,))[:, None] + places
-        return Seen(np.repeat(rows, len(places)), at.reshape(-1), T.reshape(-1))
+        return SeenRows(np.repeat(rows, len(places)), at.reshape(-1), T.reshape(-1))
 
     def _offsets(self, c: Collector, rows: IntArray, besides: Sequence[int] = ()) -> IntArray:
         """Where the observed values of some rows point to in a collector."""
@@ -174,11 +221,11 @@ class Builder:
                 offset += self.codes[v][rows].astype(np.int64) * stride
         return offset
 
-    def _numbers(self, i: int, rows: IntArray) -> Numbers:
+    def _numbers(self, i: int, rows: IntArray) -> NumberColumn:
         """What rows show of a number by its statistics."""
         powers = self.network.variables[i].family.powers
         assert powers is not None  # or its cells would be its values
-        return Numbers(*self._values(i, rows), int(self.layout.offsets[i]), powers)
+        return NumberColumn(*self._values(i, rows), int(self.layout.offsets[i]), powers)
 
     def _values(self, i: int, rows: IntArray) -> tuple[FloatArray, BoolArray]:
         """Numbers as their family sees them, 0 where one is missing; whether it is there."""
@@ -200,7 +247,7 @@ class Builder:
         x, told = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
         layout, variables = self.layout, tuple(members(self.network, i))
         root = layout.cards[layout.families[i][0]]
-        block = Block(variables, int(layout.offsets[i]), root, layout.widths[i])
+        block = JointBlock(variables, int(layout.offsets[i]), root, layout.widths[i])
         return block_rows(x, told, block)
 
     @cached_property
@@ -262,7 +309,7 @@ class Builder:
         merged = [Slot(s.first, s.blocks, s.codes[first], s.holes) for s in slots]
         return merged, totals(index, counts, len(first))
 
-    def _tree_plan(self, which: IntArray) -> Plan:
+    def _tree_plan(self, which: IntArray) -> EStep:
         """Plan some components, (C',), of any shape."""
         parts, n = self.parts, len(self.network.variables)
         _, first, kind = np.unique(
@@ -279,9 +326,9 @@ class Builder:
         column[list(self.network.observed)] = np.arange(self.table.shape[1])
         cards = np.array(self.layout.cards, dtype=np.int64)
         return tree_plan(
-            Shaped(kinds, self._all_collectors(), cards),
+            ShapedKinds(kinds, self._all_collectors(), cards),
             [v.name for v in self.network.variables],
-            Coded(self.table, column, cards),
+            CodedRows(self.table, column, cards),
             self._pairs(parts.pattern[which], place[kind.reshape(-1)], len(order)),
             keep_rows=self.keep_rows,
         )
@@ -292,7 +339,7 @@ class Builder:
         first = np.array([c.first for c in self.collectors], dtype=np.int64)
         return Collectors(first, starts, variable, stride)
 
-    def _pairs(self, pattern: IntArray, kind: IntArray, kinds: int) -> Pairs:
+    def _pairs(self, pattern: IntArray, kind: IntArray, kinds: int) -> KindRows:
         """The rows of each kind, in order, from the pattern and the kind of every component."""
         by_pattern = np.argsort(self.pattern_of_row, kind="stable")
         number = np.bincount(self.pattern_of_row, minlength=len(self.patterns))
@@ -304,4 +351,4 @@ class Builder:
         kind_of_row = np.repeat(kind, lengths)
         order = np.lexsort((rows, kind_of_row))
         starts = np.searchsorted(kind_of_row[order], np.arange(kinds + 1))
-        return Pairs(starts, rows[order], self.counts[rows[order]])
+        return KindRows(starts, rows[order], self.counts[rows[order]])

@@ -13,8 +13,31 @@ from typing import NamedTuple
 import numpy as np
 
 from lacunet.model.network import Network
-from lacunet.runtime.arrays import BoolArray, CodeArray, IndexArray, IntArray
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
+
+# Rows that are equal, and what they weigh together.
+
+
+def totals(index: IntArray, weights: FloatArray, length: int) -> FloatArray:
+    """Sum the weights of each index."""
+    return np.asarray(np.bincount(index, weights=weights, minlength=length), dtype=np.float64)
+
+
+def distinct(
+    columns: Sequence[IntArray], radix: Sequence[int], rows: int
+) -> tuple[IntArray, IntArray]:
+    """First row of each distinct combination of values, in their order, and each row's index."""
+    key, top = np.zeros(rows, dtype=np.int64), 1
+    for column, r in zip(columns, radix, strict=True):
+        if top > np.iinfo(np.int64).max // r:  # would not fit: renumber what is there
+            _, key = np.unique(key, return_inverse=True)
+            top = int(key.max(initial=0)) + 1
+        key = key * r + column
+        top *= r
+    _, first, index = np.unique(key, return_index=True, return_inverse=True)
+    return first, index
+
 
 PACKED_AT_ONCE = 1 << 15  # rows whose holes are turned into bits at a time
 
@@ -49,7 +72,7 @@ def hole_patterns(codes: CodeArray) -> tuple[BoolArray, IntArray]:
     return codes[representative] < 0, index
 
 
-class Graph(NamedTuple):
+class RaggedGraph(NamedTuple):
     """Who depends on whom, as ragged lists."""
 
     order: IntArray  # (n,) variables with every parent before its children
@@ -86,7 +109,7 @@ def decompose(network: Network, unobserved: BoolArray, *, fill: bool = False) ->
     return Parts(barren, label, *described)
 
 
-def graph_of(network: Network, *, fill: bool = False) -> Graph:
+def graph_of(network: Network, *, fill: bool = False) -> RaggedGraph:
     """Write down who depends on whom."""
     n = len(network.variables)
     children: list[list[int]] = [[] for _ in range(n)]
@@ -94,7 +117,7 @@ def graph_of(network: Network, *, fill: bool = False) -> Graph:
         for u in parents:
             children[u].append(v)
     order = np.array(network.order, dtype=np.int64)
-    return Graph(order, *ragged(network.parents), *ragged(children), fill)
+    return RaggedGraph(order, *ragged(network.parents), *ragged(children), fill)
 
 
 def ragged(lists: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
@@ -105,7 +128,7 @@ def ragged(lists: Sequence[Sequence[int]]) -> tuple[IntArray, IntArray]:
 
 @kernel
 def _count_components(
-    graph: Graph, unobserved: BoolArray, barren: BoolArray, label: IndexArray
+    graph: RaggedGraph, unobserved: BoolArray, barren: BoolArray, label: IndexArray
 ) -> int:
     """Mark barren variables, label components by their first member, and count them."""
     order, parent_start, parent, child_start, child, fill = graph
@@ -145,7 +168,7 @@ def _count_components(
 
 @kernel
 def _describe_components(
-    graph: Graph, barren: BoolArray, label: IndexArray, random: IntArray, out: Described
+    graph: RaggedGraph, barren: BoolArray, label: IndexArray, random: IntArray, out: Described
 ) -> None:
     """Write each component's place, size and signature."""
     child_start, child, fill = graph.child_start, graph.child, graph.fill

@@ -6,33 +6,66 @@ family, that a row has T(x) times. T is a polynomial of x, so a row's log weight
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg.blas import dsyrk
 
 from lacunet.errors import OptionError
 from lacunet.inference.curvature.coordinates import FreeCoordinates
-from lacunet.inference.devices.dense_rows import LEAST
-from lacunet.inference.devices.device import Device
+from lacunet.inference.devices.device import LEAST, Device
 from lacunet.inference.kernels import numbers as kernels
-from lacunet.inference.kernels.numbers import NumberRows, Weights
-from lacunet.inference.kernels.one_pass import Beliefs
+from lacunet.inference.kernels.numbers import NumberRows, NumberWeights
+from lacunet.inference.kernels.particles import ParticleState, PosteriorState
 from lacunet.inference.kernels.rows import mark_blocks
-from lacunet.inference.kernels.taking_in import Swarm
-from lacunet.inference.plans.block_draws import chains_at_once, draw_chains, weigh_chains
-from lacunet.inference.plans.block_rows import BlockRows
-from lacunet.inference.plans.number_covariance import (
-    MOST_FEATURES,
-    FeatureCovariance,
-    covariance_of_features,
+from lacunet.inference.plans.joint_numbers import (
+    BlockRows,
+    chains_at_once,
+    draw_chains,
+    weigh_chains,
 )
 from lacunet.inference.plans.patterns import PatternPlan
-from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
+from lacunet.inference.plans.plan import (
+    ComponentRows,
+    EStep,
+    FeatureCovariance,
+    JointStates,
+    LinearMap,
+)
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
+
+# The covariance of the statistics of rows with many different numbers, by products of matrices.
+
+CHUNK_NUMBERS = 1 << 22  # rows are taken in chunks of about 32 MiB
+MOST_FEATURES = 4096  # times classes: more of them are better asked one direction at a time
+
+
+def covariance_of_features(
+    features: Callable[[slice], FloatArray], posterior: FloatArray, counts: FloatArray
+) -> FloatArray:
+    """Add up over rows: (n, F) features of some rows, (m, K) posteriors → (K·F, K·F)."""
+    m, K = posterior.shape
+    F = features(slice(0, 0)).shape[1]
+    of_means: FloatArray = np.zeros((K * F, K * F), order="F")
+    second = np.zeros((K, F, F))
+    step = max(1, CHUNK_NUMBERS // (K * F))
+    for first in range(0, m, step):
+        rows = slice(first, min(first + step, m))
+        t, p, root = features(rows), posterior[rows], np.sqrt(counts[rows])
+        means = (p * root[:, None])[:, :, None] * t[:, None, :]
+        of_means = dsyrk(
+            1.0, means.reshape(len(t), -1).T, beta=1.0, c=of_means, lower=1, overwrite_c=1
+        )
+        for c in range(K):
+            second[c] += (t * (p[:, c] * counts[rows])[:, None]).T @ t
+    found = -(of_means + np.tril(of_means, -1).T)
+    for c in range(K):
+        found[c * F : (c + 1) * F, c * F : (c + 1) * F] += second[c]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +79,7 @@ class Powers:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberPlan(Plan):
+class NumberPlan(EStep):
     """Rows as sums of patterns and of polynomials of D numbers."""
 
     pace: ClassVar[float] = 0.3
@@ -62,7 +95,7 @@ class NumberPlan(Plan):
         return self.patterns.counts
 
     @property
-    def rows(self) -> Rows | None:  # type: ignore[override]
+    def rows(self) -> ComponentRows | None:  # type: ignore[override]
         """Where rows come from."""
         return self.patterns.rows
 
@@ -98,15 +131,15 @@ class NumberPlan(Plan):
             block.weigh(log_weights, found)
         return found
 
-    def _weights(self, flat: FloatArray, padding: float) -> Weights:
+    def _weights(self, flat: FloatArray, padding: float) -> NumberWeights:
         """What patterns and powers have of a flat vector."""
         table = self.patterns.table(flat, padding)
         if not self.x.shape[1]:
-            return Weights(table, np.zeros((3, 0, self.patterns.width)))
+            return NumberWeights(table, np.zeros((3, 0, self.patterns.width)))
         own = self._powers_of(flat)
         if not len(self.marks):  # every row has every number: a part of the pattern of all
             table[: self._first] += own[0].sum(axis=0)
-        return Weights(table, own)
+        return NumberWeights(table, own)
 
     def _powers_of(self, flat: FloatArray) -> FloatArray:
         """What powers of each number have of a flat vector, (3, D, W)."""
@@ -121,12 +154,12 @@ class NumberPlan(Plan):
         """Number of patterns of the first group: every row has one of them."""
         return int(self.patterns.index[:, 0].max(initial=-1)) + 1
 
-    def _room(self) -> Weights:
+    def _room(self) -> NumberWeights:
         width = self.patterns.width
         table = np.zeros((self.patterns.patterns, width))
-        return Weights(table, np.zeros((3, self.x.shape[1], width)))
+        return NumberWeights(table, np.zeros((3, self.x.shape[1], width)))
 
-    def _spread(self, found: Weights, out: FloatArray) -> None:
+    def _spread(self, found: NumberWeights, out: FloatArray) -> None:
         """Add what was gathered by pattern and power to the positions of a flat vector."""
         powers, K = self.powers, self.patterns.cells
         if not len(self.marks):
@@ -149,7 +182,7 @@ class NumberPlan(Plan):
         self._spread(_sum(parts), out)
         return math.fsum(values)
 
-    def _expect_rows(self, weights: Weights, rows: slice) -> tuple[Weights, float]:
+    def _expect_rows(self, weights: NumberWeights, rows: slice) -> tuple[NumberWeights, float]:
         found = self._room()
         return found, kernels.expect_numbers(self._shown(rows), self.counts[rows], weights, found)
 
@@ -161,7 +194,7 @@ class NumberPlan(Plan):
         for block in self.blocks:
             block.gather(log_weights, cells, out)
 
-    def _gather_rows(self, cells: FloatArray, rows: slice) -> Weights:
+    def _gather_rows(self, cells: FloatArray, rows: slice) -> NumberWeights:
         found = self._room()
         kernels.gather_numbers(self._shown(rows), cells[rows], found)
         return found
@@ -309,16 +342,16 @@ class NumberPlan(Plan):
             return np.asarray(self.x[:, column] ** power)
         return self.marks[:, column].astype(float) if len(self.marks) else np.ones(len(self.x))
 
-    def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
+    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
         raise TypeError(BY_VALUE)
 
-    def pass_over(self, cases: IntArray, drawn: int, beliefs: Beliefs, rng: Any) -> float:
+    def pass_over(self, cases: IntArray, drawn: int, beliefs: PosteriorState, rng: Any) -> float:
         raise TypeError(BY_VALUE)
 
     def sizes(self) -> IntArray:
         return self.patterns.sizes()
 
-    def choices(self) -> Iterator[Choice]:
+    def choices(self) -> Iterator[JointStates]:
         raise TypeError(BY_VALUE)
 
 
@@ -326,7 +359,7 @@ BY_VALUE = "cases that are taken one by one are asked of the problem by its valu
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumberColumn:
     """A column of numbers that is seen by its statistics."""
 
     x: FloatArray  # (m,) as its family sees them; 0 where one is missing
@@ -336,7 +369,7 @@ class Numbers:
 
 
 def number_plan(
-    patterns: PatternPlan, columns: Sequence[Numbers], blocks: Sequence[BlockRows]
+    patterns: PatternPlan, columns: Sequence[NumberColumn], blocks: Sequence[BlockRows]
 ) -> NumberPlan:
     """Join patterns of rows and the numbers of the same rows."""
     whole = all(column.told.all() for column in columns)
@@ -354,7 +387,7 @@ def number_plan(
     return NumberPlan(patterns, np.ascontiguousarray(x), marks, powers, tuple(blocks))
 
 
-def _sum(parts: Sequence[Weights]) -> Weights:
+def _sum(parts: Sequence[NumberWeights]) -> NumberWeights:
     """Add up, in order."""
     first, *others = parts
     for part in others:

@@ -8,21 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lacunet.inference.devices.dense_rows import DenseFeatures
-from lacunet.inference.devices.device import Device, RowsThere
-from lacunet.inference.devices.packing import Field, pack
+from lacunet.inference.devices.device import DenseFeatures, Device, Field, RowsThere, pack
 from lacunet.inference.plans.numbers import NumberPlan
 from lacunet.inference.plans.patterns import PatternPlan
-from lacunet.inference.plans.plan import LinearMap, Plan
+from lacunet.inference.plans.plan import EStep, LinearMap
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 
 
 @dataclass(frozen=True, eq=False)
-class OnDevice(Plan):
+class OnDevice(EStep):
     """The same rows as those of a plan of the processor, of which the device holds a copy."""
 
-    stays: ClassVar[type[Plan]]  # the plan of the same rows here
+    stays: ClassVar[type[EStep]]  # the plan of the same rows here
     device: Device = field(kw_only=True)
 
     @cached_property
@@ -43,7 +41,7 @@ class OnDevice(Plan):
         """Add what it gives back, (…, blocks, K), to flat vectors, (…, size)."""
 
     @property
-    def here(self) -> Plan:
+    def here(self) -> EStep:
         """The same rows with E steps here."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "device"}
         return self.stays(**own)
@@ -90,7 +88,7 @@ class DevicePlan(OnDevice, PatternPlan):
     """The same rows as bytes."""
 
     pace: ClassVar[float] = 5e-4  # on an H200
-    stays: ClassVar[type[Plan]] = PatternPlan
+    stays: ClassVar[type[EStep]] = PatternPlan
 
     def hold(self) -> RowsThere:
         """Put them there."""
@@ -124,7 +122,7 @@ class DeviceNumberPlan(OnDevice, NumberPlan):
     """The same rows as a dense matrix of features."""
 
     pace: ClassVar[float] = 2e-3  # on an H200
-    stays: ClassVar[type[Plan]] = NumberPlan
+    stays: ClassVar[type[EStep]] = NumberPlan
 
     def hold(self) -> RowsThere:
         """Put them there."""

@@ -14,10 +14,9 @@ import numpy as np
 
 from lacunet.errors import OptionError
 from lacunet.inference.curvature.coordinates import FreeCoordinates
-from lacunet.inference.kernels.one_pass import Beliefs
-from lacunet.inference.kernels.taking_in import Swarm
+from lacunet.inference.kernels.particles import ParticleState, PosteriorState
 from lacunet.inference.plans.builder import Builder
-from lacunet.inference.plans.plan import Choice, Components, LinearMap, Plan, Rows
+from lacunet.inference.plans.plan import ComponentRows, Components, EStep, JointStates, LinearMap
 from lacunet.model.cells import Cells
 from lacunet.model.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray
@@ -37,7 +36,9 @@ def parted_components(
     members = tuple(sorted({v for part in told for v in part.members}))
     if not members:
         return Components(seen, (), cells)
-    return Components(seen, (PartedPlan(held, members, sum(t.nanoseconds for t in told)),), cells)
+    return Components(
+        seen, (PartitionedEStep(held, members, sum(t.nanoseconds for t in told)),), cells
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +59,13 @@ def _about(part: Components) -> _Told:
 
 
 @dataclass(frozen=True, eq=False)
-class PartedPlan(Plan):
+class PartitionedEStep(EStep):
     """All components of a table, in parts that are held elsewhere."""
 
     held: Held[Components]
     hides: tuple[int, ...]  # variables
     takes: float  # nanoseconds, for one after the other
-    rows: Rows | None = None
+    rows: ComponentRows | None = None
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -81,7 +82,7 @@ class PartedPlan(Plan):
         """How often each component stands in the data, from all parts."""
         return np.concatenate(self.held.each(_counts))
 
-    def by_part(self, function: Callable[[Plan], T]) -> list[T]:
+    def by_part(self, function: Callable[[EStep], T]) -> list[T]:
         """Apply to the plans of each part, where they are."""
         return [one for part in self.held.each(partial(_by_plan, function)) for one in part]
 
@@ -126,7 +127,7 @@ class PartedPlan(Plan):
         log_z, N = zip(*found, strict=True)
         return np.concatenate(log_z), np.concatenate(N)
 
-    def weighted(self, counts: FloatArray) -> Plan:  # noqa: ARG002
+    def weighted(self, counts: FloatArray) -> EStep:  # noqa: ARG002
         """Refuse: counts are held with their rows."""
         raise _not_here()
 
@@ -134,15 +135,15 @@ class PartedPlan(Plan):
         """Refuse: draws go from case to case."""
         raise _not_here()
 
-    def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:  # noqa: ARG002
+    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:  # noqa: ARG002
         """Refuse: particles go from case to case."""
         raise _not_here()
 
-    def pass_over(self, cases: IntArray, drawn: int, beliefs: Beliefs, rng: Any) -> float:  # noqa: ARG002
+    def pass_over(self, cases: IntArray, drawn: int, beliefs: PosteriorState, rng: Any) -> float:  # noqa: ARG002
         """Refuse: a pass goes from case to case."""
         raise _not_here()
 
-    def choices(self) -> Iterator[Choice]:
+    def choices(self) -> Iterator[JointStates]:
         """Refuse: sums are over completions of all cases."""
         raise _not_here()
 
@@ -188,7 +189,7 @@ def _posterior(
     return np.concatenate([z for z, _ in found]), np.concatenate([N for _, N in found])
 
 
-def _by_plan(function: Callable[[Plan], T], part: Components) -> list[T]:
+def _by_plan(function: Callable[[EStep], T], part: Components) -> list[T]:
     return [function(plan) for plan in part.plans]
 
 

@@ -15,22 +15,88 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
-from lacunet.inference.kernels import drawing, one_pass, taking_in
+from lacunet.inference.kernels import drawing, particles
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import padded
-from lacunet.inference.kernels.taking_in import Swarm
-from lacunet.inference.plans.grouping import Slot, choose_groups, find_patterns
+from lacunet.inference.kernels.particles import ParticleState
 from lacunet.inference.plans.pattern_covariance import less_pattern_covariance
-from lacunet.inference.plans.plan import Choice, LinearMap, Plan, Rows
-from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.inference.plans.plan import ComponentRows, EStep, JointStates, LinearMap
+from lacunet.runtime.arrays import CodeArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
+
+# Which families to put together, and the combinations of values that occur in a group.
+
+CACHE_CELLS = 1 << 15  # pattern tables beyond 256 KiB fall out of the second-level cache
+WIDTHS = (1, 8, 16, 32, 64, 128, 256, 512, 1024)  # candidate bounds on the patterns of one group
 
 
 @dataclass(frozen=True, eq=False)
-class PatternPlan(Plan):
+class Slot:
+    """One family around the hidden variable."""
+
+    first: int  # position of its first block in a flat vector
+    blocks: int  # configurations of the other variables of the family
+    codes: CodeArray  # (m,) the configuration of each row; -1: the row does not have the family
+    holes: bool  # whether some rows do not have it
+
+
+def choose_groups(radix: IntArray, rows: int, cells: int) -> list[slice]:
+    """Take the grouping with the least work: patterns of rows, plus blocks of patterns."""
+
+    def work(groups: Sequence[slice]) -> float:
+        patterns = [min(rows, math.prod(radix[g].tolist())) for g in groups]
+        choices = [int(np.sum(radix[g] > 1)) for g in groups]  # a root adds one block to all
+        blocks = sum(p * c for p, c in zip(patterns, choices, strict=True))
+        spill = max(1.0, cells * sum(patterns) / CACHE_CELLS)  # slower memory, all the time
+        # A block or a pattern costs about twice a row's pattern: it is summed, spread and cleared.
+        adds: int = rows * len(groups) + 2 * (blocks + sum(patterns))
+        return adds * math.sqrt(math.sqrt(spill))
+
+    return min((list(_group(radix, width)) for width in WIDTHS), key=work)
+
+
+def _group(radix: IntArray, width: int) -> Iterator[slice]:
+    """Cut neighbouring slots into groups of at most `width` value combinations."""
+    first, combinations = 0, 1
+    for j, r in enumerate(radix):
+        if j > first and combinations * r > width:
+            yield slice(first, j)
+            first, combinations = j, 1
+        combinations *= int(r)
+    yield slice(first, len(radix))
+
+
+def find_patterns(slots: Sequence[Slot], radix: IntArray) -> tuple[IntArray, IntArray]:
+    """Find the value combinations that occur in a group of slots, and each row's."""
+    combinations = math.prod(radix.tolist())
+    kind: Any = np.int32 if combinations < 1 << 31 else np.int64  # there may be millions of rows
+    number: NDArray[Any] = np.zeros(
+        len(slots[0].codes), dtype=kind
+    )  # the combination, in mixed radix
+    for slot, r in zip(slots, radix, strict=True):
+        number *= kind(r)
+        number += slot.codes
+        number += slot.holes
+    if combinations > 4 * len(number):  # a lookup table would be mostly air: sort instead
+        seen, index = np.unique(number, return_inverse=True)
+    else:
+        occurs = np.zeros(combinations, dtype=bool)
+        occurs[number] = True
+        seen = np.flatnonzero(occurs)
+        index = (np.cumsum(occurs, dtype=kind) - kind(1))[number]
+    values = np.empty((len(seen), len(radix)), dtype=np.int64)
+    rest = seen.copy()
+    for j in reversed(range(len(radix))):
+        rest, values[:, j] = np.divmod(rest, radix[j])
+    return values - np.array([s.holes for s in slots]), index
+
+
+@dataclass(frozen=True, eq=False)
+class PatternPlan(EStep):
     """Rows as sums of patterns, patterns as sums of blocks of a flat vector."""
 
     pace: ClassVar[float] = 0.25
@@ -41,7 +107,7 @@ class PatternPlan(Plan):
     entries: IndexArray  # (E,) the blocks of the patterns
     index: IndexArray  # (m, G) the patterns of each row
     counts: FloatArray  # (m,) how often each row stands in the data
-    rows: Rows | None
+    rows: ComponentRows | None
     families: IntArray  # (F + 1,) where the blocks of each family start
     groups: IntArray  # (G + 1,) where the patterns of each group start
 
@@ -167,14 +233,16 @@ class PatternPlan(Plan):
             kernels.put_posteriors(self.arrays, posterior, first, N)
         return N
 
-    def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
-        return taking_in.take_in_rows(self.arrays, cases, swarm, least, rng)
+    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
+        return particles.take_in_rows(self.arrays, cases, swarm, least, rng)
 
-    def pass_over(self, cases: IntArray, drawn: int, beliefs: one_pass.Beliefs, rng: Any) -> float:
-        return one_pass.pass_over_rows(self._written_out, cases, drawn, beliefs, rng)
+    def pass_over(
+        self, cases: IntArray, drawn: int, beliefs: particles.PosteriorState, rng: Any
+    ) -> float:
+        return particles.pass_over_rows(self._written_out, cases, drawn, beliefs, rng)
 
     @cached_property
-    def _written_out(self) -> one_pass.RowArrays:
+    def _written_out(self) -> particles.RowArrays:
         """The blocks of all rows."""
         length = np.diff(self.starts)[self.index]  # (m, G) blocks of each pattern of each row
         ends = np.cumsum(length.reshape(-1))
@@ -182,18 +250,18 @@ class PatternPlan(Plan):
         first = np.repeat(self.starts[self.index].reshape(-1), length.reshape(-1))
         starts = np.concatenate([[0], np.cumsum(length.sum(axis=1))]).astype(np.int64)
         blocks = self.positions[self.entries[first + within]]
-        return one_pass.RowArrays(starts, blocks, self.cells)
+        return particles.RowArrays(starts, blocks, self.cells)
 
     def sizes(self) -> IntArray:
         return np.full(len(self.counts), self.cells)
 
-    def choices(self) -> Iterator[Choice]:
+    def choices(self) -> Iterator[JointStates]:
         """A row's cells are neighbours in each of its blocks."""
         for patterns, w in zip(self.index, self.counts, strict=True):
             blocks = np.concatenate(
                 [self.entries[self.starts[p] : self.starts[p + 1]] for p in patterns]
             )
-            yield Choice(int(w), self.positions[blocks] + np.arange(self.cells)[:, None])
+            yield JointStates(int(w), self.positions[blocks] + np.arange(self.cells)[:, None])
 
 
 def pattern_plan(
@@ -201,7 +269,7 @@ def pattern_plan(
     cells: int,
     slots: Sequence[Slot],
     counts: FloatArray,
-    where: Rows | None = None,
+    where: ComponentRows | None = None,
 ) -> PatternPlan:
     """Group the slots and list the patterns that occur."""
     radix = np.array(

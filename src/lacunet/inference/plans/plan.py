@@ -8,7 +8,7 @@ of plan it is; a plan on another device, or one that is spread over machines, is
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -19,9 +19,7 @@ import numpy as np
 from lacunet.errors import OptionError
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
-from lacunet.inference.kernels.one_pass import Beliefs
-from lacunet.inference.kernels.taking_in import Swarm
-from lacunet.inference.plans.number_covariance import FeatureCovariance
+from lacunet.inference.kernels.particles import ParticleState, PosteriorState
 from lacunet.model.cells import Cells
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
@@ -47,7 +45,7 @@ def pieces(nanoseconds: FloatArray) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(bounds)]
 
 
-class Rows(NamedTuple):
+class ComponentRows(NamedTuple):
     """The rows of the data that a plan's components come from."""
 
     rows: IntArray  # (r,)
@@ -55,19 +53,32 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class JointStates:
     """A distinct component: each of its cases takes one of K joint hidden cells."""
 
     count: int  # w, its cases
     cells: IntArray  # (K, F) positions of a flat vector that each cell adds a case to
 
 
-class Plan(ABC):
+@dataclass(frozen=True, eq=False)
+class FeatureCovariance:
+    """Covariance of expected statistics. K classes, F features."""
+
+    matrix: FloatArray  # (K·F, K·F)
+    read: Callable[[FloatArray], FloatArray]  # what features weigh in a flat vector, → (K·F,)
+
+    def along(self, directions: Iterable[FloatArray]) -> FloatArray:
+        """Covariance of how log weights move along some directions, (d, d)."""
+        R = np.stack([self.read(direction) for direction in directions])
+        return np.asarray(R @ self.matrix @ R.T)
+
+
+class EStep(ABC):
     """Distinct components of one shape, m of them."""
 
     pace: ClassVar[float] = 1.0  # nanoseconds for a cell that is touched, about
     counts: FloatArray  # (m,) how often each stands in the data
-    rows: Rows | None  # where they come from, if that was to be kept
+    rows: ComponentRows | None  # where they come from, if that was to be kept
 
     @property
     @abstractmethod
@@ -79,10 +90,10 @@ class Plan(ABC):
         """How many cells each component touches, (m,): what a sweep over it costs."""
 
     @abstractmethod
-    def weighted(self, counts: FloatArray) -> "Plan":
+    def weighted(self, counts: FloatArray) -> "EStep":
         """Give the same components with other counts, (m,); those that count 0 may be left out."""
 
-    def on(self, device: Device) -> "Plan":  # noqa: ARG002
+    def on(self, device: Device) -> "EStep":  # noqa: ARG002
         """Give the same components with E steps on a device; an `OptionError` if it has none."""
         raise OptionError(
             "--device cuda is for models in which each row leaves one variable open: latent "
@@ -90,11 +101,11 @@ class Plan(ABC):
         )
 
     @property
-    def here(self) -> "Plan":
+    def here(self) -> "EStep":
         """The same components with E steps here."""
         return self
 
-    def by_part(self, function: Callable[["Plan"], T]) -> list[T]:
+    def by_part(self, function: Callable[["EStep"], T]) -> list[T]:
         """Apply to the plan; if it is one of parts, to those of each part, where they are."""
         return [function(self)]
 
@@ -153,14 +164,14 @@ class Plan(ABC):
         """Log-likelihood of each component, (m,), and its E[N] in families first to last."""
 
     @abstractmethod
-    def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
+    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
         """Let particles draw case by case until fewer than `least` of them count; return how many.
 
         Only for tabular layouts, in which each cell has a parameter of its own.
         """
 
     @abstractmethod
-    def pass_over(self, cases: IntArray, drawn: int, beliefs: Beliefs, rng: Any) -> float:
+    def pass_over(self, cases: IntArray, drawn: int, beliefs: PosteriorState, rng: Any) -> float:
         """Predict each case from those before it, and learn from it; return Σ log predictions.
 
         The hidden values of the first `drawn` cases are drawn.
@@ -171,7 +182,7 @@ class Plan(ABC):
         """Joint hidden cells of each component, (m,), without writing them out."""
 
     @abstractmethod
-    def choices(self) -> Iterator[Choice]:
+    def choices(self) -> Iterator[JointStates]:
         """Write every component out: the cells that each of its joint states adds a case to."""
 
 
@@ -180,7 +191,7 @@ class Components:
     """Everything that the data say about θ, with equal components merged."""
 
     seen: FloatArray  # (cells,) N of the families that were seen whole; never touched again
-    plans: tuple[Plan, ...]  # what is hidden, barren variables apart
+    plans: tuple[EStep, ...]  # what is hidden, barren variables apart
     cells: Cells  # what the cells of all these are
 
     @property
@@ -229,5 +240,5 @@ class Components:
         return math.fsum(found for plan in self.plans for found in plan.by_part(each))
 
 
-def _missing_numbers(log_weights: FloatArray, plan: Plan) -> float:
+def _missing_numbers(log_weights: FloatArray, plan: EStep) -> float:
     return plan.missing_numbers(log_weights)

@@ -8,20 +8,23 @@ each family counts for those that follow (Pólya's urn). Numbers of known tables
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.errors import OptionError
-from lacunet.inference.kernels.taking_in import Swarm, effective
-from lacunet.inference.plans.plan import Plan
+from lacunet.inference.kernels.particles import ParticleState, effective
+from lacunet.inference.plans.plan import EStep
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods import Likelihood, Segment
+from lacunet.likelihoods.joint_normal import BlockSpread, joint_statistics
+from lacunet.model.joint import members
+from lacunet.model.latent_class import classes_of
 from lacunet.model.layout import Layout
-from lacunet.model.network import Network
-from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from lacunet.model.network import Network, Variable
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
 
 Grouped: TypeAlias = tuple[IntArray, IntArray, IntArray]
 LARGEST = 1 << 14  # joint hidden cells of one component that are written out
@@ -48,7 +51,7 @@ def check_can_take_in(problem: Problem) -> None:
         )
 
 
-class Numbers(Protocol):
+class CaseNumbers(Protocol):
     """Numbers of one case in each of its K joint states."""
 
     def log_predictive(self, A: FloatArray) -> FloatArray:
@@ -61,7 +64,7 @@ class Numbers(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Touched:
+class TouchedFamily:
     """One family of numbers that a case touches."""
 
     family: Likelihood
@@ -129,27 +132,27 @@ def _used_before(x: IntArray, learned: BoolArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Written:
+class WrittenCase:
     """A case with its joint states written out."""
 
     urn: Urn
-    numbers: Sequence[Numbers]
+    numbers: Sequence[CaseNumbers]
 
 
 class WrittenCases:
     """Takes in cases, given by their number."""
 
-    def __init__(self, layout: Layout, write: Callable[[int], Written]) -> None:
+    def __init__(self, layout: Layout, write: Callable[[int], WrittenCase]) -> None:
         self.layout, self.write = layout, write
-        self._written: dict[int, Written] = {}
+        self._written: dict[int, WrittenCase] = {}
 
-    def case(self, number: int) -> Written:
+    def case(self, number: int) -> WrittenCase:
         """A case; equal ones are written out once."""
         if number not in self._written:
             self._written[number] = self.write(number)
         return self._written[number]
 
-    def take_in(self, cases: IntArray, swarm: Swarm, least: float, rng: Any) -> int:
+    def take_in(self, cases: IntArray, swarm: ParticleState, least: float, rng: Any) -> int:
         """Take in cases until fewer than `least` particles count; return how many."""
         everyone = np.arange(len(swarm.A))[:, None]
         own, sums = self._pooled(swarm.A)
@@ -206,16 +209,16 @@ def written_cases(problem: Problem) -> Iterator[WrittenCases]:
     yield from (_of_plan(problem.network, plan) for plan in problem.components.plans)
 
 
-def _of_plan(network: Network, plan: Plan) -> WrittenCases:
+def _of_plan(network: Network, plan: EStep) -> WrittenCases:
     choices = list(plan.choices())
     return WrittenCases(network.layout, lambda case: written(network, choices[case].cells))
 
 
-def written(network: Network, cells: IntArray) -> Written:
+def written(network: Network, cells: IntArray) -> WrittenCase:
     """Write out joint states, (K, F) cells by value."""
     layout, places = network.layout, np.arange(network.layout.size)
     tables: list[IntArray] = []
-    numbers: list[Numbers] = []
+    numbers: list[CaseNumbers] = []
     for positions in cells.T:
         i = int(np.searchsorted(network.cells.offsets, positions[0], side="right")) - 1
         first = network.cells.ij[network.cells.offsets[i]]  # a block begins with its first
@@ -225,9 +228,9 @@ def written(network: Network, cells: IntArray) -> Written:
         if v.family.tabular:
             tables.append(block[which, value])
         else:
-            numbers.append(Touched(v.family, block, which, v.statistics[value]))
+            numbers.append(TouchedFamily(v.family, block, which, v.statistics[value]))
     own = np.stack(tables, axis=1) if tables else np.zeros((len(cells), 0), dtype=np.int64)
-    return Written(Urn.of(layout, own), numbers)
+    return WrittenCase(Urn.of(layout, own), numbers)
 
 
 def log_predictive(network: Network, A: FloatArray, cells: IntArray) -> FloatArray:
@@ -235,3 +238,115 @@ def log_predictive(network: Network, A: FloatArray, cells: IntArray) -> FloatArr
     layout, case = network.layout, written(network, cells)
     own, sums = WrittenCases(layout, lambda _: case)._pooled(A)  # noqa: SLF001
     return case.urn.log_predictive(own, sums) + sum(one.log_predictive(A) for one in case.numbers)
+
+
+# Writing out cases of latent classes with numbers that vary together.
+
+
+@dataclass(frozen=True, eq=False)
+class NumberLeaf:
+    """One or several numbers that have their parameters together, below the classes."""
+
+    family: Likelihood
+    variables: tuple[Variable, ...]  # (d,)
+    columns: IntArray  # (d,) of the codes of a row
+    places: IntArray  # (K, width) positions of each class
+
+    def hyper(self, A: FloatArray) -> FloatArray:
+        """Hyperparameters of each class by itself, (particles, K, width)."""
+        own = A[:, self.places.reshape(-1)]
+        if not self.family.apart:
+            at = Segment.of_table(self.family, *self.places.shape)
+            own = self.family.by_configuration(own, at)
+        return own.reshape(len(A), *self.places.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ShownLeaf:
+    """What a row shows of a leaf."""
+
+    leaf: NumberLeaf
+    codes: CodeArray  # (d,)
+
+    def log_predictive(self, A: FloatArray) -> FloatArray:
+        """Log density of what is shown, (particles, K)."""
+        leaf, hyper = self.leaf, self.leaf.hyper(A)
+        if len(leaf.variables) == 1:
+            return leaf.family.log_predictive(hyper, np.broadcast_to(self._one, hyper.shape))
+        x, shown, _ = self._values()
+        spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), len(leaf.variables))
+        return spread.log_density(x[None], shown).reshape(hyper.shape[:2])
+
+    def added(self, A: FloatArray, drawn: IntArray, rng: Any) -> tuple[IntArray, FloatArray]:
+        """Positions and statistics in the class that the case has in each particle."""
+        leaf = self.leaf
+        places = leaf.places[drawn]
+        if len(leaf.variables) == 1:
+            return places, np.broadcast_to(self._one, places.shape)
+        x, shown, missing = self._values()
+        whole = np.empty((len(A), len(leaf.variables)))
+        whole[:, shown] = x
+        if len(missing):
+            own = leaf.hyper(A)[np.arange(len(A)), drawn]
+            spread = BlockSpread.over(own, len(leaf.variables))
+            whole[:, missing] = spread.draw_given(x, shown, missing, rng)
+        return places, joint_statistics(whole)
+
+    @property
+    def _one(self) -> FloatArray:
+        own: FloatArray = self.leaf.variables[0].statistics[self.codes[0]]
+        return own
+
+    def _values(self) -> tuple[FloatArray, IntArray, IntArray]:
+        """Numbers that the row shows, which they are, and which others there are."""
+        told = self.codes >= 0
+        shown = np.flatnonzero(told)
+        x = [float(self.leaf.variables[k].values_of(self.codes[k])) for k in shown]
+        return np.array(x), shown, np.flatnonzero(~told)
+
+
+def block_cases(problem: Problem) -> Iterator[WrittenCases]:
+    """One for each plan of a latent class model; its cases are rows."""
+    rows = _Rows.of(problem)
+    for plan in problem.components.plans:
+        yield WrittenCases(problem.layout, partial(_write, rows, plan))
+
+
+def _write(rows: "_Rows", plan: EStep, case: int) -> WrittenCase:
+    assert plan.rows is not None
+    return rows.written(int(plan.rows.rows[case]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a latent class model, as particles take them in."""
+
+    problem: Problem
+    root: IntArray  # (K,) positions of the class sizes
+    tables: tuple[tuple[int, IntArray], ...]  # the column of each category, and (K, states) places
+    leaves: tuple[NumberLeaf, ...]
+
+    @classmethod
+    def of(cls, problem: Problem) -> "_Rows":
+        network, classes = problem.network, classes_of(problem.network)
+        positions = np.arange(problem.layout.size)
+        tables, leaves = [], []
+        for i in classes.leaves:
+            family, places = network.variables[i].family, problem.layout.table(positions, i)
+            around = members(network, i)
+            columns = np.array([network.observed.index(j) for j in around])
+            if family.tabular:
+                tables.append((int(columns[0]), places))
+            elif around:
+                variables = tuple(network.variables[j] for j in around)
+                leaves.append(NumberLeaf(family, variables, columns, places))
+        root = problem.layout.table(positions, classes.root)
+        return cls(problem, root, tuple(tables), tuple(leaves))
+
+    def written(self, row: int) -> WrittenCase:
+        """Write out one row, a joint state for each class."""
+        codes = self.problem.codes[row]
+        shown = [places[:, codes[j]] for j, places in self.tables if codes[j] >= 0]
+        urn = Urn.of(self.problem.layout, np.stack([self.root, *shown], axis=1))
+        numbers = [ShownLeaf(leaf, codes[leaf.columns]) for leaf in self.leaves]
+        return WrittenCase(urn, [one for one in numbers if (one.codes >= 0).any()])

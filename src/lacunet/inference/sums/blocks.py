@@ -4,6 +4,7 @@ A completion matters through the counts N_ijk and N_ij that it leaves, its "plac
 evidence is a product over places. Components that have no place in common are independent.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,20 +14,61 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp, xlogy
 
-from lacunet.inference.plans.plan import Choice
+from lacunet.inference.plans.plan import JointStates
 from lacunet.inference.problem import Problem
-from lacunet.inference.sums.choices import (
-    compositions,
-    log_multinomials,
-    log_ways,
-    ways,
-)
 from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
+# How many ways there are to fill the holes of equal cases, and what each is.
+
+
+def choice_sizes(problem: Problem) -> Iterator[tuple[int, int]]:
+    """Cases w and cells K of each distinct component, without writing its cells out."""
+    for plan in problem.components.plans:
+        for w, cells in zip(plan.counts, plan.sizes(), strict=True):
+            yield int(w), int(cells)
+
+
+def compositions(cases: int, cells: int) -> IntArray:
+    """All ways to share cases out to cells, (ways, cells).
+
+    >>> compositions(2, 2).tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
+    left = np.array([cases], dtype=np.int64)
+    taken = np.zeros((1, 0), dtype=np.int64)
+    for _ in range(cells - 1):
+        options = left + 1
+        which = np.repeat(np.arange(len(left)), options)
+        first = np.cumsum(options) - options
+        here = np.arange(len(which)) - first[which]
+        taken = np.column_stack([taken[which], here])
+        left = left[which] - here
+    return np.column_stack([taken, left])
+
+
+def ways(cases: int, cells: int) -> int:
+    """Count the compositions."""
+    return math.comb(cases + cells - 1, min(cases, cells - 1))
+
+
+def log_ways(cases: int, cells: int) -> float:
+    """Log of that number, also where it has millions of digits."""
+    fewer, more = sorted((cases, cells - 1))
+    if more > 1 << 50:  # more is all that counts, and no float may hold it
+        return fewer * math.log(more) - math.lgamma(fewer + 1)
+    return float(np.sum(np.log1p(more / np.arange(1.0, fewer + 1))))
+
+
+def log_multinomials(shares: IntArray) -> FloatArray:
+    """Log of the number of ways to order the cases of each composition, (ways,)."""
+    factorials = np.array([math.lgamma(n + 1) for n in range(int(shares[0].sum()) + 1)])
+    orders: FloatArray = factorials[-1] - factorials[shares].sum(axis=1)
+    return orders
+
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SumPart:
     """A component as its block sees it."""
 
     count: int  # w, its cases
@@ -63,13 +105,13 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class SumBlock:
     """Components that share parameters, directly or through others. P places."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SumPart, ...]
     tables: FloatArray  # (P, most + 1) log factor of the evidence at each count of a place
 
-    def most(self, parts: Sequence[Part]) -> IntArray:
+    def most(self, parts: Sequence[SumPart]) -> IntArray:
         """Largest count that some of its components can give each place, (P,)."""
         counts = np.zeros(len(self.tables), dtype=np.int64)
         for part in parts:
@@ -87,13 +129,13 @@ class Raised:
     log_weights: FloatArray  # (K,) what known tables say of each cell
 
 
-class Places:
+class CountPlaces:
     """Everything that the evidence is a product over: Γ(α_ijk + N_ijk) and 1 / Γ(α_ij + N_ij).
 
     Tables that are tied have the same places; known numbers have none, but weigh cells.
     """
 
-    def __init__(self, problem: Problem, choices: Sequence[Choice]) -> None:
+    def __init__(self, problem: Problem, choices: Sequence[JointStates]) -> None:
         layout, alpha, seen = problem.layout, problem.alpha, problem.seen
         self.choices, self.layout = choices, layout
         self.own = layout.learned & (layout.slots == np.arange(layout.size))
@@ -113,7 +155,7 @@ class Places:
         own = np.where(self.own, self.layout.pooled(x), 0.0)
         return np.concatenate([own, self.layout.sum_k(own)])
 
-    def _raised(self, choice: Choice) -> Raised:
+    def _raised(self, choice: JointStates) -> Raised:
         """Say where a component raises places; what all its cells raise is counted at once."""
         layout, cells = self.layout, choice.cells
         with np.errstate(divide="ignore"):
@@ -168,7 +210,7 @@ class Places:
         """Largest count that some components can give a place."""
         return sum(self.choices[i].count * int(self.varying[i].count.max()) for i in members)
 
-    def block(self, members: IntArray) -> Block:
+    def block(self, members: IntArray) -> SumBlock:
         """Write a block out; places that always have the same count become one."""
         varying = [self.varying[i] for i in members]
         used = np.unique(np.concatenate([raised.place for raised in varying]))
@@ -183,5 +225,5 @@ class Places:
         np.add.at(tables, which.reshape(-1), each)
         split = np.split(columns, np.cumsum([len(c) for c in cells])[:-1])
         weights = (raised.log_weights for raised in varying)
-        parts = tuple(Part(*part) for part in zip(counts, split, weights, strict=True))
-        return Block(parts, tables)
+        parts = tuple(SumPart(*part) for part in zip(counts, split, weights, strict=True))
+        return SumBlock(parts, tables)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lacunet.inference.sums.blocks import Block, Part
+from lacunet.inference.sums.blocks import SumBlock, SumPart
 from lacunet.inference.sums.packing import differences, independent, symmetric_states
 from lacunet.inference.symmetry import log_orders
 from lacunet.runtime.arrays import BoolArray, IntArray
@@ -26,13 +26,13 @@ LARGEST_LOG = 700.0  # of a float
 class Order:
     """Components of a block, in the order in which they are added."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SumPart, ...]
     closing: tuple[bool, ...]  # whether places are closed after each
     states: IntArray | None  # see `packing.symmetric_states`
     steps: float  # additions to a count vector: at most, or about, where states are symmetric
 
 
-def order_parts(block: Block, room: Callable[[int], int]) -> Order | None:
+def order_parts(block: SumBlock, room: Callable[[int], int]) -> Order | None:
     """Choose what to add last, then what before it, and so on: what leaves the fewest vectors.
 
     None, if there may have to be more vectors than there is `room` for: room(W) of W integers.
@@ -40,7 +40,7 @@ def order_parts(block: Block, room: Callable[[int], int]) -> Order | None:
     states = symmetric_states(block)
     most_vectors = room(1 if states is None else len(states))
     left = [portion for part in block.parts for portion in _portions(part)]
-    order: list[Part] = []
+    order: list[SumPart] = []
     closing: list[bool] = []
     steps = 0.0
     while left:
@@ -64,14 +64,14 @@ def order_parts(block: Block, room: Callable[[int], int]) -> Order | None:
     return Order(tuple(reversed(order)), after_each, states, steps)
 
 
-def planning_work(block: Block) -> float:
+def planning_work(block: SumBlock) -> float:
     """Multiplications that it takes to choose one component: a determinant without each."""
     directions = sum(len(part.cells) - 1 for part in block.parts)
     places = int(np.count_nonzero(block.most(block.parts)))
     return float(len(block.parts) * directions * places**2)
 
 
-def _portions(part: Part) -> list[Part]:
+def _portions(part: SumPart) -> list[SumPart]:
     """Take many cases in two halves: fewer ways to complete each, and the same in the end."""
     if part.count == 1 or len(part.cells) == 2 or part.ways <= WAYS_AT_ONCE:
         return [part]
@@ -80,7 +80,7 @@ def _portions(part: Part) -> list[Part]:
 
 
 def _vectors(
-    block: Block, parts: Sequence[Part], later: BoolArray, enough: float
+    block: SumBlock, parts: Sequence[SumPart], later: BoolArray, enough: float
 ) -> tuple[float, bool]:
     """Bound the vectors that some components leave, and say whether to close places for that.
 
@@ -123,7 +123,7 @@ def _points_of(rows: IntArray, counts: IntArray) -> float:
     return math.exp(min(LARGEST_LOG, _log_points(rows, counts)))
 
 
-def _symmetric_vectors(parts: Sequence[Part], states: IntArray) -> float:
+def _symmetric_vectors(parts: Sequence[SumPart], states: IntArray) -> float:
     """Estimate the vectors of K states that can be renumbered.
 
     K − 1 states are free. Each takes from what the others leave: of all combinations about one in

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from lacunet.data.table import Table
-from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.queries.answers import row_log_lik
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.network import Model
 from lacunet.runtime.arrays import FloatArray

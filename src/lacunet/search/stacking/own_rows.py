@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from lacunet.inference.asking.unusual import DRAWS, tail_probabilities
+from lacunet.inference.queries.answers import DRAWS, tail_probabilities
 from lacunet.model.ensemble import Ensemble
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import State, label

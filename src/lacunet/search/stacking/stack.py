@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from lacunet.data.table import Table
 from lacunet.flags import Flag
 from lacunet.graphs.task import check_seen, few_rows
-from lacunet.inference.asking.row_likelihood import row_log_lik
+from lacunet.inference.queries.answers import row_log_lik
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.network import Model
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray

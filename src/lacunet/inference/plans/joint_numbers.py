@@ -1,20 +1,99 @@
-"""What rows show of a block of numbers: patterns of holes, completed once each.
+"""Rows that show blocks of numbers: log weights are sums over their products.
 
-Rows are ordered by how many numbers they show, then by their pattern. A part of a plan: it adds to
-the log weights of rows, and turns what is expected of their hidden cells into statistics.
+The products of a row are its numbers, 1, and all x_a x_b with a ≤ b, the squares first. Rows with
+the same pattern of holes stand together and share their log weights.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from lacunet.inference.kernels import products as kernels
-from lacunet.likelihoods.joint_normal import completed, conditional, marginal, products
+from lacunet.likelihoods.joint_normal import (
+    cholesky,
+    completed,
+    conditional,
+    joint_statistics,
+    marginal,
+    products,
+)
 from lacunet.likelihoods.kernels import Holes
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
+
+ROWS_AT_ONCE = 128
+
+
+class ProductRows(NamedTuple):
+    """Rows that show o numbers each, in the order of their P patterns."""
+
+    x: FloatArray  # (n, o)
+    starts: IntArray  # (P + 1,) where the rows of each pattern start
+
+
+@kernel
+def write_products(x: FloatArray, out: FloatArray) -> None:
+    """Write the products of some rows, (n, o) → (products, n): long loops, over the rows."""
+    n, numbers = x.shape
+    for a in range(numbers):
+        for i in range(n):
+            out[a, i] = x[i, a]
+    for i in range(n):
+        out[numbers, i] = 1.0
+    at = 2 * numbers + 1
+    for a in range(numbers):
+        one, square = out[a], out[numbers + 1 + a]
+        for i in range(n):
+            square[i] = one[i] * one[i]
+        for b in range(a + 1, numbers):
+            other, product = out[b], out[at]
+            for i in range(n):
+                product[i] = one[i] * other[i]
+            at += 1
+
+
+@kernel
+def room_for(n: int, room: FloatArray) -> FloatArray:
+    """Room for the products of n rows: all of it, or, for the last few, some of their own."""
+    return room if n == room.shape[1] else np.empty((room.shape[0], n))
+
+
+@kernel
+def weigh_products(rows: ProductRows, weights: FloatArray, out: FloatArray) -> None:
+    """Log weights of the cells of each row, (n, W), from those of products, (P, W, products)."""
+    width = weights.shape[1]
+    room = np.empty((weights.shape[2], ROWS_AT_ONCE))
+    found = np.empty((width, ROWS_AT_ONCE))
+    for p in range(rows.starts.shape[0] - 1):
+        for first in range(rows.starts[p], rows.starts[p + 1], ROWS_AT_ONCE):
+            n = min(ROWS_AT_ONCE, rows.starts[p + 1] - first)
+            some, part = room_for(n, room), room_for(n, found)
+            write_products(rows.x[first : first + n], some)
+            np.dot(weights[p], some, part)
+            for i in range(n):
+                for c in range(width):
+                    out[first + i, c] = part[c, i]
+
+
+@kernel
+def gather_products(rows: ProductRows, cells: FloatArray, out: FloatArray) -> None:
+    """Add up what rows have at their cells, (n, W), by pattern and product, (P, products, W)."""
+    room = np.empty((out.shape[1], ROWS_AT_ONCE))
+    part = np.empty((out.shape[1], out.shape[2]))
+    for p in range(rows.starts.shape[0] - 1):
+        for first in range(rows.starts[p], rows.starts[p + 1], ROWS_AT_ONCE):
+            last = min(first + ROWS_AT_ONCE, rows.starts[p + 1])
+            some = room_for(last - first, room)
+            write_products(rows.x[first:last], some)
+            np.dot(some, cells[first:last], part)
+            for k in range(part.shape[0]):
+                for c in range(part.shape[1]):
+                    out[p, k, c] += part[k, c]
+
+
+# What rows show of a block of numbers: patterns of holes, completed once each.
 
 TINY = 1e-20  # of a complex step
 Weigher: TypeAlias = Callable[[Holes], FloatArray]  # log weights of products, of some patterns
@@ -26,12 +105,12 @@ class HoleGroup:
     """Rows whose patterns of holes show as many numbers. n rows, P patterns."""
 
     rows: IntArray  # (n,) which rows of the plan they are
-    shown: kernels.ProductRows
+    shown: ProductRows
     holes: Holes
 
 
 @dataclass(frozen=True)
-class Block:
+class JointBlock:
     """Where a block of numbers stands."""
 
     variables: tuple[int, ...]  # (d,) its variables
@@ -49,7 +128,7 @@ class Block:
 class BlockRows:
     """All rows that show something of one block."""
 
-    block: Block
+    block: JointBlock
     groups: tuple[HoleGroup, ...]
 
     @property
@@ -111,7 +190,7 @@ class BlockRows:
             for p, (start, stop) in enumerate(pairwise(group.shown.starts.tolist())):
                 rows, x = group.rows[start:stop], group.shown.x[start:stop]
                 shown = np.empty((products(x.shape[1]), len(rows)))
-                kernels.write_products(x, shown)
+                write_products(x, shown)
                 holes = Holes(group.holes.shown[[p]], group.holes.missing[[p]])
                 S = cells[rows, : self.block.cells, None] * shown.T[:, None, :]
                 each = Holes(*(np.repeat(h, len(rows), axis=0) for h in holes))
@@ -138,17 +217,17 @@ class BlockRows:
             found = np.zeros((len(shown.x), out.shape[1]))
             by_cell = np.zeros((len(holes.shown), out.shape[1], products(shown.x.shape[1])))
             by_cell[:, : self.block.cells] = weights(holes)
-            kernels.weigh_products(shown, by_cell, found)
+            weigh_products(shown, by_cell, found)
             out[group.rows[rows]] += found
 
     def _sums(self, cells: FloatArray) -> Iterator[tuple[Holes, FloatArray]]:
         """Products of the rows of each pattern, by cell: (P, K, products)."""
         for group, rows, shown, holes in self.chunks():
             found = np.zeros((len(holes.shown), products(shown.x.shape[1]), cells.shape[1]))
-            kernels.gather_products(shown, cells[group.rows[rows]], found)
+            gather_products(shown, cells[group.rows[rows]], found)
             yield holes, np.swapaxes(found[..., : self.block.cells], 1, 2)
 
-    def chunks(self) -> Iterator[tuple[HoleGroup, slice, kernels.ProductRows, Holes]]:
+    def chunks(self) -> Iterator[tuple[HoleGroup, slice, ProductRows, Holes]]:
         """Patterns that fit into memory together: their group, its rows, what these show."""
         for group in self.groups:
             starts = group.shown.starts
@@ -156,11 +235,11 @@ class BlockRows:
             for p in range(0, len(starts) - 1, step):
                 some = starts[p : p + step + 1]
                 rows = slice(int(some[0]), int(some[-1]))
-                shown = kernels.ProductRows(group.shown.x[rows], some - some[0])
+                shown = ProductRows(group.shown.x[rows], some - some[0])
                 yield group, rows, shown, Holes(*(h[p : p + step] for h in group.holes))
 
 
-def block_rows(x: FloatArray, told: BoolArray, block: Block) -> BlockRows:
+def block_rows(x: FloatArray, told: BoolArray, block: JointBlock) -> BlockRows:
     """Order rows by their holes; x are (m, d) numbers, and `told` says which of them are there."""
     d, groups = x.shape[1], []
     number = told.sum(axis=1)
@@ -173,5 +252,74 @@ def block_rows(x: FloatArray, told: BoolArray, block: Block) -> BlockRows:
         shown = np.nonzero(patterns)[1].reshape(-1, o)
         holes = Holes(shown, np.nonzero(~patterns)[1].reshape(len(patterns), d - o))
         own = np.take_along_axis(x[rows], shown[of_row.reshape(-1)[order]], axis=1)
-        groups.append(HoleGroup(rows, kernels.ProductRows(own, starts.astype(np.int64)), holes))
+        groups.append(HoleGroup(rows, ProductRows(own, starts.astype(np.int64)), holes))
     return BlockRows(block, tuple(groups))
+
+
+# Draws of rows that show blocks of numbers, for several chains at once.
+
+
+def chains_at_once(rows: int, width: int) -> int:
+    """How many chains fit into memory together, of rows that have so many numbers each."""
+    return max(1, NUMBERS_AT_ONCE // max(1, rows * width))
+
+
+def weigh_chains(rows: BlockRows, flats: FloatArray, out: FloatArray) -> None:
+    """Add the log weights of all rows to `out`, (m, C, W), given C flat vectors."""
+    (C, W), K = out.shape[1:], rows.block.cells
+    natural = _natural(rows, flats)
+    for group, some, shown, holes in rows.chunks():
+        by_cell = np.zeros((len(holes.shown), C, W, products(shown.x.shape[1])))
+        own = marginal(natural, holes, rows.block.d)
+        by_cell[:, :, :K] = own.reshape(len(own), C, K, -1)
+        found = np.zeros((len(shown.x), C * W))
+        weigh_products(shown, by_cell.reshape(len(by_cell), C * W, -1), found)
+        out[group.rows[some]] += found.reshape(-1, C, W)
+
+
+def draw_chains(
+    rows: BlockRows, flats: FloatArray, cells: FloatArray, rng: Any, out: FloatArray
+) -> None:
+    """Add statistics of so many cases of each row and cell, (m, C, W), what is missing drawn."""
+    (C, _), K = cells.shape[1:], rows.block.cells
+    natural, total = _natural(rows, flats), np.zeros((C * K, rows.block.width))
+    for group, some, shown, holes in rows.chunks():
+        own = np.ascontiguousarray(cells[group.rows[some], :, :K]).reshape(-1, C * K)
+        if holes.missing.shape[1]:
+            total += _drawn(natural, holes, shown, own, rng)
+        else:
+            S = np.zeros((len(holes.shown), products(rows.block.d), C * K))
+            gather_products(shown, own, S)
+            total += completed(natural, holes, np.swapaxes(S, 1, 2), rows.block.d).sum(axis=0)
+    for flat, own in zip(out, total.reshape(C, K, -1), strict=True):
+        flat[rows.positions] += own.T.reshape(-1)
+
+
+def _natural(rows: BlockRows, flats: FloatArray) -> FloatArray:
+    """η of every class of every chain, (C·K, width)."""
+    return np.concatenate([rows.natural(flat) for flat in flats])
+
+
+def _drawn(
+    natural: FloatArray, holes: Holes, shown: ProductRows, cells: FloatArray, rng: Any
+) -> FloatArray:
+    """Statistics of cases of rows (n, classes), what is missing drawn, (classes, width)."""
+    o, d = holes.shown.shape[1], holes.shown.shape[1] + holes.missing.shape[1]
+    often = cells.astype(np.int64)
+    row, of = np.nonzero(often)
+    order = np.argsort(of, kind="stable")  # cases of one class stand together
+    times = often[row, of][order]
+    row, of = np.repeat(row[order], times), np.repeat(of[order], times)
+    pattern = np.repeat(np.arange(len(holes.shown)), np.diff(shown.starts))[row]
+    A, b, C = conditional(natural, holes, d)
+    noise = rng.standard_normal((len(row), d - o))
+    x = np.empty((len(row), d))
+    np.put_along_axis(x, holes.shown[pattern], shown.x[row], axis=1)
+    missing = np.einsum("nmo,no->nm", A[pattern, of], shown.x[row]) + b[pattern, of]
+    missing += np.einsum("nab,nb->na", cholesky(C)[pattern, of], noise)
+    np.put_along_axis(x, holes.missing[pattern], missing, axis=1)
+    T, total = joint_statistics(x), np.zeros(natural.shape)
+    here, first = np.unique(of, return_index=True)
+    if len(here):
+        total[here] = np.add.reduceat(T, first, axis=0)
+    return total

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lacunet.inference.asking.by_row import ByRow
 from lacunet.inference.curvature.coordinates import free_coordinates
+from lacunet.inference.queries.query import ByRow
 from lacunet.model import conjugacy
 from lacunet.model.conjugacy import random_theta
 from lacunet.model.latent_class import find_classes

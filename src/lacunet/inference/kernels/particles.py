@@ -1,6 +1,9 @@
-"""One pass over the cases, each of which moves the Dirichlets.
+"""Kernels that take in one case after the other, for many particles (Kong, Liu & Wong 1994).
 
-A twin, over whole mixtures, is the plan in `tests/enumeration.py`.
+A particle knows the hidden values of the cases so far by their counts, so its parameters are
+Dirichlet. A case touches every family at most once, so its probability given the particle, with the
+parameters integrated out, is its probability at their means. A particle is weighed by that, then
+draws the hidden values of the case and counts them: exponents A_ijk and their sums A_ij.
 """
 
 import math
@@ -9,9 +12,137 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunet.inference.kernels.drawing import count_tree, draw_cell, draw_tree
-from lacunet.inference.kernels.trees import Scratch, TreeArrays, posterior_tables, spread_cliques
+from lacunet.inference.kernels.rows import PatternArrays
+from lacunet.inference.kernels.trees import (
+    TreeArrays,
+    TreeScratch,
+    posterior_tables,
+    spread_cliques,
+)
 from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
+
+SMALL = 1e-100  # products are scaled up again before they leave the range of a float
+OFTEN = 8  # families between two looks at that
+
+
+class ParticleState(NamedTuple):
+    """Particles: what each knows of the parameters, as exponents, and what it weighs."""
+
+    A: FloatArray  # (particles, size) α + counts so far
+    A_ij: FloatArray  # (particles, configurations) their sums
+    log_weights: FloatArray  # (particles,)
+    ij: IndexArray  # (size,) parent configuration of each position
+
+
+@kernel
+def effective(log_weights: FloatArray) -> float:
+    """Effective number of particles."""
+    top = -np.inf
+    for p in range(log_weights.shape[0]):
+        top = max(top, log_weights[p])
+    total, squares = 0.0, 0.0
+    for p in range(log_weights.shape[0]):
+        w = math.exp(log_weights[p] - top)
+        total += w
+        squares += w * w
+    return total * total / squares
+
+
+@kernel
+def rescaled(w: FloatArray) -> float:
+    """Scale weights up if they are small; return the log of what was taken out."""
+    top = 0.0
+    for c in range(w.shape[0]):
+        top = max(top, w[c])
+    if top > SMALL or top == 0.0:
+        return 0.0
+    for c in range(w.shape[0]):
+        w[c] /= top
+    return math.log(top)
+
+
+@kernel
+def take_in_rows(
+    plan: PatternArrays, cases: IntArray, swarm: ParticleState, least: float, rng: Any
+) -> int:
+    """Take in rows of one plan until fewer than `least` particles count; return how many."""
+    A, A_ij, ij = swarm.A, swarm.A_ij, swarm.ij
+    w = np.empty(plan.cells)
+    groups = plan.of_row.shape[1]
+    for n in range(cases.shape[0]):
+        row = plan.of_row[cases[n]]
+        for p in range(A.shape[0]):
+            w[:] = 1.0
+            log_scale, families = 0.0, 0
+            for g in range(groups):
+                for e in range(plan.starts[row[g]], plan.starts[row[g] + 1]):
+                    first = plan.positions[plan.entries[e]]
+                    for c in range(plan.cells):
+                        w[c] *= A[p, first + c] / A_ij[p, ij[first + c]]
+                    families += 1
+                    if families % OFTEN == 0:
+                        log_scale += rescaled(w)
+            total = 0.0
+            for c in range(plan.cells):
+                total += w[c]
+            swarm.log_weights[p] += math.log(total) + log_scale
+            cell = draw_cell(w, total, plan.cells, rng)
+            for g in range(groups):
+                for e in range(plan.starts[row[g]], plan.starts[row[g] + 1]):
+                    at = plan.positions[plan.entries[e]] + cell
+                    A[p, at] += 1.0
+                    A_ij[p, ij[at]] += 1.0
+        if effective(swarm.log_weights) < least:
+            return n + 1
+    return len(cases)
+
+
+@kernel
+def load_log_means(
+    a: TreeArrays, kind: int, row: int, p: int, swarm: ParticleState, out: Any
+) -> None:
+    """Fill in the log mean parameters of a particle that an instance touches, and no others."""
+    for q in range(a.kind_cliques[kind], a.kind_cliques[kind + 1]):
+        for s in range(a.slots[q], a.slots[q + 1]):
+            offset = a.offsets[row + a.slot_family[s]]
+            for c in range(a.cells[q]):
+                at = offset + a.maps[a.slot_map[s] + c]
+                out[at] = math.log(swarm.A[p, at] / swarm.A_ij[p, swarm.ij[at]])
+
+
+@kernel
+def take_in_trees(
+    a: TreeArrays,
+    cases: IntArray,
+    swarm: ParticleState,
+    least: float,
+    scratch: TreeScratch,
+    rng: Any,
+) -> int:
+    """Do the same for cases that are instances of clique trees."""
+    log_mean = np.empty(swarm.A.shape[1])
+    cell_of = np.empty((a.kind_cliques[1:] - a.kind_cliques[:-1]).max(), dtype=np.int64)
+    for n in range(cases.shape[0]):
+        kind = int(np.searchsorted(a.kind_instances, cases[n], side="right")) - 1
+        row = a.kind_offsets[kind] + (cases[n] - a.kind_instances[kind]) * a.kind_width[kind]
+        first = a.kind_cliques[kind]
+        for p in range(swarm.A.shape[0]):
+            load_log_means(a, kind, row, p, swarm, log_mean)
+            swarm.log_weights[p] += posterior_tables(a, kind, row, log_mean, scratch)
+            draw_tree(a, kind, scratch.work, cell_of, rng)
+            for q in range(first, a.kind_cliques[kind + 1]):
+                for s in range(a.slots[q], a.slots[q + 1]):
+                    offset = a.offsets[row + a.slot_family[s]]
+                    at = offset + a.maps[a.slot_map[s] + cell_of[q - first]]
+                    swarm.A[p, at] += 1.0
+                    swarm.A_ij[p, swarm.ij[at]] += 1.0
+        if effective(swarm.log_weights) < least:
+            return n + 1
+    return len(cases)
+
+
+# One pass over the cases, each of which moves the Dirichlets.
 
 NEGLIGIBLE = 1e-12  # part of a case from which a hidden state learns nothing that would show
 
@@ -24,7 +155,7 @@ class RowArrays(NamedTuple):
     cells: int  # K
 
 
-class Beliefs(NamedTuple):
+class PosteriorState(NamedTuple):
     """Dirichlets, and what is known of them; all but the first three are as long as needed."""
 
     eta: FloatArray  # (size,) exponents
@@ -39,7 +170,7 @@ class Beliefs(NamedTuple):
 
 
 @kernel
-def touch(b: Beliefs, position: int, found: int) -> int:
+def touch(b: PosteriorState, position: int, found: int) -> int:
     """Note the configuration of a position; return how many are noted."""
     q = b.ij[position]
     if not b.is_touched[q]:
@@ -51,7 +182,7 @@ def touch(b: Beliefs, position: int, found: int) -> int:
 
 @kernel
 def see_row(
-    rows: RowArrays, row: int, b: Beliefs, drawn: bool, rng: Any, w: FloatArray
+    rows: RowArrays, row: int, b: PosteriorState, drawn: bool, rng: Any, w: FloatArray
 ) -> tuple[float, int]:
     """Count a case of one hidden variable; return its log probability and what is touched."""
     cells, x = rows.cells, w
@@ -81,7 +212,7 @@ def see_row(
 
 @kernel
 def see_tree(
-    a: TreeArrays, instance: int, b: Beliefs, drawn: bool, scratch: Scratch, rng: Any
+    a: TreeArrays, instance: int, b: PosteriorState, drawn: bool, scratch: TreeScratch, rng: Any
 ) -> tuple[float, int]:
     """Do the same for an instance of a clique tree."""
     kind = int(np.searchsorted(a.kind_instances, instance, side="right")) - 1
@@ -103,7 +234,7 @@ def see_tree(
 
 
 @kernel
-def match_moments(b: Beliefs, q: int, used: float) -> None:
+def match_moments(b: PosteriorState, q: int, used: float) -> None:
     """Give a Dirichlet the means, and the mean variance, of the mixture that a case makes of it.
 
     With probability N_k the case adds one to exponent k, with 1 − `used` it adds nothing. Variances
@@ -129,7 +260,7 @@ def match_moments(b: Beliefs, q: int, used: float) -> None:
 
 
 @kernel
-def learn_case(b: Beliefs, found: int, moments: bool) -> None:
+def learn_case(b: PosteriorState, found: int, moments: bool) -> None:
     """Move the Dirichlets that a case touches, and forget the case."""
     for t in range(found):
         q = b.touched[t]
@@ -152,7 +283,9 @@ def learn_case(b: Beliefs, found: int, moments: bool) -> None:
 
 
 @kernel
-def pass_over_rows(rows: RowArrays, cases: IntArray, drawn: int, b: Beliefs, rng: Any) -> float:
+def pass_over_rows(
+    rows: RowArrays, cases: IntArray, drawn: int, b: PosteriorState, rng: Any
+) -> float:
     """Predict each row from those before it, then learn from it; return Σ log predictions.
 
     The hidden values of the first `drawn` cases are drawn; from the others exponents learn by
@@ -169,7 +302,7 @@ def pass_over_rows(rows: RowArrays, cases: IntArray, drawn: int, b: Beliefs, rng
 
 @kernel
 def pass_over_trees(
-    a: TreeArrays, cases: IntArray, drawn: int, b: Beliefs, scratch: Scratch, rng: Any
+    a: TreeArrays, cases: IntArray, drawn: int, b: PosteriorState, scratch: TreeScratch, rng: Any
 ) -> float:
     """Do the same for instances of clique trees."""
     total = 0.0

@@ -1,1 +1,0 @@
-"""Questions to a model: posteriors and likelihoods of rows, and the rank of what they tell."""

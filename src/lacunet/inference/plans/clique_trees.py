@@ -1,0 +1,377 @@
+"""Cut hidden variables into a tree of cliques. Held to what a clique tree is in the tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from lacunet.errors import ModelError
+from lacunet.inference.kernels.numbering import rank
+from lacunet.inference.plans.decompose import RaggedGraph
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
+from lacunet.runtime.jit import kernel
+
+
+class CliqueCut(NamedTuple):
+    """Cliques of k members, each before its parent, the root last."""
+
+    within: BoolArray  # (Q, k) which members each has
+    parent: IntArray  # (Q,) the clique that it sends its message to; -1 for the root
+
+
+@kernel
+def neighbours_of(scopes: BoolArray) -> BoolArray:
+    """Which members are together in a scope, (k, k); nobody is a neighbour of itself."""
+    k = scopes.shape[1]
+    near = np.zeros((k, k), dtype=np.bool_)
+    for scope in scopes:
+        for u in np.flatnonzero(scope):
+            near[u] |= scope
+    for v in range(k):
+        near[v, v] = False
+    return near
+
+
+@kernel
+def price(v: int, near: BoolArray, cards: FloatArray) -> tuple[float, float]:
+    """Joint states of the edges that eliminating v would add, and of its clique."""
+    around = np.flatnonzero(near[v])
+    absent, size = 0.0, cards[v]
+    for i in range(around.shape[0]):
+        size *= cards[around[i]]
+        for j in range(i):
+            if not near[around[i], around[j]]:
+                absent += cards[around[i]] * cards[around[j]]
+    return absent, size
+
+
+@kernel
+def eliminate(scopes: BoolArray, cards: FloatArray, last: BoolArray) -> tuple[IntArray, BoolArray]:
+    """Eliminate first what adds the smallest edges (weighted min-fill), some after all others.
+
+    Gives their order, (k,), and the clique that each one leaves in, (k, k).
+    """
+    k = scopes.shape[1]
+    near, left = neighbours_of(scopes), np.ones(k, dtype=np.bool_)
+    order, cliques = np.empty(k, dtype=np.int64), np.zeros((k, k), dtype=np.bool_)
+    absent, size = np.empty(k), np.empty(k)
+    stale = np.ones(k, dtype=np.bool_)
+    for turn in range(k):
+        v = -1
+        for u in range(k):
+            if not left[u]:
+                continue
+            if stale[u]:
+                absent[u], size[u] = price(u, near, cards)
+                stale[u] = False
+            mine, best = (last[u], absent[u], size[u]), (last[v], absent[v], size[v])
+            if v < 0 or mine < best:
+                v = u
+        order[turn], left[v] = v, False
+        around = np.flatnonzero(near[v])
+        cliques[turn] = near[v]
+        cliques[turn, v] = True
+        for w in around:  # what knows two of them gets a new edge between its neighbours
+            stale |= near[w]
+            stale[w] = True
+        for w in around:
+            near[w] |= cliques[turn]
+            near[w, w] = near[w, v] = False
+    return order, cliques
+
+
+@kernel
+def is_within(items: IntArray, clique: BoolArray) -> bool:
+    """Whether all of a list are in a clique."""
+    outside = False
+    for v in items:
+        outside = outside or not clique[v]
+    return not outside
+
+
+@kernel
+def connect(cliques: BoolArray) -> CliqueCut:
+    """Join cliques by a spanning tree of largest intersections, which is a clique tree (Prim)."""
+    number = cliques.shape[0]
+    root = number - 1
+    shared, nearest = np.full(number, np.int64(-1)), np.full(number, root)
+    joined, parent = np.zeros(number, dtype=np.bool_), np.full(number, np.int64(-1))
+    order, newest = np.empty(number, dtype=np.int64), root
+    for turn in range(number):
+        order[number - 1 - turn] = newest  # leaves first, the root last
+        joined[newest] = True
+        best = -1
+        for j in range(number):
+            if joined[j]:
+                continue
+            common = (cliques[j] & cliques[newest]).sum()
+            if common > shared[j]:
+                shared[j], nearest[j] = common, newest
+            if best < 0 or shared[j] > shared[best]:
+                best = j
+        if best >= 0:
+            parent[best] = nearest[best]
+            newest = best
+    place = np.empty(number, dtype=np.int64)
+    place[order] = np.arange(number)
+    above = np.full(number, np.int64(-1))
+    for q in range(number - 1):
+        above[q] = place[parent[order[q]]]
+    return CliqueCut(cliques[order], above)
+
+
+@kernel
+def cut_into_cliques(scopes: BoolArray, cards: FloatArray, enumerated: float) -> CliqueCut:
+    """Cut members so that every scope, (F, k), fits into a clique; few joint states stay whole."""
+    k = scopes.shape[1]
+    if cards.prod() <= enumerated:
+        return CliqueCut(np.ones((1, k), dtype=np.bool_), np.full(1, np.int64(-1)))
+    _, cliques = eliminate(scopes, cards, np.zeros(k, dtype=np.bool_))
+    kept = np.zeros(k, dtype=np.bool_)
+    for i in range(k):
+        mine, part = np.flatnonzero(cliques[i]), False
+        for j in range(i):
+            part = part or is_within(mine, cliques[j])
+        kept[i] = not part
+    return connect(cliques[kept])
+
+
+# A clique tree over hidden variables, by eliminating first what adds the smallest edges.
+
+ENUMERATED = 16  # joint states up to which a component stays one clique: messages cost too
+LARGEST = 1 << 26  # joint states of a clique beyond which the work is refused
+
+
+@dataclass(frozen=True)
+class Clique:
+    """Variables whose joint states are enumerated together."""
+
+    variables: tuple[int, ...]
+    parent: int  # index of the clique that it sends its message to; -1 for the root
+
+
+def clique_tree(
+    members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
+) -> list[Clique]:
+    """Cut members into cliques, each before its parent, the root last; every scope fits in one."""
+    cut = cut_into_cliques(*_as_arrays(members, scopes, cards), ENUMERATED)
+    return [
+        Clique(tuple(members[i] for i in np.flatnonzero(within).tolist()), int(parent))
+        for within, parent in zip(*cut, strict=True)
+    ]
+
+
+def check_clique(
+    clique: Iterable[int], cards: Mapping[int, int], names: Mapping[int, str], why: str, advice: str
+) -> None:
+    """Refuse a joint table that would not fit into memory, before it is made."""
+    size = math.prod(cards[v] for v in clique)
+    if size > LARGEST:
+        who = ", ".join(f"'{names[v]}' ({cards[v]})" for v in sorted(clique))
+        raise ModelError(
+            f"{why}: {who}. Their joint table would have {size:,} cells "
+            f"({8 * size / 2**30:,.1f} GiB); at most {LARGEST:,} are allowed. {advice}"
+        )
+
+
+def elimination_order(
+    members: Sequence[int],
+    scopes: Iterable[frozenset[int]],
+    cards: Mapping[int, int],
+    last: Collection[int] = (),
+) -> list[tuple[int, frozenset[int]]]:
+    """Members in the order of elimination, some only after all others, each with its clique."""
+    late = np.array([v in last for v in members], dtype=np.bool_)
+    order, sets = eliminate(*_as_arrays(members, scopes, cards), late)
+    return [
+        (members[v], frozenset(members[i] for i in np.flatnonzero(clique).tolist()))
+        for v, clique in zip(order.tolist(), sets, strict=True)
+    ]
+
+
+def _as_arrays(
+    members: Sequence[int], scopes: Iterable[frozenset[int]], cards: Mapping[int, int]
+) -> tuple[BoolArray, FloatArray]:
+    """Which members each scope has, (F, k), and their numbers of states."""
+    rows = [[v in scope for v in members] for scope in scopes]
+    within = np.array(rows, dtype=np.bool_).reshape(len(rows), len(members))
+    return within, np.array([cards[v] for v in members], dtype=np.float64)
+
+
+# Kinds of components written out, and their instances: rows that agree in all that is around
+# them.
+
+LARGEST_KEY = np.iinfo(np.int64).max
+
+
+class Collectors(NamedTuple):
+    """Places where configurations of a few variables are counted: blocks of families, usually."""
+
+    first: IntArray  # (C,) first position of each in a flat vector
+    starts: IntArray  # (C + 1,) its variables in the next two
+    variable: IntArray
+    stride: IntArray  # how far neighbouring states of each variable are apart
+
+
+class ComponentKinds(NamedTuple):
+    """Shapes of components. T kinds."""
+
+    member_starts: IntArray  # (T + 1,)
+    member: IntArray  # hidden variables, in order
+    family_starts: IntArray  # (T + 1,)
+    family: IntArray  # collectors that have a member in them
+
+
+class CodedRows(NamedTuple):
+    """Coded rows, and where each variable stands in them."""
+
+    codes: CodeArray  # (m, observed variables)
+    column: IntArray  # (n,) of each variable; -1 where it is hidden, or has one state only
+    cards: IntArray  # (n,)
+
+
+class KindRows(NamedTuple):
+    """The rows that have a component of each kind."""
+
+    starts: IntArray  # (T + 1,) those of each kind in the next
+    rows: IntArray  # (r,)
+    counts: FloatArray  # (r,) their weights
+
+
+class Merged(NamedTuple):
+    """Instances of kinds, I of them, from r pairs of a kind and a row."""
+
+    instance: IntArray  # (r,) that each pair belongs to
+    first: IntArray  # (I,) a row that each instance stands in
+    starts: IntArray  # (T + 1,) instances of each kind
+
+
+@kernel
+def families_of(graph: RaggedGraph, barren: BoolArray, inside: BoolArray, out: IntArray) -> int:
+    """List the families with a member in them, those of barren children as silent collectors."""
+    found, n = 0, inside.shape[0]
+    for f in range(n):
+        touched = inside[f]
+        for e in range(graph.parent_start[f], graph.parent_start[f + 1]):
+            touched = touched or inside[graph.parent[e]]
+        if touched and (graph.fill or not barren[f]):
+            out[found] = f + n if barren[f] else f
+            found += 1
+    return found
+
+
+@kernel
+def write_kinds(
+    graph: RaggedGraph, barren: BoolArray, label: IndexArray, seeds: IntArray
+) -> ComponentKinds:
+    """Write out the kinds of some components, each given by its row of holes and its first member.
+
+    `barren` and `label` are (T, n), as in `Parts`.
+    """
+    kinds, n = label.shape
+    member_starts = np.zeros(kinds + 1, dtype=np.int64)
+    family_starts = np.zeros(kinds + 1, dtype=np.int64)
+    some = np.empty(n, dtype=np.int64)
+    for t in range(kinds):
+        inside = label[t] == seeds[t]
+        member_starts[t + 1] = member_starts[t] + inside.sum()
+        family_starts[t + 1] = family_starts[t] + families_of(graph, barren[t], inside, some)
+    member = np.empty(member_starts[-1], dtype=np.int64)
+    family = np.empty(family_starts[-1], dtype=np.int64)
+    for t in range(kinds):
+        inside = label[t] == seeds[t]
+        member[member_starts[t] : member_starts[t + 1]] = np.flatnonzero(inside)
+        found = families_of(graph, barren[t], inside, some)
+        family[family_starts[t] : family_starts[t + 1]] = some[:found]
+    return ComponentKinds(member_starts, member, family_starts, family)
+
+
+@kernel
+def seen_around(kinds: ComponentKinds, t: int, collectors: Collectors, n: int) -> IntArray:
+    """Variables in the families of a kind that are none of its members, in order."""
+    around = np.zeros(n, dtype=np.bool_)
+    for f in kinds.family[kinds.family_starts[t] : kinds.family_starts[t + 1]]:
+        for e in range(collectors.starts[f], collectors.starts[f + 1]):
+            around[collectors.variable[e]] = True
+    for v in kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]:
+        around[v] = False
+    return np.flatnonzero(around)
+
+
+@kernel
+def merge_rows(
+    kinds: ComponentKinds,
+    collectors: Collectors,
+    table: CodedRows,
+    starts: IntArray,
+    rows: IntArray,
+) -> Merged:
+    """Merge the rows of each kind, `rows[starts[t]:starts[t + 1]]`, that agree around it."""
+    index, first = np.empty(rows.shape[0], dtype=np.int64), np.empty(rows.shape[0], dtype=np.int64)
+    instances = np.zeros(starts.shape[0], dtype=np.int64)
+    for t in range(starts.shape[0] - 1):
+        mine = rows[starts[t] : starts[t + 1]]
+        keys, top = np.zeros(mine.shape[0], dtype=np.int64), 1
+        for v in seen_around(kinds, t, collectors, table.cards.shape[0]):
+            if top > LARGEST_KEY // table.cards[v]:  # would not fit: number what is there
+                top = rank(keys).shape[0]
+            top *= table.cards[v]
+            if table.column[v] >= 0:
+                for i in range(mine.shape[0]):
+                    keys[i] = keys[i] * table.cards[v] + table.codes[mine[i], table.column[v]]
+        firsts = rank(keys)
+        before, found = instances[t], firsts.shape[0]
+        first[before : before + found] = mine[firsts]
+        index[starts[t] : starts[t + 1]] = before + keys
+        instances[t + 1] = before + found
+    return Merged(index, first[: instances[-1]], instances)
+
+
+@kernel
+def point_to(
+    kinds: ComponentKinds, collectors: Collectors, table: CodedRows, merged: Merged
+) -> tuple[IntArray, IntArray]:
+    """Where the observed values of each instance point to, a row of families each, all as one list.
+
+    Also gives where the rows of each kind begin, (T + 1,).
+    """
+    width = kinds.family_starts[1:] - kinds.family_starts[:-1]
+    begin = np.zeros(width.shape[0] + 1, dtype=np.int64)
+    begin[1:] = np.cumsum(width * (merged.starts[1:] - merged.starts[:-1]))
+    offsets = np.empty(begin[-1], dtype=np.int64)
+    hidden = np.zeros(table.cards.shape[0], dtype=np.bool_)
+    for t in range(width.shape[0]):
+        members = kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]
+        hidden[members] = True
+        place = begin[t]
+        for i in range(merged.starts[t], merged.starts[t + 1]):
+            row = table.codes[merged.first[i]]
+            for f in kinds.family[kinds.family_starts[t] : kinds.family_starts[t + 1]]:
+                offset = collectors.first[f]
+                for e in range(collectors.starts[f], collectors.starts[f + 1]):
+                    v = collectors.variable[e]
+                    if not hidden[v] and table.column[v] >= 0:
+                        offset += row[table.column[v]] * collectors.stride[e]
+                offsets[place] = offset
+                place += 1
+        hidden[members] = False
+    return offsets, begin
+
+
+@kernel
+def steps_of(kinds: ComponentKinds, t: int, collectors: Collectors) -> IntArray:
+    """How far the states of each member are apart in each family, (F, k); 0 where it is not in."""
+    members = kinds.member[kinds.member_starts[t] : kinds.member_starts[t + 1]]
+    families = kinds.family[kinds.family_starts[t] : kinds.family_starts[t + 1]]
+    steps = np.zeros((families.shape[0], members.shape[0]), dtype=np.int64)
+    for f in range(families.shape[0]):
+        for e in range(collectors.starts[families[f]], collectors.starts[families[f] + 1]):
+            v = collectors.variable[e]
+            i = np.searchsorted(members, v)
+            if i < members.shape[0] and members[i] == v:
+                steps[f, i] = collectors.stride[e]
+    return steps

@@ -1,0 +1,1 @@
+"""Inference queries: posteriors and likelihoods of rows, and what they imply."""

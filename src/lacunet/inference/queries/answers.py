@@ -1,0 +1,376 @@
+"""log p(row | θ) of every row by itself, in the order of the rows."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lacunet.data.table import Column
+from lacunet.inference.expectation import safe_log
+from lacunet.inference.leaves import all_with_values, kind_of
+from lacunet.inference.queries.query import (
+    ByRow,
+    block_log_density,
+    block_moments,
+    draw_block,
+    has_blocks,
+    posterior,
+    rest_of,
+)
+from lacunet.likelihoods.unit import Unit
+from lacunet.model.ensemble import Ensemble, sample_rows
+from lacunet.model.joint import members
+from lacunet.model.network import Model, Variable
+from lacunet.model.sampling import draw_numbers, draw_states
+from lacunet.model.surgery import at_given, shown
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from lacunet.runtime.states import State
+
+
+def row_log_lik(model: Model, codes: CodeArray) -> FloatArray:
+    """Give log p(what a row shows | θ), (rows,); −inf where a row is impossible.
+
+    `codes` are (rows, observed variables of the network), −1 = missing.
+
+    >>> import lacunet, numpy as np
+    >>> model = lacunet.random_model(2, 3, seed=1)
+    >>> every = np.stack(np.unravel_index(range(8), (2, 2, 2)), axis=1)
+    >>> bool(np.isclose(np.exp(row_log_lik(model, every)).sum(), 1))
+    True
+    """
+    network = model.network
+    if has_blocks(network):
+        return _with_blocks(model, codes)
+    rows = ByRow(network, codes).log_lik(model.log_weights)
+    return rows if network.layout.tabular else rows + network.log_base(codes)
+
+
+def _with_blocks(model: Model, codes: CodeArray) -> FloatArray:
+    """The sum over classes of what the rest of a row is worth, times densities of its blocks."""
+    rest = rest_of(model)
+    known = codes[:, rest.columns]
+    (classes,) = posterior(rest.model, known, [(rest.number[rest.root],)])
+    joint = safe_log(classes) + block_log_density(model, codes)
+    base = model.network.log_base(codes) - rest.model.network.log_base(known)
+    return np.asarray(row_log_lik(rest.model, known) + base + logsumexp(joint, axis=1))
+
+
+# What an ensemble says of rows: each member counts by its weight, and by how well it knows a
+# row.
+
+
+def member_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
+    """Log of weight · p(row | member), (members, rows)."""
+    each = np.stack([row_log_lik(member.model, codes) for member in ensemble.members])
+    return np.asarray(each + safe_log(ensemble.weights)[:, None])
+
+
+def ensemble_log_lik(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
+    """Log p(what a row shows), (rows,)."""
+    return np.asarray(logsumexp(member_log_lik(ensemble, codes), axis=0))
+
+
+def shares(ensemble: Ensemble, codes: CodeArray) -> FloatArray:
+    """How much each member has to say of each row, (members, rows); zeros if it is impossible."""
+    joint = member_log_lik(ensemble, codes)
+    if ensemble.fixed:
+        joint = np.where(np.isfinite(joint), safe_log(ensemble.weights)[:, None], -np.inf)
+    whole = logsumexp(joint, axis=0)
+    return np.asarray(np.exp(joint - np.where(np.isfinite(whole), whole, 0.0)))
+
+
+def ensemble_posterior(
+    ensemble: Ensemble, codes: CodeArray, groups: Sequence[Sequence[int]]
+) -> list[FloatArray]:
+    """Joint posterior of each group of columns in each row, (rows, states of each column...).
+
+    Zeros where every member finds the row impossible.
+    """
+    found: list[FloatArray] = []
+    for member, own in zip(ensemble.members, shares(ensemble, codes), strict=True):
+        observed = member.model.network.observed
+        asked = [tuple(observed[v] for v in group) for group in groups]
+        answers = posterior(member.model, codes, asked)
+        parts = [p * own.reshape(-1, *[1] * (p.ndim - 1)) for p in answers]
+        found = [a + b for a, b in zip(found, parts, strict=True)] if found else parts
+    return found
+
+
+def log_lik_of(speaker: Model | Ensemble, codes: CodeArray) -> FloatArray:
+    """Ask a model, or an ensemble, how probable rows are: (rows,)."""
+    if isinstance(speaker, Ensemble):
+        return ensemble_log_lik(speaker, codes)
+    return row_log_lik(speaker, codes)
+
+
+def posterior_of(
+    speaker: Model | Ensemble, codes: CodeArray, groups: Sequence[Sequence[int]]
+) -> list[FloatArray]:
+    """Ask a model about its variables, or an ensemble about its columns."""
+    if isinstance(speaker, Ensemble):
+        return ensemble_posterior(speaker, codes, groups)
+    return posterior(speaker, codes, groups)
+
+
+# What a model expects of numbers that a row does not show: mean and spread.
+
+OF_LOGARITHM = ("geometric mean", "factor")  # what mean and spread of one are called
+
+
+class Expected(NamedTuple):
+    """A number in each row, in the unit of its family, (rows,) each; NaN if a row is impossible."""
+
+    mean: FloatArray
+    variance: FloatArray
+
+
+class InUnits(NamedTuple):
+    """The same in the unit of the data, (rows,) each."""
+
+    best: FloatArray  # what to fill in: the mean; of whole numbers, the nearest one
+    mean: FloatArray  # of logarithms the geometric mean: the mean need not exist
+    spread: FloatArray  # standard deviation; of logarithms, the factor that is one of them
+    titles: tuple[str, str]  # what mean and spread are called
+
+
+def in_units(variable: Variable, expected: Expected, codes: CodeArray) -> InUnits:
+    """Give a number as the data have it: what is expected, or what rows show (codes ≥ 0)."""
+    unit, seen = variable.unit or Unit(), codes >= 0
+    own = np.array(variable.states, dtype=np.float64)[codes]
+    mean = np.where(seen, own, unit.values(expected.mean))
+    spread = np.where(seen, 0.0, unit.size * np.sqrt(expected.variance))
+    best = np.rint(mean) if variable.family.whole else mean
+    if unit.log:
+        return InUnits(best, mean, np.exp(spread), OF_LOGARITHM)
+    return InUnits(best, mean, spread, ("mean", "sd"))
+
+
+def expected_numbers(
+    speaker: Model | Ensemble, codes: CodeArray, variables: Sequence[int]
+) -> list[Expected]:
+    """Give what is expected of numbers in each row that does not show them.
+
+    `codes` are (rows, observed variables), −1 = missing. An ensemble is asked about its columns.
+    """
+    if isinstance(speaker, Model):
+        return _by_model(speaker, codes, variables)
+    each = []
+    for member in speaker.members:
+        observed = member.model.network.observed
+        each.append(_by_model(member.model, codes, [observed[v] for v in variables]))
+    share = shares(speaker, codes).T
+    return [
+        mixture(share, *(np.nan_to_num(np.stack(x, axis=1)) for x in zip(*own, strict=True)))
+        for own in zip(*each, strict=True)
+    ]
+
+
+def _by_model(model: Model, codes: CodeArray, variables: Sequence[int]) -> list[Expected]:
+    parents = model.network.parents
+    groups = list(dict.fromkeys(parents[v] for v in variables))
+    known = dict(zip(groups, posterior(model, codes, groups), strict=True))
+    found = []
+    for v in variables:
+        p = known[parents[v]].reshape(len(codes), -1)
+        if model.network.variables[v].family.stands_at is not None:
+            found.append(mixture(p, *block_moments(model, codes, v)))
+        else:
+            found.append(mixture(p, *(x.reshape(-1) for x in model.moments(v))))
+    return found
+
+
+def mixture(p: FloatArray, mean: FloatArray, variance: FloatArray) -> Expected:
+    """Mean and variance of a mixture: weights (rows, k), of components (k,) each or (rows, k)."""
+    middle = np.sum(p * mean, axis=1)
+    spread = np.sum(p * (variance + (mean - middle[:, None]) ** 2), axis=1)
+    possible = p.sum(axis=1) > 0
+    return Expected(np.where(possible, middle, np.nan), np.where(possible, spread, np.nan))
+
+
+# What to put into the holes of rows: the most probable state, or the number that is expected.
+
+
+def fillings(
+    speaker: Model | Ensemble, codes: CodeArray
+) -> dict[int, tuple[Sequence[State], IntArray]]:
+    """Give, for each column with holes, values and which of them each row gets (−1: none).
+
+    `codes` are (rows, observed variables), −1 = missing. A cell without a hole gets none, nor does
+    a row that is impossible.
+    """
+    network = speaker.network
+    variables = [network.variables[i] for i in network.observed]
+    holes = codes < 0
+    open_ = [j for j in range(codes.shape[1]) if holes[:, j].any()]
+    names = [j for j in open_ if variables[j].family.tabular]
+    numbers = [j for j in open_ if j not in names]
+    found: dict[int, tuple[Sequence[State], IntArray]] = {}
+    answers = posterior_of(speaker, codes, [(network.observed[j],) for j in names])
+    for j, p in zip(names, answers, strict=True):
+        found[j] = variables[j].to_fill, np.where(holes[:, j], most_probable_state(p), -1)
+    expected = expected_numbers(speaker, codes, [network.observed[j] for j in numbers])
+    for j, number in zip(numbers, expected, strict=True):
+        best = in_units(variables[j], number, codes[:, j]).best
+        told = holes[:, j] & ~np.isnan(best)
+        found[j] = best.tolist(), np.where(told, np.arange(len(best)), -1)
+    return found
+
+
+def most_probable_state(p: FloatArray) -> IntArray:
+    """The most probable state of each row, (rows, states) → (rows,); −1 if it is impossible."""
+    return np.where(p.sum(axis=1) > 0, p.argmax(axis=1), -1)
+
+
+# Draws of what rows do not show, given what they show: all of it together.
+
+
+def draw_open(speaker: Model | Ensemble, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
+    """Fill rows (rows, observed variables), −1 = missing: cells (rows, variables).
+
+    A category has the number of its state, a number is itself; NaN where a row is impossible. What
+    a model hides is drawn too; an ensemble has its columns alone, and first draws who speaks.
+    """
+    if isinstance(speaker, Model):
+        return _by_model_drawing(speaker, codes, rng)
+    share = shares(speaker, codes).T
+    possible = share.sum(axis=1) > 0
+    who = np.where(possible, draw_states(share, len(codes), rng), -1)
+    cells = np.full(codes.shape, np.nan)
+    for k in np.unique(who[possible]).tolist():
+        own = np.flatnonzero(who == k)
+        cells[own] = draw_columns(speaker.members[k].model, codes[own], rng)
+    return cells
+
+
+def draw_columns(
+    speaker: Model | Ensemble, codes: CodeArray, rng: np.random.Generator
+) -> FloatArray:
+    """Do the same, of columns alone: (rows, observed variables)."""
+    cells = draw_open(speaker, codes, rng)
+    return cells[:, list(speaker.network.observed)]
+
+
+def _by_model_drawing(model: Model, codes: CodeArray, rng: np.random.Generator) -> FloatArray:
+    network = model.network
+    whole = shown(model, network.hidden) if network.hidden else model
+    full = np.full((len(codes), len(network.variables)), -1, dtype=np.int64)
+    full[:, list(network.observed)] = codes
+    has_children = {p for pa in network.parents for p in pa}
+    numbers: dict[int, FloatArray] = {}
+    for v in network.order:
+        rows = np.flatnonzero(full[:, v] < 0)
+        if not network.variables[v].family.tabular:
+            numbers |= _numbers(whole, v, full, rows, rng)
+        elif len(rows):
+            p = _given_rest(whole, v, full, rows, leaf=v not in has_children)
+            drawn = draw_states(p, len(rows), rng)
+            full[rows, v] = np.where(p.sum(axis=1) > 0, drawn, -1)
+    cells = np.where(full < 0, np.nan, full)
+    for v, values in numbers.items():
+        cells[:, v] = values
+    return cells
+
+
+def _given_rest(model: Model, v: int, full: IntArray, rows: IntArray, *, leaf: bool) -> FloatArray:
+    """p(variable | all that is known of each of some rows), (rows, states)."""
+    parents = full[rows][:, list(model.network.parents[v])]
+    if leaf and (parents >= 0).all():  # nothing else tells of it
+        table = model.network.layout.table(model.theta, v)
+        return np.broadcast_to(table[tuple(parents.T)], (len(rows), table.shape[-1]))
+    return posterior(model, full[rows].astype(np.int32), [(v,)])[0]
+
+
+def _numbers(
+    model: Model, v: int, full: IntArray, rows: IntArray, rng: np.random.Generator
+) -> dict[int, FloatArray]:
+    """A number in every row: what it shows, or a draw given its parents; or all of a block."""
+    block = members(model.network, v)
+    if len(block) != 1:
+        return _block(model, block, full, rng) if block else {}
+    values = np.asarray(model.network.variables[v].states, dtype=np.float64)[full[:, v]]
+    parents = full[rows][:, list(model.network.parents[v])]
+    possible = (parents >= 0).all(axis=1)
+    values[rows] = np.nan
+    if possible.any():
+        drawn = draw_numbers(model, v, tuple(parents[possible].T), int(possible.sum()), rng)
+        values[rows[possible]] = drawn[:, 0]
+    return {v: values}
+
+
+def _block(
+    model: Model, block: list[int], full: IntArray, rng: np.random.Generator
+) -> dict[int, FloatArray]:
+    """All numbers of a block, in the unit of the data; NaN where the class is not known."""
+    network = model.network
+    (root,) = network.parents[block[0]]
+    told = np.flatnonzero(full[:, root] >= 0)
+    cells = np.full((len(full), len(block)), np.nan)
+    own = full[told][:, list(network.observed)]
+    cells[told] = draw_block(model, block, own, full[told, root], rng)
+    units = [network.variables[i].unit or Unit() for i in block]
+    return {i: unit.values(x) for i, unit, x in zip(block, units, cells.T, strict=True)}
+
+
+# How unusual rows are among rows with the same holes.
+
+TIE = 1e-9  # nats: sums in another order
+FEWEST, DRAWS = 1, 1_000  # rows to compare with: at least, and unless somebody says
+
+
+def tail_probabilities(
+    speaker: Model | Ensemble, codes: CodeArray, draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """Give p(a row with the same holes is at most as probable), (rows,).
+
+    With covariates: a row that has the same of these, too.
+    """
+    if isinstance(speaker, Model) and speaker.given is not None:
+        return _given_covariates(speaker, codes, draws, rng)
+    own = log_lik_of(speaker, codes)
+    drawn = sample_rows(speaker, draws, rng)
+    columns = [Column(v.name, v.states, kind_of(v)) for v in drawn.variables]
+    told = all_with_values(speaker, columns)
+    patterns, which = np.unique(codes >= 0, axis=0, return_inverse=True)
+    found = np.empty(len(codes))
+    for k, pattern in enumerate(patterns):
+        rows = np.flatnonzero(which.reshape(-1) == k)
+        every = _configurations(speaker, pattern, draws)
+        if every is None:
+            others = log_lik_of(told, np.where(pattern, drawn.codes, -1).astype(np.int32))
+            found[rows] = (1 + _at_most(own[rows], others, np.ones(draws))) / (draws + 1)
+        else:
+            others = log_lik_of(speaker, every)
+            found[rows] = np.minimum(_at_most(own[rows], others, np.exp(others)), 1.0)
+    return found
+
+
+def _given_covariates(
+    model: Model, codes: CodeArray, draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """Compare rows with those of the same covariates, whose codes come last."""
+    items, pattern, found = codes[:, :-1], codes[:, -1], np.empty(len(codes))
+    for k in np.unique(pattern).tolist():
+        own = pattern == k
+        found[own] = tail_probabilities(at_given(model, k), items[own], draws, rng)
+    return found
+
+
+def _at_most(own: FloatArray, others: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weight of the others that are at most as probable as each of our own, (own,)."""
+    order = np.argsort(others)
+    sums = np.concatenate([[0.0], np.cumsum(weights[order])])
+    return np.asarray(sums[np.searchsorted(others[order], own + TIE, side="right")])
+
+
+def _configurations(speaker: Model | Ensemble, shown: BoolArray, most: int) -> CodeArray | None:
+    """All that rows with these cells can show, (configurations, columns); None if many."""
+    network = speaker.network
+    variables = [network.variables[i] for i in network.observed]
+    sizes = [len(v.states) if s else 1 for v, s in zip(variables, shown, strict=True)]
+    numbers = any(s and not v.family.tabular for v, s in zip(variables, shown, strict=True))
+    if numbers or math.prod(sizes) > most:
+        return None
+    every = np.indices(sizes).reshape(len(sizes), -1).T
+    return np.where(shown, every, -1).astype(np.int32)
