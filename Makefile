@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test long test-lower test-upper quick quick-lower quick-upper properties checks check lint types layers format docs links bare bench fuzz kills lowest versions limits wheel weights lock promises clean
+.PHONY: demo test long test-lower test-upper quick quick-lower quick-upper properties checks check lint types layers format docs links bare bench fuzz recorded kills lowest versions limits wheel weights lock promises clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
@@ -105,6 +105,10 @@ fuzz: $(VENV)/.dev
 	-$(PIP) install 'atheris>=3'
 	cd tests && ../$(BIN)/python -m fuzz $(SECONDS) --keep ../build/fuzz
 	cd tests && ../$(BIN)/python -m fuzz.command_lines --first 100000 --number $(LINES)
+
+# Runs of every command and estimator: does a change of the code change a number?
+recorded: $(VENV)/.dev
+	cd tests && ../$(BIN)/python -m recorded compare
 
 # kill -9, KILLS times each, and the same result in the end.
 KILLS ?= 100
