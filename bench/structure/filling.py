@@ -33,7 +33,7 @@ from lacunet.inference.queries.answers import posterior_of
 from lacunet.model.holders import Speaker
 from lacunet.model.network import Model
 from lacunet.model.sampling import sample_codes
-from lacunet.search.pooling.pool import Pool
+from lacunet.search.ensembles import Pool
 from lacunet.settings import Settings
 
 ROWS = 1_000

@@ -119,9 +119,9 @@ from lacunet.search.misfit import (
     Misfit as Misfit,
 )
 from lacunet.search.paper_tables import PaperTables as PaperTables
-from lacunet.search.pooling.pool import Pool as Pool
+from lacunet.search.ensembles import Pool as Pool
 from lacunet.search.regression.class_regression import ClassRegression as ClassRegression
-from lacunet.search.stacking.stack import Stack as Stack
+from lacunet.search.ensembles import Stack as Stack
 from lacunet.settings import Settings as Settings
 
 __version__: str

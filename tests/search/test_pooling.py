@@ -12,11 +12,9 @@ from lacunet.inference.queries.answers import ensemble_posterior, shares
 from lacunet.inference.queries.query import posterior
 from lacunet.model.ensemble import Ensemble, Member
 from lacunet.model.formats import read_model_or_stack, write_stack
-from lacunet.search.pooling.candidates import Kind, recipes_by_kind
-from lacunet.search.pooling.drawing import draw_parameters
-from lacunet.search.pooling.pool import DOUBTED, learn_pool
-from lacunet.search.pooling.trials import hide_cells, hide_column
-from lacunet.search.stacking.recipes import ClassRecipe, GraphRecipe
+from lacunet.search.ensembles import WEIGHING, draw_parameters, learn_pool
+from lacunet.search.held_out import hide_cells, hide_column
+from lacunet.search.recipes import ClassRecipe, GraphRecipe, ImputerKind, imputers
 
 
 def rng():
@@ -90,14 +88,14 @@ def test_a_hidden_column():
 def test_those_who_know_hidden_cells_have_the_say():
     table = table_of(copies())
     recipes = {
-        Kind.CLASSES: [ClassRecipe(1, 1.0), ClassRecipe(4, 1.0)],
-        Kind.NETWORK: [GraphRecipe(1, edges=False)],
+        ImputerKind.CLASSES: [ClassRecipe(1, 1.0), ClassRecipe(4, 1.0)],
+        ImputerKind.NETWORK: [GraphRecipe(1, edges=False)],
     }
     pool = learn_pool(table, recipes, hide_cells(table, rng()))
-    assert pool.chosen is Kind.CLASSES
+    assert pool.chosen is ImputerKind.CLASSES
     assert max(pool.ensemble.members, key=lambda m: m.weight).name == "4 classes, α = 1"
-    assert pool.scores[Kind.CLASSES] > pool.scores[Kind.NETWORK] + 0.1
-    assert pool.together == pytest.approx(pool.scores[Kind.CLASSES], abs=0.01)
+    assert pool.scores[ImputerKind.CLASSES] > pool.scores[ImputerKind.NETWORK] + 0.1
+    assert pool.together == pytest.approx(pool.scores[ImputerKind.CLASSES], abs=0.01)
     assert sum(pool.weights.values()) == pytest.approx(1.0)
     assert pool.to_frame().columns[-1] == "kind"
     assert "4 classes" in str(pool)
@@ -108,8 +106,8 @@ def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
     codes[1:, 4] = -1  # one row shows this column: whatever its weight, it is not lost
     table, plain = table_of(codes), GraphRecipe(10)
     sure, unsure = (
-        learn_pool(table, {Kind.NETWORK: [recipe]}, hide_cells(table, rng()))
-        for recipe in (plain, replace(plain, doubts=6))
+        learn_pool(table, {ImputerKind.NETWORK: [recipe]}, hide_cells(table, rng()))
+        for recipe in (plain, replace(plain, bootstraps=6))
     )
     weights = {m.name: m.weight for m in sure.ensemble.members}
     assert unsure.together == sure.together
@@ -117,7 +115,7 @@ def test_graphs_give_some_of_their_say_to_those_of_rows_weighed_anew():
     assert len(unsure.grids()[1].rows) == 2 * len(weights)  # those of a model in one line
     for name, weight in weights.items():
         own = [m for m in unsure.ensemble.members if m.name.split("; rows")[0] == name]
-        assert own[0].weight == pytest.approx((1 - DOUBTED) * weight)
+        assert own[0].weight == pytest.approx((1 - WEIGHING.resampled) * weight)
         assert sum(m.weight for m in own) == pytest.approx(weight)
         assert len({m.model.network.parents for m in own}) > 1
         first = own[0].model
@@ -134,18 +132,18 @@ def test_graphs_of_rows_weighed_anew_measure_numbers_as_the_others_do(kind):
     number = Column("number", tuple(states.tolist()), ColumnKind(kind))
     own = [Column(f"x{j}", (0, 1, 2)) for j in range(3)]
     table = Table.from_codes(np.column_stack([codes[:, :3], places]), [*own, number])
-    recipe = GraphRecipe(10, doubts=3)
-    pool = learn_pool(table, {Kind.NETWORK: [recipe]}, hide_cells(table, rng()))
+    recipe = GraphRecipe(10, bootstraps=3)
+    pool = learn_pool(table, {ImputerKind.NETWORK: [recipe]}, hide_cells(table, rng()))
     members = pool.ensemble.members
     assert len({(v.unit, v.prior) for m in members for v in m.model.network.variables[3:]}) == 1
 
 
 def test_kinds():
     table = table_of(copies())
-    assert [*recipes_by_kind(table)] == ["classes", "network", "tree"]
-    assert [*recipes_by_kind(table, Kind.TREE)] == ["tree"]
+    assert [*imputers(table)] == ["classes", "network", "tree"]
+    assert [*imputers(table, ImputerKind.TREE)] == ["tree"]
     two = table_of(copies()[:, :2])
-    assert [*recipes_by_kind(two, Kind.TREE)] == []
+    assert [*imputers(two, ImputerKind.TREE)] == []
 
 
 def pair():

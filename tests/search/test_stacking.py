@@ -1,4 +1,6 @@
-"""Stacks: what is held out, who gets how much say, and what they say together."""
+"""Stacks: what is held out, the weights, and what members predict together."""
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,17 +16,16 @@ from lacunet.inference.leaves import widest_block
 from lacunet.inference.problem import build_problem
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.runtime.executor import on_processes
-from lacunet.search.stacking import recipes
-from lacunet.search.stacking.blocks import cut
-from lacunet.search.stacking.recipes import (
+from lacunet.search import recipes
+from lacunet.search.ensembles import learn_stack, stack_weights
+from lacunet.search.held_out import hold_out_rows
+from lacunet.search.recipes import (
     ClassRecipe,
     GraphRecipe,
-    Kind,
+    StackKind,
     expected,
-    recipes_for,
+    stacked,
 )
-from lacunet.search.stacking.stack import learn_stack
-from lacunet.search.stacking.weights import stack_weights
 
 
 def table_of(codes, counts=None):
@@ -41,21 +42,21 @@ def generator():
 
 def test_blocks_are_rows_that_follow_each_other():
     codes = generator().integers(0, 3, (11, 2))
-    blocks = cut(table_of(codes), codes, 3, generator())
-    assert blocks.in_order
-    np.testing.assert_array_equal(np.vstack([b.held.codes for b in blocks.each]), codes)
-    assert sorted(len(b.held.codes) for b in blocks.each) == [3, 4, 4]
+    folds, in_order = hold_out_rows(table_of(codes), codes, 3, generator())
+    assert in_order
+    np.testing.assert_array_equal(np.vstack([fold.whole for fold in folds]), codes)
+    assert sorted(len(fold.whole) for fold in folds) == [3, 4, 4]
 
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_what_is_held_and_the_rest_are_everything(ordered):
     codes = generator().integers(-1, 3, (40, 3))
     whole = table_of(codes)
-    for block in cut(whole, codes if ordered else None, 4, generator()).each:
+    for fold in hold_out_rows(whole, codes if ordered else None, 4, generator())[0]:
         again = Table.from_codes(
-            np.vstack([block.held.codes, block.rest.codes]),
+            np.vstack([fold.whole, fold.table.codes]),
             whole.columns,
-            np.concatenate([block.held.counts, block.rest.counts]),
+            np.concatenate([fold.counts, fold.table.counts]),
         )
         np.testing.assert_array_equal(again.codes, whole.codes)
         np.testing.assert_allclose(again.counts, whole.counts)
@@ -63,31 +64,31 @@ def test_what_is_held_and_the_rest_are_everything(ordered):
 
 def test_cases_with_fractions_keep_their_weight():
     whole = table_of(np.array([[0, 1], [1, 2], [2, 0]]), [2.5, 0.5, 3.0])
-    blocks = cut(whole, None, 2, generator())
-    assert not blocks.in_order
-    assert blocks.counts.sum() == pytest.approx(6.0)
+    folds, in_order = hold_out_rows(whole, None, 2, generator())
+    assert not in_order
+    assert sum(fold.counts.sum() for fold in folds) == pytest.approx(6.0)
 
 
 def test_a_column_that_one_block_alone_shows_is_dealt_out():
     codes = generator().integers(0, 3, (40, 2))
     codes[8:, 1] = -1
-    assert not cut(table_of(codes), codes, 5, generator()).in_order
+    assert not hold_out_rows(table_of(codes), codes, 5, generator())[1]
 
 
 def test_bad_input_says_what_to_do():
     codes = np.array([[0, 1]] * 4 + [[1, -1]] * 4)
     with pytest.raises(OptionError, match="1 folds are not allowed: give 2 or more"):
-        cut(table_of(codes), codes, 1, generator())
+        hold_out_rows(table_of(codes), codes, 1, generator())
     with pytest.raises(DataError, match="has one row"):
-        cut(table_of(codes[:1]), codes[:1], 5, generator())
+        hold_out_rows(table_of(codes[:1]), codes[:1], 5, generator())
     once = np.array([[0, 1]] + [[1, -1]] * 9)
     with pytest.raises(DataError, match=r"column 'x1' is seen in 1 row:.*exclude=\[.x1.\]"):
-        cut(table_of(once), once, 5, generator())
+        hold_out_rows(table_of(once), once, 5, generator())
     with pytest.raises(DataError, match="column 'x1' is all missing"):
         lacunet.stack(table_of(np.array([[0, -1], [1, -1]])))
 
 
-# Who gets how much say
+# Weights
 
 
 def test_weights_are_the_best_there_are():
@@ -117,13 +118,13 @@ def test_nobody_is_silenced_and_the_impossible_is_no_obstacle():
 
 def test_graphs_are_searched_with_fewer_and_fewer_cases():
     codes = np.tile(generator().integers(0, 3, (40, 2)), (35, 1))  # 1,400 cases
-    thinned = {r.thinned for r in recipes_for(table_of(codes)) if isinstance(r, GraphRecipe)}
+    thinned = {r.thinned for r in stacked(table_of(codes)) if isinstance(r, GraphRecipe)}
     assert thinned == {1, 4, 16, 64}
 
 
 def test_classes_have_members_and_kinds_can_be_chosen():
     table = table_of(np.tile(generator().integers(0, 3, (20, 2)), (5, 1)))  # 100 cases
-    both, graphs, classes = (recipes_for(table, only) for only in (None, *Kind))
+    both, graphs, classes = (stacked(table, only) for only in (None, *StackKind))
     assert {r.classes for r in both if isinstance(r, ClassRecipe)} == {2, 4, 8}
     assert set(graphs) | set(classes) == set(both)
     assert set(graphs) & set(classes) == {GraphRecipe(1, edges=False)}
@@ -212,8 +213,8 @@ def measurements(rows, seed):
 
 
 def test_numbers_and_categories_speak_together(monkeypatch):
-    monkeypatch.setattr(recipes, "SCALES", (1.0, 0.1))
-    monkeypatch.setattr(recipes, "CLASSES", (2,))
+    few = replace(recipes.GRID, scales=(1.0, 0.1), classes=(2,))
+    monkeypatch.setattr(recipes, "GRID", few)
     seen, new = measurements(80, 1), measurements(200, 2)
     stack = lacunet.stack(seen, kinds="height=gaussian", folds=2, threads=1)
     names = {member.name for member in stack.ensemble.members}
@@ -235,8 +236,8 @@ def test_numbers_and_categories_speak_together(monkeypatch):
 
 
 def test_numbers_that_vary_together_are_learned_together(monkeypatch):
-    monkeypatch.setattr(recipes, "SCALES", (1.0,))
-    monkeypatch.setattr(recipes, "CLASSES", (2,))
+    few = replace(recipes.GRID, scales=(1.0,), classes=(2,))
+    monkeypatch.setattr(recipes, "GRID", few)
     rng = np.random.default_rng(3)
     x = rng.normal(0.0, 1.0, 120)
     both = pl.DataFrame({"x": x, "y": x + rng.normal(0.0, 0.2, 120)})
@@ -275,14 +276,14 @@ def test_columns_that_follow_from_others_are_in_no_block():
 def test_covariances_are_learned_apart_and_in_common():
     frame = number_frame()
     table = lacunet.read_table(frame, kinds=dict.fromkeys(frame.columns, "gaussian"))
-    classes = [r for r in recipes_for(table) if isinstance(r, ClassRecipe)]
+    classes = [r for r in stacked(table) if isinstance(r, ClassRecipe)]
     assert {(r.together, r.common) for r in classes} == {
         (False, False),
         (True, False),
         (True, True),
     }
     assert all(r.classes > 1 for r in classes if r.common)
-    names = [name for r in recipes_for(table) for name in r.names]
+    names = [name for r in stacked(table) for name in r.names]
     assert len(set(names)) == len(names)
 
 
@@ -333,7 +334,7 @@ def test_held_out_scores_are_those_of_each_row_whatever_the_order_of_columns_and
     columns = [Column(v.name, v.states) for v in found.ensemble.variables]
     codes = np.array([[c.states.index(x) for x in rest[c.name]] for c in columns]).T
     table = Table.from_codes(codes, columns)
-    models = [m for r in recipes_for(table, Kind.CLASSES) for m in r.learn(table, 0)]
+    models = [m for r in stacked(table, StackKind.CLASSES) for m in r.learn(table, 0)]
     each = [lacunet.log_likelihoods(frame[half], model, plug_in=True) for model in models]
     weights = np.log(found.ensemble.weights)[:, None]
     np.testing.assert_allclose(

@@ -36,7 +36,7 @@ from lacunet.model.holders import Speaker, SpeakerLike
 from lacunet.model.network import Network, Variable
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.runtime.states import alike
-from lacunet.search.stacking.own_rows import rows_digest
+from lacunet.search.held_out import rows_digest
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import library_of
 

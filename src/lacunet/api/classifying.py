@@ -13,9 +13,9 @@ from lacunet.inference.leaves import all_with_values
 from lacunet.inference.queries.answers import posterior_of
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.pooling.of_class import recipes_for_class
-from lacunet.search.pooling.pool import Pool
-from lacunet.search.pooling.trials import hide_column
+from lacunet.search.ensembles import Pool
+from lacunet.search.held_out import hide_column
+from lacunet.search.recipes import classifiers
 from lacunet.settings import Settings
 
 FOLDS = 4  # of rows, each held out once
@@ -26,9 +26,9 @@ def learn_class(
 ) -> Pool:
     """Learn who tells the states of a column from what rows show of the others."""
     place = [column.name for column in table.columns].index(target)
-    trials = hide_column(table, place, FOLDS, np.random.default_rng(settings.seed))
-    recipes_of = partial(recipes_for_class, table, target)
-    return learn_asked(table, model, recipes_of, trials, settings, listener, "held-out labels")
+    held = hide_column(table, place, FOLDS, np.random.default_rng(settings.seed))
+    recipes_of = partial(classifiers, table, target)
+    return learn_asked(table, model, recipes_of, held, settings, listener, "held-out labels")
 
 
 def class_probabilities(pool: Pool, rows: Rows, place: int) -> FloatArray:

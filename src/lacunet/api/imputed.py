@@ -10,7 +10,7 @@ import numpy as np
 
 from lacunet.api.results import Assigned, AssignedNumber, Assignment
 from lacunet.model.ensemble import Ensemble
-from lacunet.search.pooling.pool import Pool
+from lacunet.search.ensembles import Pool
 from lacunet.tabular import Columns, Grid, Printable, library_of, measured, probability
 
 OF_CATEGORIES = ("row", "column", "state", "probability")

@@ -21,10 +21,9 @@ from lacunet.data.read import read_rows
 from lacunet.data.write import column_names, whole_frame
 from lacunet.errors import OptionError
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.pooling.candidates import recipes_by_kind
-from lacunet.search.pooling.drawing import draw_parameters
-from lacunet.search.pooling.pool import Pool
-from lacunet.search.pooling.trials import hide_cells
+from lacunet.search.ensembles import Pool, draw_parameters
+from lacunet.search.held_out import hide_cells
+from lacunet.search.recipes import imputers
 from lacunet.settings import DEFAULTS, Settings
 
 HIDING, DRAWING = 0, 1  # streams of random numbers
@@ -91,8 +90,8 @@ def learn_filling(
     table: Table, model: str, settings: Settings, listener: Listener = ignore
 ) -> Pool:
     """Learn who fills in the holes of a table."""
-    trials = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
-    return learn_asked(table, model, partial(recipes_by_kind, table), trials, settings, listener)
+    held = hide_cells(table, np.random.default_rng([settings.seed, HIDING]))
+    return learn_asked(table, model, partial(imputers, table), held, settings, listener)
 
 
 def drawn_tables(

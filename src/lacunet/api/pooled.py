@@ -12,10 +12,9 @@ from lacunet.learn.prepare import prepare
 from lacunet.model.latent_class import latent_class
 from lacunet.runtime.executor import on_processes
 from lacunet.runtime.progress import Listener
-from lacunet.search.pooling.candidates import Kind
-from lacunet.search.pooling.pool import HIDDEN_CELLS, Pool, learn_pool
-from lacunet.search.pooling.trials import Trial
-from lacunet.search.stacking.recipes import Recipe
+from lacunet.search.ensembles import HIDDEN_CELLS, Pool, learn_pool
+from lacunet.search.held_out import HeldOut
+from lacunet.search.recipes import ImputerKind, Recipe
 from lacunet.settings import Settings
 
 ALONE = 2_000  # cells of distinct rows: a table with fewer is learned in one process
@@ -25,28 +24,28 @@ class Asked(StrEnum):
     """Whom to ask: models of all kinds together, or of one."""
 
     AUTO = "auto"
-    CLASSES = Kind.CLASSES.value
-    NETWORK = Kind.NETWORK.value
-    TREE = Kind.TREE.value
+    CLASSES = ImputerKind.CLASSES.value
+    NETWORK = ImputerKind.NETWORK.value
+    TREE = ImputerKind.TREE.value
 
 
 def learn_asked(
     table: Table,
     model: str,
-    recipes_of: Callable[[Kind | None], Mapping[Kind, Sequence[Recipe]]],
-    trials: Sequence[Trial],
+    recipes_of: Callable[[ImputerKind | None], Mapping[ImputerKind, Sequence[Recipe]]],
+    held: Sequence[HeldOut],
     settings: Settings,
     listener: Listener,
     what: str = HIDDEN_CELLS,
 ) -> Pool:
-    """Learn the models that were asked for; trials judge them."""
+    """Learn the models that were asked for; held judge them."""
     asked = one_of(Asked, "model", model)
-    recipes = recipes_of(None if asked is Asked.AUTO else Kind(asked))
+    recipes = recipes_of(None if asked is Asked.AUTO else ImputerKind(asked))
     if not recipes:
         raise OptionError("a latent tree joins three columns or more. Choose another model.")
     with on_processes(_workers(table, settings), listener) as executor:
         prepare(executor, latent_class([(c.name, c.states) for c in table.columns], 2))
-        return learn_pool(table, recipes, trials, seed=settings.seed, executor=executor, what=what)
+        return learn_pool(table, recipes, held, seed=settings.seed, executor=executor, what=what)
 
 
 def _workers(table: Table, settings: Settings) -> int | None:

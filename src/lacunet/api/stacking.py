@@ -20,8 +20,8 @@ from lacunet.runtime.executor import on_processes
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import by_name
-from lacunet.search.stacking.recipes import Kind
-from lacunet.search.stacking.stack import FOLDS, Stack, learn_stack
+from lacunet.search.ensembles import FOLDS, Stack, learn_stack
+from lacunet.search.recipes import StackKind
 from lacunet.settings import DEFAULTS, Settings
 
 
@@ -72,7 +72,7 @@ def stack(
     settings, reading = divide(settings, options)
     written = as_written(data, reading, numbers=True)
     table = written.in_work_order
-    kind = None if only is None else one_of(Kind, "only", only)
+    kind = None if only is None else one_of(StackKind, "only", only)
     order = by_name([c.name for c in written.columns])
     rows = rows_in_order(data, written, reading) if rows is None else rows
     if own is None:

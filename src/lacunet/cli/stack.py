@@ -15,8 +15,8 @@ from lacunet.data.write import append_columns, check_table_file, column_names
 from lacunet.model.formats import check_stack_file, write_stack
 from lacunet.report.answer_documents import unusual_document
 from lacunet.report.documents import stack_document, table_document
-from lacunet.search.stacking.recipes import Kind
-from lacunet.search.stacking.stack import FOLDS
+from lacunet.search.ensembles import FOLDS
+from lacunet.search.recipes import StackKind
 from lacunet.tabular import Printable, Together
 
 
@@ -32,7 +32,7 @@ def stack(
             "--weights, cases at random."
         ),
     ] = FOLDS,
-    only: Annotated[Kind | None, o.option("Learn models of one kind alone.")] = None,
+    only: Annotated[StackKind | None, o.option("Learn models of one kind alone.")] = None,
     test: Annotated[
         Path | None,
         o.option("Table of rows that were not learned from: how probable are they?"),

@@ -26,9 +26,9 @@ from lacunet.search.average import Labellings
 from lacunet.search.calibration import calibration
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty, Factor
+from lacunet.search.ensembles import Stack
 from lacunet.search.hidden.found import HiddenFound
 from lacunet.search.reach import ENOUGH
-from lacunet.search.stacking.stack import Stack
 
 
 def to_json(document: Mapping[str, Any]) -> str:
