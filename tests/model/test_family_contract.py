@@ -299,7 +299,7 @@ def test_moves_go_there_and_back(family, edge):
     move = family.between(world.theta, other, world.at, edge=edge)
     found = family.moved(world.theta, move, world.at, edge=edge)
     np.testing.assert_allclose(found, other, rtol=1e-12)
-    assert family.longest_move(edge=edge) > 0
+    assert family.longest_moves[edge] > 0
     stay = family.between(other, other, world.at, edge=edge)
     np.testing.assert_array_equal(stay, np.zeros(world.size))
 

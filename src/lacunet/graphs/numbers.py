@@ -14,7 +14,7 @@ from lacunet.data.table import Table
 from lacunet.graphs.counting import exponents, log_mean, prior_of
 from lacunet.graphs.families import Statistics
 from lacunet.inference.kernels.numbering import renumber
-from lacunet.likelihoods import Segment
+from lacunet.likelihoods import Segment, with_prior
 from lacunet.model.network import Variable
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
@@ -77,7 +77,7 @@ class NumberFamilies:
         `whole` is how many configurations there are, also of what never occurs.
         """
         v, values = self.variables[child], self.codes[child, rows]
-        family, number = v.family, int(j.max(initial=-1)) + 1
+        family, number = with_prior(v.family), int(j.max(initial=-1)) + 1
         T, weight = v.statistics[values], self.counts[rows]
         sums = [np.bincount(j, weight * own, number).astype(np.float64) for own in T.T]
         N, at = np.stack(sums, axis=1), Segment.of_table(family, number, len(sums))

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from lacunet.inference.symmetry import Context, Symmetries
-from lacunet.likelihoods import Segment
+from lacunet.likelihoods import ConjugatePrior, Segment, with_prior
 from lacunet.model.layout import Layout
 from lacunet.model.relabelling import Chain, Relabelling
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
@@ -169,7 +169,8 @@ class Regions:
                 continue
             at = Segment.of_table(kind, table.size // width, width)
             moves = np.log(noise / noise.mean()).reshape(-1)
-            parts.append(kind.near(table.reshape(-1), moves, at).reshape(table.shape))
+            near = _near_expected(with_prior(kind), table.reshape(-1), moves, at)
+            parts.append(near.reshape(table.shape))
         return np.hstack(parts)
 
     def _best(self, x: FloatArray, profiles: Profiles) -> Placing:
@@ -236,3 +237,13 @@ def _states(agreement: FloatArray, kinds: Sequence[int]) -> tuple[float, list[in
             states[own] = own[chosen]
     value = float(agreement[np.arange(len(states)), states].sum())
     return value, np.argsort(states).tolist()
+
+
+def _near_expected(
+    kind: ConjugatePrior, hyper: FloatArray, moves: FloatArray, at: Segment
+) -> FloatArray:
+    """η near what is expected given hyperparameters, moves away in standard deviations of φ."""
+    theta = kind.parameters(kind.expected_natural(hyper, at), at)
+    sharp = np.sqrt(kind.sharpness(theta, hyper, at))
+    phi = np.divide(moves, sharp, out=np.zeros_like(moves), where=sharp > 0)
+    return kind.natural(kind.moved(theta, phi, at), at)

@@ -3,6 +3,7 @@
 from lacunet.likelihoods.binomial import Binomial
 from lacunet.likelihoods.categorical import CATEGORICAL
 from lacunet.likelihoods.common import Common
+from lacunet.likelihoods.conjugate_prior import ConjugatePrior, with_prior
 from lacunet.likelihoods.fixed import Fixed
 from lacunet.likelihoods.gaussian import GAUSSIAN, Gaussian
 from lacunet.likelihoods.gaussian_block import GaussianBlock
@@ -16,6 +17,7 @@ __all__ = [
     "POISSON",
     "Binomial",
     "Common",
+    "ConjugatePrior",
     "Fixed",
     "Gaussian",
     "GaussianBlock",
@@ -23,4 +25,5 @@ __all__ = [
     "Poisson",
     "Segment",
     "Tied",
+    "with_prior",
 ]

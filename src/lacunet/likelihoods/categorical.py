@@ -11,22 +11,25 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import digamma, expit, gammaln, logit, xlogy
+from scipy.special import digamma, expit, logit, xlogy
 
 from lacunet.likelihoods import kernels
+from lacunet.likelihoods.conjugate_prior import ConjugatePrior
 from lacunet.likelihoods.gamma_functions import log_gamma_density, log_rising
-from lacunet.likelihoods.likelihood import Likelihood, Segment, slope_of_root
+from lacunet.likelihoods.likelihood import Segment, move_of_logs
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.states import State
 
 
 @dataclass(frozen=True)
-class Categorical(Likelihood):
+class Categorical(ConjugatePrior):
     """Each state has a probability of its own."""
 
     name: ClassVar[str] = "categorical"
     tabular: ClassVar[bool] = True
     simplex: ClassVar[bool] = True
+    rooted: ClassVar[bool] = True
+    longest_moves: ClassVar[tuple[float, float]] = 4.0, 0.5
 
     def width(self, states: Sequence[State]) -> int:
         return len(states)
@@ -64,9 +67,6 @@ class Categorical(Likelihood):
         total = at.sum(hyper)
         of_cells = log_gamma_density(hyper, total[at.ij] * theta) - np.log(theta)
         return float(np.sum(of_cells) - np.sum(log_gamma_density(total, total)))
-
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        return float(np.sum(gammaln(at.sum(hyper))) - np.sum(gammaln(hyper)))
 
     def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
         """CH96 eq. 5."""
@@ -128,14 +128,6 @@ class Categorical(Likelihood):
         """N_ij (diag θ − θθᵀ)."""
         return theta * self.push(theta, phi, at) * at.totals(N)
 
-    def longest_move(self, *, edge: bool) -> float:
-        return 0.5 if edge else 4.0
-
-    def slope(
-        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
-    ) -> FloatArray:
-        return slope_of_root(theta, gradient) if edge else gradient
-
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:
@@ -154,12 +146,7 @@ class Categorical(Likelihood):
         return self.mean((np.sqrt(theta) + move) ** 2 if edge else theta * np.exp(move), at)
 
     def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
-        if edge:
-            return np.sqrt(new) - np.sqrt(old)
-        move = np.zeros_like(old)
-        alive = (old > 0) & (new > 0)
-        move[alive] = np.log(new[alive] / old[alive])
-        return move
+        return move_of_logs(old, new, edge=edge)
 
     def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
         """The most probable state makes up for the others."""

@@ -23,15 +23,15 @@ from lacunet.likelihoods.joint_normal import (
     cholesky,
     outer,
 )
-from lacunet.likelihoods.likelihood import ByIntegral, Likelihood, Segment
-from lacunet.likelihoods.unit import Unit
+from lacunet.likelihoods.likelihood import Likelihood, Segment
+from lacunet.likelihoods.normal import Normal
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.states import State
 
 
 @dataclass(frozen=True)
-class Common(ByIntegral):
-    """A normal family whose covariances are one."""
+class Common(Normal):
+    """A normal likelihood whose covariances are one."""
 
     name: ClassVar[str] = "common"
     apart: ClassVar[bool] = False
@@ -42,7 +42,12 @@ class Common(ByIntegral):
         """Where vectors and matrices stand among the places of a configuration."""
         return self.inner.places
 
-    # What values are like given θ of one configuration: as without anything in common
+    @property
+    def place(self) -> int:
+        """Which of the numbers a variable is."""
+        return self.inner.place
+
+    # Values of one configuration: as without anything in common
 
     @property
     def stands_at(self) -> str | None:
@@ -66,26 +71,20 @@ class Common(ByIntegral):
     def statistics(self, states: Sequence[State]) -> FloatArray:
         return self.inner.statistics(states)
 
-    def log_base(self, states: Sequence[State]) -> FloatArray:
-        return self.inner.log_base(states)
-
-    def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
-        return self.inner.told(theta, unit)
-
-    def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self.inner.moments(theta)
-
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return self.inner.draw_values(theta, rng)
 
-    def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
-        return self.inner.alone(theta)
+    def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
+        return self.inner.draw_averaged(hyper, rng)
 
-    def measured(self, hyper: FloatArray) -> FloatArray | None:
-        return self.inner.measured(hyper)
+    def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
+        return self.inner.log_predictive(hyper, T)
 
-    def deviations(self, theta: FloatArray) -> FloatArray:
-        return self.inner.deviations(theta)
+    def theta_of(self, mean: FloatArray, covariance: FloatArray, at: Segment) -> FloatArray:
+        return self.inner.theta_of(mean, covariance, at)
+
+    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
+        return self.inner.natural(theta, at)
 
     def fewest_values(self, configurations: int) -> float:
         """As many classes could have a value each, and no variance."""
@@ -94,17 +93,6 @@ class Common(ByIntegral):
     def fewest_pairs(self, configurations: int) -> float:
         """One in each class is where its mean is; two more say what is around means."""
         return configurations + 2.0
-
-    # And given hyperparameters of one configuration by itself, as `by_configuration` has them
-
-    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return self.inner.averaged_moments(hyper)
-
-    def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
-        return self.inner.draw_averaged(hyper, rng)
-
-    def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
-        return self.inner.log_predictive(hyper, T)
 
     # Configurations of one variable
 
@@ -142,42 +130,27 @@ class Common(ByIntegral):
 
     def prior(self, hyper: FloatArray, at: Segment) -> InverseWishart:
         """Read the prior of each mean, and that of Σ, once for each configuration."""
-        m, kappa, nu, S = InverseWishart.of(self.places.read(at.tables(hyper)))
+        m, kappa, nu, S = super().prior(hyper, at)
         return InverseWishart(m, kappa, self._shared(nu, at, -1), self._shared(S, at, -3))
 
     def by_configuration(self, hyper: FloatArray, at: Segment) -> FloatArray:
         m, kappa, nu, S = self.prior(hyper, at)
         first = kappa[..., None] * m
-        joint = Joint(first, kappa, S + outer(first, m), nu + 1.0)
-        return at.from_tables(self.places.write(joint))
+        return self._write(Joint(first, kappa, S + outer(first, m), nu + 1.0), at)
 
     def shared_out(self, hyper: FloatArray, times: float) -> FloatArray:
         m, kappa, nu, S = InverseWishart.of(self.places.read(hyper))
         first = kappa[..., None] * m
         return self.places.write(Joint(first, kappa, S / times + outer(first, m), nu / times + 1.0))
 
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
-        return self.keeps_off_zero(hyper, at)
-
-    def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
-        if not (self.places.read(at.tables(pseudo)).cases > 0).all():
-            return False
-        return bool((np.linalg.eigvalsh(self.prior(pseudo, at).S) > 0).all())
-
     def allows(self, theta: FloatArray, at: Segment) -> bool:
-        second = self.places.read(at.tables(theta)).second
-        return self.inner.allows(theta, at) and np.allclose(second, second[at.first[at.owners]])
-
-    def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
-        return self.inner.on_boundary(theta, at)
-
-    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
-        return self.inner.widened(hyper, at, factor=factor)
+        second = self._read(theta, at).second
+        return super().allows(theta, at) and np.allclose(second, second[at.first[at.owners]])
 
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Likelihood: there is one dΣ for all."""
+        """See ConjugatePrior: there is one dΣ for all."""
         alike = np.bincount(at.owners)[at.owners]
-        return hyper + (self.inner.in_theta(hyper, at) - hyper) / alike[at.ij]
+        return hyper + (super().in_theta(hyper, at) - hyper) / alike[at.ij]
 
     def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
         """See ByIntegral: the integral over Σ is that of the leader."""
@@ -185,55 +158,28 @@ class Common(ByIntegral):
         of_mean = 0.5 * self.places.d * (LOG_2PI - np.log(prior.kappa))
         return np.where(self._leads(at), prior.log_integral, of_mean)
 
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return self.inner.expected_natural(self.by_configuration(hyper, at), at)
-
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        return self.inner.mean(self.by_configuration(hyper, at), at)
-
     def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
         """One Σ, drawn at the leader, and a mean of each configuration given it."""
         m, kappa, _, _ = self.prior(hyper, at)
-        drawn = self.inner.parameters(
-            self.inner.draw(self.by_configuration(hyper, at), at, rng), at
-        )
-        own = self.places.read(at.tables(drawn)).second
+        drawn = self.inner.draw(self.by_configuration(hyper, at), at, rng)
+        own = self._read(self.inner.parameters(drawn, at), at).second
         second = np.take(own, at.first[at.owners], axis=-3)
         noise = np.einsum("...ab,...b->...a", cholesky(second), rng.standard_normal(m.shape))
-        theta = self.inner.theta_of(m + noise / np.sqrt(kappa)[..., None], second, at)
-        return self.inner.natural(theta, at)
-
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
-        return self.inner.random(hyper, at, rng)
-
-    # θ of each configuration: as without anything in common
-
-    def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
-        return self.inner.natural(theta, at)
-
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
-        return self.inner.parameters(natural, at)
-
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
-        return self.inner.mean_statistics(theta, at)
-
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
-        return self.inner.cases(N, at)
+        return self.natural(self.theta_of(m + noise / np.sqrt(kappa)[..., None], second, at), at)
 
     # The maximum, and the way to it
 
     def maximize(
         self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
     ) -> FloatArray:
-        first, cases, second, for_variance = self.places.read(at.tables(N + pseudo))
-        old = self.places.read(at.tables(theta))
-        told = cases > 0
+        first, cases, second, for_variance = self._read(N + pseudo, at)
+        old, told = self._read(theta, at), cases > 0
         own = first / np.where(told, cases, 1.0)[..., None]
         mean = np.where(told[..., None], own, old.first)
         scatter = self._shared(second - outer(first, own), at, -3)
         over = self._shared(np.where(told, for_variance, 0.0), at, -1)[..., None, None]
         best = np.where(over > 0, scatter / np.where(over > 0, over, 1.0), old.second)
-        return self.inner.theta_of(mean, (best + np.swapaxes(best, -1, -2)) / 2.0, at)
+        return self.theta_of(mean, (best + np.swapaxes(best, -1, -2)) / 2.0, at)
 
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
         return self._led(self.inner.pull_back(theta, g, at), at)
@@ -245,9 +191,6 @@ class Common(ByIntegral):
         self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
     ) -> FloatArray:
         return self._led(self.inner.information(theta, N, self._handed_out(phi, at), at), at)
-
-    def longest_move(self, *, edge: bool) -> float:
-        return self.inner.longest_move(edge=edge)
 
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
@@ -264,26 +207,20 @@ class Common(ByIntegral):
         move[..., ~self._leads(at), self._of_covariance] = 0.0
         return at.from_tables(move)
 
-    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
-        return np.zeros_like(v)
-
     def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
-        found, _ = self.inner.free(theta, at)
+        found, _ = super().free(theta, at)
         of_mean = at.k[found] < self.places.d
         free = found[of_mean | self._leads(at)[at.ij[found]]]
         return free, free
 
+    def on_log_scale(self, at: Segment) -> BoolArray:
+        return self.inner.on_log_scale(at)
+
     def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
         return self.inner.on_scale(self._handed_out(phi.T, at).T, theta, at)
 
-    def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
-        return self.inner.off_scale(theta, move, at)
-
-    def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
-        return self.inner.scale_slope(theta, at)
-
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
-        second = self.places.read(at.tables(theta)).second[at.first]
+        second = self._read(theta, at).second[at.first]
         return float(0.5 * (self.places.d + 1.0) * np.linalg.slogdet(second)[1].sum())
 
     def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:

@@ -6,7 +6,7 @@ prior, no free coordinate, no gradient. Hyperparameters there are statistics alo
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
@@ -24,6 +24,8 @@ NEVER = -1e30
 class Fixed(Categorical):
     """Probabilities that are as they are."""
 
+    rooted: ClassVar[bool] = False
+    longest_moves: ClassVar[tuple[float, float]] = np.inf, np.inf
     theta: FloatArray  # (s,)
 
     @cached_property
@@ -34,17 +36,19 @@ class Fixed(Categorical):
     def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
         return float(np.sum(xlogy(N, self.theta)))
 
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
-        return np.broadcast_to(self.theta, natural.shape)
-
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
-        return True
-
     def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
         return True
 
     def on_boundary(self, theta: FloatArray, at: Segment) -> bool:
         return False
+
+    # Nothing is summed over
+
+    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+        return np.broadcast_to(self.theta, natural.shape)
+
+    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+        return True
 
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
         return np.zeros_like(hyper)
@@ -76,6 +80,8 @@ class Fixed(Categorical):
     def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         return self.theta
 
+    # Nothing moves
+
     def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         return self.theta
 
@@ -84,24 +90,29 @@ class Fixed(Categorical):
     ) -> FloatArray:
         return self.theta
 
+    def moved(
+        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        return self.theta
+
+    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
+        return np.zeros_like(old)
+
     def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
         return np.zeros_like(g)
 
     def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
         return np.zeros_like(phi)
 
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
-        return np.zeros_like(phi)
-
-    def longest_move(self, *, edge: bool) -> float:
-        return np.inf
-
     def slope(
         self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
     ) -> FloatArray:
         return np.zeros_like(gradient)
+
+    def information(
+        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
+    ) -> FloatArray:
+        return np.zeros_like(phi)
 
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
@@ -110,14 +121,6 @@ class Fixed(Categorical):
 
     def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
         return np.zeros_like(v)
-
-    def moved(
-        self, theta: FloatArray, move: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
-        return self.theta
-
-    def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
-        return np.zeros_like(old)
 
     def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
         none = np.zeros(0, dtype=np.int64)

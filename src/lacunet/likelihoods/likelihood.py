@@ -1,18 +1,15 @@
-"""What a conjugate exponential family owns: the one contract of everything that has a prior.
+"""What a likelihood is: the contract of everything that a child's values may be drawn from.
 
-Given a configuration of its parents, a value x of the child has the log density
+Given a configuration of its parents, a value x of a child has the log density
 
     log p(x | θ) = T(x) · η(θ) + log h(x),
 
-with T(x) its *statistics*, η the *natural parameters*. The prior is conjugate: its logarithm is, up
-to a constant, hyperparameters · η, so that statistics add to hyperparameters. Statistics, natural
-parameters, hyperparameters and θ each have the same number of places for a configuration, and
-stand at the same positions of flat vectors (`model.layout`).
+with *statistics* T(x) and *natural parameters* η(θ). These and θ have the same number of places for
+a configuration, and stand at the same positions of flat vectors (`model.layout`). For climbing, θ
+has coordinates φ of the same length, with J = dη/dφ. What can be summed over θ is said by
+`conjugate_prior`.
 
-For climbing, a family has coordinates φ of the same length, with J = dη/dφ. As a density of φ the
-prior adds just its hyperparameters to the statistics; as one of θ, in general, a little less.
-
-All arrays are over a `Segment`: the blocks of all variables of one family, one after the other.
+All arrays are over a `Segment`: the blocks of all variables of one likelihood, one after the other.
 """
 
 from __future__ import annotations
@@ -21,18 +18,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from lacunet.likelihoods.unit import Unit
-from lacunet.runtime.arrays import FloatArray, IndexArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.states import State
+
+TINY = 1e-20  # of a complex step: its square is nothing
+STEP = 1e-5  # of central differences: their error is about its square
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """All blocks of one family in a layout. s positions, q configurations, n variables."""
+    """All blocks of one likelihood in a layout: s positions, q configurations, n variables."""
 
     family: Likelihood
     where: slice | IntArray  # its positions in a flat vector
@@ -88,20 +88,25 @@ class Segment:
 
     def from_tables(self, tables: FloatArray) -> FloatArray:
         """Put back what `tables` gives."""
-        x = np.empty((*tables.shape[:-2], len(self.ij)))
+        x = np.empty((*tables.shape[:-2], len(self.ij)), dtype=tables.dtype)
         x[..., self._places.T] = tables
         return x
 
     def at_places(self, *columns: FloatArray) -> FloatArray:
         """Put back what `by_place` gives, `width` times (..., q) → (..., s)."""
-        x = np.empty((*columns[0].shape[:-1], len(self.ij)))
+        x = np.empty((*columns[0].shape[:-1], len(self.ij)), dtype=columns[0].dtype)
         for place, column in zip(self._places, columns, strict=True):
             x[..., place] = column
         return x
 
 
 class Likelihood(ABC):
-    """A conjugate pair of likelihood and prior."""
+    """How the values of a child depend on parameters θ, and how to climb in these.
+
+    To write one: width, statistics, log_base, natural, cases, mean_statistics, random, maximize,
+    moved, between and coordinate_places. Derivatives follow from these by complex steps through
+    `natural` and `moved`; closed forms are faster.
+    """
 
     name: ClassVar[str]  # as in files
     tabular: ClassVar[bool] = False  # whether each value has a parameter of its own, T(x) = e_x
@@ -109,19 +114,15 @@ class Likelihood(ABC):
     whole: ClassVar[bool] = False  # whether values are whole numbers
     on_a_scale: ClassVar[bool] = False  # whether θ ends with how far up values are, 0 to 1
     apart: ClassVar[bool] = True  # whether configurations of the parents share no parameters
+    rooted: ClassVar[bool] = False  # whether coordinates of the boundary are √θ, those inside log θ
+    # How far φ, and coordinates of the boundary, may move in one step: beyond it a quadratic model
+    # says nothing.
+    longest_moves: ClassVar[tuple[float, float]] = 4.0, 4.0
 
     @property
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest value that there can be, of numbers."""
         return -np.inf, np.inf
-
-    @abstractmethod
-    def width(self, states: Sequence[State]) -> int:
-        """Number of places that a configuration takes."""
-
-    @abstractmethod
-    def statistics(self, states: Sequence[State]) -> FloatArray:
-        """T(x) of each value, (values, width)."""
 
     @property
     def stands_at(self) -> str | None:
@@ -129,9 +130,22 @@ class Likelihood(ABC):
         return None
 
     @property
+    def by_itself(self) -> Likelihood:
+        """What a variable of it is by itself, whatever it shares with others."""
+        return self
+
+    @property
     def written(self) -> dict[str, Any]:
         """What a model file says of it."""
         return {"family": self.name}
+
+    @property
+    def powers(self) -> FloatArray | None:
+        """T(x) of a number x as Σ_p powers[:, p] x^p, (width, 3); None where it is nothing such.
+
+        A likelihood with them can be seen by its statistics (`model.cells`).
+        """
+        return None
 
     def fewest_values(self, configurations: int) -> float:
         """Different values without which the likelihood of a mixture has no highest value."""
@@ -146,79 +160,67 @@ class Likelihood(ABC):
         """Whether it has one where there are enough of them."""
         return bool(np.isfinite(self.fewest_values(1)))
 
-    @property
-    def by_itself(self) -> Likelihood:
-        """What a variable of it is by itself, whatever it shares with others."""
-        return self
+    # Values
 
-    @property
-    def powers(self) -> FloatArray | None:
-        """T(x) of a number x as Σ_p powers[:, p] x^p, (width, 3); None where it is nothing such.
+    @abstractmethod
+    def width(self, states: Sequence[State]) -> int:
+        """Number of places that a configuration takes."""
 
-        A family with them can be seen by its statistics (`model.cells`).
-        """
-        return None
+    @abstractmethod
+    def statistics(self, states: Sequence[State]) -> FloatArray:
+        """T(x) of each value, (values, width)."""
 
     @abstractmethod
     def log_base(self, states: Sequence[State]) -> FloatArray:
         """Log h(x) of each value, (values,)."""
 
+    @abstractmethod
+    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+        """E[T | θ] of one case."""
+
+    @abstractmethod
+    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+        """How many cases statistics stand for, at every position."""
+
     def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         """What a person reads of tables of θ, (q, width), by its title, (q,) each."""
         return {f"parameter {k + 1}": x for k, x in enumerate(theta.T)}
 
-    # What values are like that are numbers, of tables of θ, or with θ integrated out: the mean
-    # and the variance of each configuration, (..., width) → (...), and draws
-
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of a value given θ."""
-        raise NotImplementedError(f"values of a {self.name} family are no numbers")
-
-    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of a value given hyperparameters."""
+        """Mean and variance of a number given tables of θ, (..., width) → (...)."""
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw a value for each table of θ."""
+        """Draw a number for each table of θ; of a block, all of them."""
         raise NotImplementedError(f"values of a {self.name} family are no numbers")
 
     def alone(self, theta: FloatArray) -> tuple[Likelihood, FloatArray]:
-        """What a value is like by itself: a family, and tables of its θ; of a block, its own."""
+        """What a value is like by itself: a likelihood, and tables of its θ."""
         return self, theta
-
-    def measured(self, hyper: FloatArray) -> FloatArray | None:
-        """What a Gaussian family has of a value by itself, (width,) → (4,); None: nothing."""
-        return None
-
-    def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Draw a value given hyperparameters, (n, width) → (n,): first θ, then the value."""
-        at = Segment.of_table(self, 1, hyper.shape[-1])
-        return self.draw_values(self.parameters(self.draw(hyper, at, rng), at), rng)
 
     def deviations(self, theta: FloatArray) -> FloatArray:
         """Standard deviations that could become 0, of tables of θ: (q, width) → (q,)."""
         return np.full(len(theta), np.inf)
 
-    # The conjugate pair
+    # Hyperparameters, of those that have a conjugate prior
 
     def by_configuration(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Hyperparameters of each configuration by itself, with all that it shares with others."""
+        """Those of each configuration by itself, with all that it shares with others."""
         return hyper
 
     def shared_out(self, hyper: FloatArray, times: float) -> FloatArray:
-        """Hyperparameters of a configuration, (..., width), where there are `times` as many."""
+        """Those of a configuration, (..., width), where there are `times` as many."""
         return hyper
+
+    def measured(self, hyper: FloatArray) -> FloatArray | None:
+        """What a Gaussian has of a value by itself, (width,) → (4,); None: it is none."""
+        return None
+
+    # Parameters, and their maximum
 
     @abstractmethod
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         """η(θ)."""
-
-    def near(self, hyper: FloatArray, moves: FloatArray, at: Segment) -> FloatArray:
-        """η near what is expected given hyperparameters, moves away in standard deviations of φ."""
-        theta = self.parameters(self.expected_natural(hyper, at), at)
-        sharp = np.sqrt(self.sharpness(theta, hyper, at))
-        phi = np.divide(moves, sharp, out=np.zeros_like(moves), where=sharp > 0)
-        return self.natural(self.moved(theta, phi, at), at)
 
     def log_density(self, N: FloatArray, theta: FloatArray, at: Segment) -> float:
         """N · η(θ), where nothing times −∞ is nothing."""
@@ -226,12 +228,14 @@ class Likelihood(ABC):
         return float(N[used] @ self.natural(theta, at)[used])
 
     @abstractmethod
-    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
-        """θ(η)."""
+    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        """Draw θ to start from; the prior says no more than how large values are."""
 
     @abstractmethod
-    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
-        """Whether the density of θ has a maximum whatever the data say."""
+    def maximize(
+        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
+    ) -> FloatArray:
+        """Give the θ that is best for statistics N + pseudo; without cases it stays."""
 
     def keeps_off_zero(self, pseudo: FloatArray, at: Segment) -> bool:
         """Whether statistics with these added have their maximum inside, not on the boundary."""
@@ -245,112 +249,12 @@ class Likelihood(ABC):
         """Whether a parameter is where its coordinate φ is infinite."""
         return bool((theta <= 0).any())
 
-    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
-        """Expect variances so many times as large; of what has none, nothing changes."""
-        return hyper
+    # Coordinates φ, and with `edge` those in which a maximum on the boundary is reached
 
-    @abstractmethod
-    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """What the prior adds to statistics where its density is that of θ, not of φ."""
-
-    @abstractmethod
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        """Log density of θ, with its normalising constant."""
-
-    @abstractmethod
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        """What of the log density is left without its linear part in η."""
-
-    @abstractmethod
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Log of the probability of statistics N with θ integrated out, for each variable, (n,)."""
-
-    @abstractmethod
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Log ∫ exp(hyper · η) dφ over all configurations together: (batch, s) → (batch,)."""
-
-    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Log of what that integral grows by when statistics come: (batch, s), (s,) → (batch,)."""
-        return self.log_integral(hyper + N, at) - self.log_integral(hyper[None, :], at)
-
-    def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
-        """Log density of values with θ integrated out, without h(x): (..., width) each → (...)."""
-        width = hyper.shape[-1]
-        at = Segment.of_table(self, 1, width)
-
-        def integral(x: FloatArray) -> FloatArray:
-            rows = np.ascontiguousarray(x.reshape(-1, width))
-            return self.log_integral(rows, at).reshape(x.shape[:-1])
-
-        return integral(hyper + T) - integral(hyper)
-
-    @abstractmethod
-    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """E[η] under the prior with these hyperparameters."""
-
-    @abstractmethod
-    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """E[θ]."""
-
-    @abstractmethod
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
-        """E[T | θ] of one case."""
-
-    @abstractmethod
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
-        """How many cases statistics stand for, at every position."""
-
-    @abstractmethod
-    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
-        """Draw η given hyperparameters, (batch, s) → (batch, s)."""
-
-    def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
-        """Draw θ given hyperparameters, (s,)."""
-        return self.parameters(self.draw(hyper[None, :], at, rng)[0], at)
-
-    @abstractmethod
-    def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
-        """Draw θ to start from; the prior says no more than how large values are."""
-
-    # The maximum, and the way to it
-
-    @abstractmethod
-    def maximize(
-        self, N: FloatArray, pseudo: FloatArray, theta: FloatArray, at: Segment
-    ) -> FloatArray:
-        """Give the θ that is best for statistics N + pseudo; without cases it stays."""
-
-    @abstractmethod
-    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
-        """Jᵀ g: from natural parameters to φ. Of statistics it is the gradient."""
-
-    @abstractmethod
-    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
-        """J φ: from a direction in φ to that of the natural parameters."""
-
-    @abstractmethod
-    def information(
-        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
-    ) -> FloatArray:
-        """Curvature of statistics N in φ, times a direction."""
-
-    # `edge`: coordinates in which a maximum on the boundary is reached, where φ runs off to ∞
-
-    @abstractmethod
-    def longest_move(self, *, edge: bool) -> float:
-        """How far a coordinate may move in one step; beyond it a quadratic model says nothing."""
-
-    def slope(
-        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
-    ) -> FloatArray:
-        """Turn the gradient in φ into that of the coordinates, which mostly are φ."""
-        return gradient
-
-    @abstractmethod
-    def sharpness(
-        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
-    ) -> FloatArray:
-        """Diagonal of a metric: about that of the curvature of N; 0 where nothing moves."""
+    @property
+    def coordinate_places(self) -> Sequence[int]:
+        """Places of a configuration at which coordinates stand."""
+        raise NotImplementedError
 
     @abstractmethod
     def moved(
@@ -362,69 +266,105 @@ class Likelihood(ABC):
     def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
         """Give the move from one θ to another."""
 
-    @abstractmethod
-    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
-        """Project onto directions that change no probability, v measured in that metric."""
-
-    @abstractmethod
     def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
         """Positions of free coordinates, and of what makes up for each (itself, if nothing does).
 
         Ordered by configuration.
         """
+        free = at.positions(*self.coordinate_places)
+        return free, free
+
+    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
+        """Project onto directions that change no probability, v measured in the metric."""
+        return np.zeros_like(v)
+
+    def _complex_step(
+        self, theta: FloatArray, phi: FloatArray | BoolArray, at: Segment
+    ) -> FloatArray:
+        """θ a tiny imaginary move away: the imaginary part is the derivative, times TINY."""
+        start, move = (cast("FloatArray", x) for x in (theta + 0j, TINY * 1j * phi))
+        return self.moved(start, move, at)
+
+    def _jacobian(self, theta: FloatArray, at: Segment) -> FloatArray:
+        """(width, width, q) dη/dφ of each configuration, by complex steps."""
+        columns = []
+        for place in range(len(at.by_place(theta))):
+            moved = self.natural(self._complex_step(theta, at.k == place, at), at)
+            columns.append(at.by_place(np.imag(moved) / TINY))
+        return np.stack(columns, axis=1)
+
+    def pull_back(self, theta: FloatArray, g: FloatArray, at: Segment) -> FloatArray:
+        """Jᵀ g: from natural parameters to φ. Of statistics it is the gradient."""
+        found = np.einsum("kjq,kq->jq", self._jacobian(theta, at), at.by_place(g))
+        return at.at_places(*found)
+
+    def push(self, theta: FloatArray, phi: FloatArray, at: Segment) -> FloatArray:
+        """J φ: from a direction in φ to that of the natural parameters."""
+        found = np.einsum("kjq,jq->kq", self._jacobian(theta, at), at.by_place(phi))
+        return at.at_places(*found)
+
+    def slope(
+        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
+    ) -> FloatArray:
+        """Turn the gradient in φ into that of the coordinates, which mostly are φ."""
+        return slope_of_root(theta, gradient) if edge and self.rooted else gradient
+
+    def information(
+        self, theta: FloatArray, N: FloatArray, phi: FloatArray, at: Segment
+    ) -> FloatArray:
+        """Curvature of statistics N in φ, times a direction."""
+        there, back = (self.pull_back(self.moved(theta, h * phi, at), N, at) for h in (STEP, -STEP))
+        return np.asarray((back - there) / (2.0 * STEP))
+
+    def sharpness(
+        self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
+    ) -> FloatArray:
+        """Diagonal of a metric: about that of the curvature of N; 0 where nothing moves."""
+        expected, found = self.cases(N, at) * self.mean_statistics(theta, at), np.zeros_like(theta)
+        for place in self.coordinate_places:
+            own = at.k == place
+            unit = own.astype(np.float64)
+            found[own] = self.information(theta, expected, unit, at)[own]
+        return found
+
+    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
+        """Log |dθ/dφ| over the free coordinates."""
+        places = list(self.coordinate_places)
+        columns = [np.imag(self._complex_step(theta, at.k == place, at)) / TINY for place in places]
+        return _log_dets([at.tables(column)[:, places] for column in columns])
+
+    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
+        """Log of the determinant of the curvature of statistics N in free φ."""
+        places = list(self.coordinate_places)
+        columns = [
+            self.information(theta, N, np.where(at.k == place, 1.0, 0.0), at) for place in places
+        ]
+        return _log_dets([at.tables(column)[:, places] for column in columns])
 
     # Intervals are symmetric on a scale that has no ends, of each place by itself
 
-    @abstractmethod
+    def on_log_scale(self, at: Segment) -> BoolArray:
+        """(s,) whether that of a position is its logarithm; else it is itself."""
+        return np.zeros(len(at.ij), dtype=np.bool_)
+
     def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
         """Carry changes of φ to that scale, (s, m) → (s, m)."""
+        changes = [np.imag(self._complex_step(theta, x, at)) / TINY for x in phi.T]
+        return np.stack(changes, axis=1) / self.scale_slope(theta, at)[:, None]
 
-    @abstractmethod
     def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
         """Move every place on that scale, and give the θ that it is then."""
+        log = self.on_log_scale(at)
+        return np.where(log, theta * np.exp(np.where(log, move, 0.0)), theta + move)
 
-    @abstractmethod
     def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
         """By how much θ changes for a small step on that scale."""
-
-    @abstractmethod
-    def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
-        """Log |dθ/dφ| over the free coordinates."""
-
-    @abstractmethod
-    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
-        """Log of the determinant of the curvature of statistics N in free φ."""
+        return np.where(self.on_log_scale(at), theta, 1.0)
 
 
-# Families whose prior is known by one integral for each configuration.
-
-
-class ByIntegral(Likelihood):
-    """A family that gives log ∫ exp(hyper · η) dφ: all else that is said of its prior follows."""
-
-    @abstractmethod
-    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """The integral of each configuration, (..., s) → (..., q)."""
-
-    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        """See Likelihood."""
-        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
-
-    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        """See Likelihood."""
-        return -float(self.log_integrals(hyper, at).sum())
-
-    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Likelihood."""
-        after, before = (self.log_integrals(x, at) for x in (hyper + N, hyper))
-        return at.by_variable(np.zeros(len(at.ij)), after - before)
-
-    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See Likelihood."""
-        return np.asarray(self.log_integrals(hyper, at).sum(axis=-1))
-
-
-# √θ, the coordinates of maxima on the boundary.
+def _log_dets(columns: Sequence[FloatArray]) -> float:
+    """Sum of the log determinants of matrices with these columns, (q, d) each."""
+    return float(np.linalg.slogdet(np.stack(columns, axis=-1))[1].sum())
 
 
 def slope_of_root(theta: FloatArray, gradient: FloatArray) -> FloatArray:
@@ -432,3 +372,13 @@ def slope_of_root(theta: FloatArray, gradient: FloatArray) -> FloatArray:
     slope = np.zeros_like(gradient)
     np.divide(2.0 * gradient, np.sqrt(theta), out=slope, where=theta > 0)
     return slope
+
+
+def move_of_logs(old: FloatArray, new: FloatArray, *, edge: bool) -> FloatArray:
+    """Give the move of log θ; of a θ that is 0 nothing. With `edge`, that of √θ."""
+    if edge:
+        return np.sqrt(new) - np.sqrt(old)
+    move = np.zeros_like(old)
+    alive = (old > 0) & (new > 0)
+    move[alive] = np.log(new[alive] / old[alive])
+    return move

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from lacunet.likelihoods.likelihood import ByIntegral, Segment, slope_of_root
+from lacunet.likelihoods.conjugate_prior import ByIntegral
+from lacunet.likelihoods.likelihood import Segment, move_of_logs
 from lacunet.likelihoods.unit import Unit
-from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.states import State
 
 
@@ -22,6 +23,9 @@ class Poisson(ByIntegral):
 
     name: ClassVar[str] = "poisson"
     whole: ClassVar[bool] = True
+    rooted: ClassVar[bool] = True
+    longest_moves: ClassVar[tuple[float, float]] = 4.0, np.inf  # how large √λ is nobody knows
+    coordinate_places: ClassVar[tuple[int, ...]] = (0,)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -39,8 +43,7 @@ class Poisson(ByIntegral):
         return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 
     def log_base(self, states: Sequence[State]) -> FloatArray:
-        ways: FloatArray = -gammaln(np.array(states, dtype=np.float64) + 1.0)
-        return ways
+        return np.asarray(-gammaln(np.array(states, dtype=np.float64) + 1.0))
 
     def told(self, theta: FloatArray, unit: Unit) -> dict[str, FloatArray]:
         return {"rate": theta[:, 0]}
@@ -48,18 +51,27 @@ class Poisson(ByIntegral):
     def moments(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         return theta[..., 0], theta[..., 0]
 
-    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Those of a negative binomial distribution."""
-        shape, rate = np.moveaxis(hyper, -1, 0)
-        return shape / rate, shape / rate * (1.0 + 1.0 / rate)
-
     def draw_values(self, theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         return rng.poisson(theta[..., 0]).astype(np.float64)
+
+    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
+        return np.where(at.k == 0, theta, 1.0)
+
+    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
+        cases = at.by_place(N)[1]
+        return at.at_places(cases, cases)
 
     def natural(self, theta: FloatArray, at: Segment) -> FloatArray:
         rate = at.by_place(theta)[0]
         with np.errstate(divide="ignore"):
             return at.at_places(np.log(rate), -rate)
+
+    # The prior
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of a negative binomial distribution."""
+        shape, rate = np.moveaxis(hyper, -1, 0)
+        return shape / rate, shape / rate * (1.0 + 1.0 / rate)
 
     def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
         rate = -at.by_place(natural)[1]
@@ -73,8 +85,9 @@ class Poisson(ByIntegral):
         return hyper - np.where(at.k == 0, 1.0, 0.0)
 
     def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """See ByIntegral; log marginals are negative binomials."""
-        return _log_gamma_integral(*at.by_place(hyper))
+        """Log ∫ λ^shape exp(−rate λ) dlog λ; log marginals are negative binomials."""
+        shape, rate = at.by_place(hyper)
+        return np.asarray(gammaln(shape) - shape * np.log(rate))
 
     def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
         shape, rate = at.by_place(hyper)
@@ -84,17 +97,12 @@ class Poisson(ByIntegral):
         shape, rate = at.by_place(hyper)
         return at.at_places(shape / rate, shape / rate)
 
-    def mean_statistics(self, theta: FloatArray, at: Segment) -> FloatArray:
-        return np.where(at.k == 0, theta, 1.0)
-
-    def cases(self, N: FloatArray, at: Segment) -> FloatArray:
-        cases = at.by_place(N)[1]
-        return at.at_places(cases, cases)
-
     def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
         shape, rate = at.by_place(hyper)
         drawn = np.maximum(rng.standard_gamma(shape), np.finfo(float).tiny) / rate
         return at.at_places(np.log(drawn), -drawn)
+
+    # The maximum, and the way to it
 
     def random(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
         """Exponential, around the prior's mean."""
@@ -124,15 +132,6 @@ class Poisson(ByIntegral):
     ) -> FloatArray:
         return self.sharpness(theta, N, at) * phi
 
-    def longest_move(self, *, edge: bool) -> float:
-        """Of √λ any: how large it is nobody knows."""
-        return np.inf if edge else 4.0
-
-    def slope(
-        self, theta: FloatArray, gradient: FloatArray, at: Segment, *, edge: bool
-    ) -> FloatArray:
-        return slope_of_root(theta, gradient) if edge else gradient
-
     def sharpness(
         self, theta: FloatArray, N: FloatArray, at: Segment, *, edge: bool = False
     ) -> FloatArray:
@@ -148,45 +147,19 @@ class Poisson(ByIntegral):
         return at.at_places(there, there)
 
     def between(self, old: FloatArray, new: FloatArray, at: Segment, *, edge: bool) -> FloatArray:
-        before, after = at.by_place(old)[0], at.by_place(new)[0]
-        if edge:
-            step = np.sqrt(after) - np.sqrt(before)
-        else:
-            alive = (before > 0) & (after > 0)
-            step = np.zeros_like(before)
-            step[alive] = np.log(after[alive] / before[alive])
+        step = move_of_logs(*(at.by_place(x)[0] for x in (old, new)), edge=edge)
         return at.at_places(step, np.zeros_like(step))
 
-    def idle(self, theta: FloatArray, v: FloatArray, at: Segment) -> FloatArray:
-        return np.zeros_like(v)
-
-    def free(self, theta: FloatArray, at: Segment) -> tuple[IntArray, IntArray]:
-        free = at.positions(0)
-        return free, free
+    def on_log_scale(self, at: Segment) -> BoolArray:
+        return np.ones(len(at.ij), dtype=np.bool_)
 
     def on_scale(self, phi: FloatArray, theta: FloatArray, at: Segment) -> FloatArray:
         """That of log λ, which stands at two places."""
         along = at.by_place(phi.T)[0]
         return at.at_places(along, along).T
 
-    def off_scale(self, theta: FloatArray, move: FloatArray, at: Segment) -> FloatArray:
-        moved: FloatArray = theta * np.exp(move)
-        return moved
-
-    def scale_slope(self, theta: FloatArray, at: Segment) -> FloatArray:
-        return theta
-
     def log_jacobian(self, theta: FloatArray, at: Segment) -> float:
         return float(np.sum(np.log(at.by_place(theta)[0])))
-
-    def complete_log_det(self, theta: FloatArray, N: FloatArray, at: Segment) -> float:
-        return float(np.sum(np.log(at.by_place(theta)[0] * at.by_place(N)[1])))
-
-
-def _log_gamma_integral(shape: FloatArray, rate: FloatArray) -> FloatArray:
-    """Log ∫ λ^shape exp(−rate λ) dlog λ."""
-    integral: FloatArray = gammaln(shape) - shape * np.log(rate)
-    return integral
 
 
 POISSON = Poisson()

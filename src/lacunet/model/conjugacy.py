@@ -1,7 +1,8 @@
-"""Priors, modes, draws and coordinates of all parameters together: each segment asks its family.
+"""Parameters, priors, modes and coordinates of a whole network: each segment asks its likelihood.
 
-Flat vectors are over one layout, (..., size). A layout has one segment for each kind of family, so
-these are loops over kinds, never over numbers. `Likelihood` says what each of them means.
+Flat vectors are over one layout, (..., size). A layout has one segment for each likelihood, so
+these are loops over kinds, never over numbers. `Likelihood` and `ConjugatePrior` say what each
+means; what only a prior gives is refused where a likelihood has none.
 """
 
 from collections.abc import Callable
@@ -9,35 +10,36 @@ from typing import Any
 
 import numpy as np
 
-from lacunet.likelihoods import Likelihood
+from lacunet.likelihoods import ConjugatePrior, Likelihood, Segment, with_prior
 from lacunet.model.layout import Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
+
+
+def _of(s: Segment, method: Callable[..., Any]) -> Callable[..., Any]:
+    """What a segment's likelihood has for a method of the contracts."""
+    name = method.__name__
+    found: Callable[..., Any] = getattr(
+        s.family if hasattr(s.family, name) else with_prior(s.family), name
+    )
+    return found
 
 
 def _joined(
     layout: Layout, method: Callable[..., Any], *vectors: FloatArray, **how: Any
 ) -> FloatArray:
     """Put the answers of all segments at their places; where there is only one, it is all."""
-    only = layout.only
-    if only is not None:
-        answer: FloatArray = getattr(only.family, method.__name__)(*vectors, only, **how)
+    if layout.only is not None:
+        answer: FloatArray = _of(layout.only, method)(*vectors, layout.only, **how)
         return answer
     whole = np.empty((*vectors[0].shape[:-1], layout.size))
     for s in layout.segments:
-        own = (x[..., s.where] for x in vectors)
-        whole[..., s.where] = getattr(s.family, method.__name__)(*own, at=s, **how)
+        whole[..., s.where] = _of(s, method)(*(x[..., s.where] for x in vectors), at=s, **how)
     return whole
 
 
-def _total(layout: Layout, method: Callable[..., Any], *vectors: FloatArray) -> Any:
-    """Add the answers of all segments."""
-    only = layout.only
-    if only is not None:
-        return getattr(only.family, method.__name__)(*vectors, only)
-    return sum(
-        getattr(s.family, method.__name__)(*(x[..., s.where] for x in vectors), at=s)
-        for s in layout.segments
-    )
+def _each(layout: Layout, method: Callable[..., Any], *vectors: FloatArray) -> list[Any]:
+    """The answer of each segment."""
+    return [_of(s, method)(*(x[..., s.where] for x in vectors), s) for s in layout.segments]
 
 
 def natural(theta: FloatArray, layout: Layout) -> FloatArray:
@@ -47,7 +49,7 @@ def natural(theta: FloatArray, layout: Layout) -> FloatArray:
 
 def parameters(eta: FloatArray, layout: Layout) -> FloatArray:
     """θ(η)."""
-    return _joined(layout, Likelihood.parameters, eta)
+    return _joined(layout, ConjugatePrior.parameters, eta)
 
 
 def by_configuration(hyper: FloatArray, layout: Layout) -> FloatArray:
@@ -57,47 +59,47 @@ def by_configuration(hyper: FloatArray, layout: Layout) -> FloatArray:
 
 def has_mode(hyper: FloatArray, layout: Layout) -> bool:
     """Whether the density of θ has a maximum whatever the data say; for categories α ≥ 1."""
-    return all(s.family.has_mode(hyper[s.where], s) for s in layout.segments)
+    return all(_each(layout, ConjugatePrior.has_mode, hyper))
 
 
 def keeps_off_zero(pseudo: FloatArray, layout: Layout) -> bool:
     """Whether these, added to any statistics, keep their maximum off the boundary."""
-    return all(s.family.keeps_off_zero(pseudo[s.where], s) for s in layout.segments)
+    return all(_each(layout, Likelihood.keeps_off_zero, pseudo))
 
 
 def on_boundary(theta: FloatArray, layout: Layout) -> bool:
     """Whether a parameter that is learned is on the boundary; for categories a probability 0."""
-    return any(s.family.on_boundary(theta[s.where], s) for s in layout.segments)
+    return any(_each(layout, Likelihood.on_boundary, theta))
 
 
 def allows(theta: FloatArray, layout: Layout) -> bool:
     """Whether numbers can be parameters at all: no variance is 0."""
-    return all(s.family.allows(theta[s.where], s) for s in layout.segments)
+    return all(_each(layout, Likelihood.allows, theta))
 
 
 def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
     """N · η(θ): log p of statistics without their base measure."""
-    return float(_total(layout, Likelihood.log_density, N, theta))
+    return float(sum(_each(layout, Likelihood.log_density, N, theta)))
 
 
 def widened(hyper: FloatArray, factor: float, layout: Layout) -> FloatArray:
     """The prior with variances expected so many times as large; of categories, the same."""
-    return _joined(layout, Likelihood.widened, hyper, factor=factor)
+    return _joined(layout, ConjugatePrior.widened, hyper, factor=factor)
 
 
 def in_theta(hyper: FloatArray, layout: Layout) -> FloatArray:
     """What the prior adds to statistics as a density of θ; for categories α − 1."""
-    return _joined(layout, Likelihood.in_theta, hyper)
+    return _joined(layout, ConjugatePrior.in_theta, hyper)
 
 
 def log_prior(theta: FloatArray, hyper: FloatArray, layout: Layout) -> float:
     """Log density of θ with its normalising constant. CH96 eq. 3."""
-    return float(_total(layout, Likelihood.log_prior, theta, hyper))
+    return float(sum(_each(layout, ConjugatePrior.log_prior, theta, hyper)))
 
 
 def log_constant(hyper: FloatArray, layout: Layout) -> float:
     """What of the log prior is left without its linear part in η."""
-    return float(_total(layout, Likelihood.log_constant, hyper))
+    return float(sum(_each(layout, ConjugatePrior.log_constant, hyper)))
 
 
 def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
@@ -110,29 +112,30 @@ def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray
     1.0...
     """
     addends = np.zeros(len(layout.families))
-    for s in layout.segments:
-        addends[s.variables] += s.family.log_marginal(N[s.where], hyper[s.where], s)
+    each = _each(layout, ConjugatePrior.log_marginal, N, hyper)
+    for s, own in zip(layout.segments, each, strict=True):
+        addends[s.variables] += own
     return addends
 
 
 def log_integral(hyper: FloatArray, layout: Layout) -> FloatArray:
     """Log ∫ exp(hyper · η) dφ: (batch, size) → (batch,)."""
-    return np.asarray(_total(layout, Likelihood.log_integral, hyper))
+    return np.asarray(sum(_each(layout, ConjugatePrior.log_integral, hyper)))
 
 
 def log_quotient(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
     """Log ∫ exp((hyper + N) · η) dφ / ∫ exp(hyper · η) dφ: (batch, size), (size,) → (batch,)."""
-    return np.asarray(_total(layout, Likelihood.log_quotient, N, hyper))
+    return np.asarray(sum(_each(layout, ConjugatePrior.log_quotient, N, hyper)))
 
 
 def expected_natural(hyper: FloatArray, layout: Layout) -> FloatArray:
     """E[η] under the prior with these hyperparameters."""
-    return _joined(layout, Likelihood.expected_natural, hyper)
+    return _joined(layout, ConjugatePrior.expected_natural, hyper)
 
 
 def mean(hyper: FloatArray, layout: Layout) -> FloatArray:
     """E[θ]."""
-    return _joined(layout, Likelihood.mean, hyper)
+    return _joined(layout, ConjugatePrior.mean, hyper)
 
 
 def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) -> FloatArray:
@@ -149,12 +152,12 @@ def cases(N: FloatArray, layout: Layout) -> FloatArray:
 
 def draw(hyper: FloatArray, layout: Layout, rng: Any) -> FloatArray:
     """Draw η given hyperparameters, (batch, size)."""
-    return _joined(layout, Likelihood.draw, hyper, rng=rng)
+    return _joined(layout, ConjugatePrior.draw, hyper, rng=rng)
 
 
 def draw_theta(hyper: FloatArray, layout: Layout, rng: np.random.Generator) -> FloatArray:
     """Draw θ given hyperparameters, (size,)."""
-    return _joined(layout, Likelihood.draw_theta, hyper, rng=rng)
+    return _joined(layout, ConjugatePrior.draw_theta, hyper, rng=rng)
 
 
 def random_theta(
@@ -192,7 +195,7 @@ def idle(theta: FloatArray, v: FloatArray, layout: Layout) -> FloatArray:
 
 def longest_move(layout: Layout, *, edge: bool) -> float:
     """How far a coordinate may move in one step."""
-    return min(s.family.longest_move(edge=edge) for s in layout.segments)
+    return min(s.family.longest_moves[edge] for s in layout.segments)
 
 
 def slope(theta: FloatArray, gradient: FloatArray, layout: Layout, *, edge: bool) -> FloatArray:
@@ -247,9 +250,9 @@ def scale_slope(theta: FloatArray, layout: Layout) -> FloatArray:
 
 def log_jacobian(theta: FloatArray, layout: Layout) -> float:
     """Log |dθ/dφ| over the free coordinates."""
-    return float(_total(layout, Likelihood.log_jacobian, theta))
+    return float(sum(_each(layout, Likelihood.log_jacobian, theta)))
 
 
 def complete_log_det(theta: FloatArray, N: FloatArray, layout: Layout) -> float:
     """Log of the determinant of the curvature of statistics N in free φ."""
-    return float(_total(layout, Likelihood.complete_log_det, theta, N))
+    return float(sum(_each(layout, Likelihood.complete_log_det, theta, N)))

@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 
 from lacunet.errors import ModelError, did_you_mean, numbers_refused
-from lacunet.likelihoods import CATEGORICAL
+from lacunet.likelihoods import CATEGORICAL, with_prior
 from lacunet.model import conjugacy
 from lacunet.model.cells import Cells
 from lacunet.model.known import check_tie
@@ -214,7 +214,9 @@ class Network(Printable):
             [
                 layout.table(own, i)
                 if v.family.tabular
-                else v.family.log_predictive(layout.table(hyper, i)[..., None, :], v.statistics)
+                else with_prior(v.family).log_predictive(
+                    layout.table(hyper, i)[..., None, :], v.statistics
+                )
                 for i, v in enumerate(self.variables)
             ]
         )
@@ -307,7 +309,7 @@ class Model(Printable):
         v, layout = self.network.variables[i], self.network.layout
         at = i if v.family.stands_at is None else self.network.index(v.family.stands_at)
         if self.averaged is not None:
-            return v.family.averaged_moments(layout.table(self.by_configuration, at))
+            return with_prior(v.family).averaged_moments(layout.table(self.by_configuration, at))
         return v.family.moments(layout.table(self.theta, at))
 
     def table(self, name: str) -> FloatArray:

@@ -7,6 +7,7 @@ from operator import index
 import numpy as np
 
 from lacunet.errors import OptionError
+from lacunet.likelihoods import with_prior
 from lacunet.likelihoods.unit import Unit
 from lacunet.model.joint import members
 from lacunet.model.network import Model, Variable
@@ -103,7 +104,8 @@ def draw_numbers(
     family = model.network.variables[i].family
     table = model.network.layout.table(model.by_configuration, i)
     own = np.ascontiguousarray(np.broadcast_to(table[configuration], (rows, table.shape[-1])))
-    draw = family.draw_values if model.averaged is None else family.draw_averaged
+    at_theta = model.averaged is None
+    draw = family.draw_values if at_theta else with_prior(family).draw_averaged
     seen = draw(own, rng).reshape(rows, -1)
     units = [model.network.variables[j].unit or Unit() for j in members(model.network, i)]
     return np.stack([unit.values(x) for unit, x in zip(units, seen.T, strict=True)], axis=1)

@@ -18,7 +18,7 @@ from lacunet.errors import OptionError
 from lacunet.inference.kernels.particles import ParticleState, effective
 from lacunet.inference.plans.plan import EStep
 from lacunet.inference.problem import Problem
-from lacunet.likelihoods import Likelihood, Segment
+from lacunet.likelihoods import Likelihood, Segment, with_prior
 from lacunet.likelihoods.joint_normal import BlockSpread, joint_statistics
 from lacunet.model.joint import members
 from lacunet.model.latent_class import classes_of
@@ -87,7 +87,7 @@ class TouchedFamily:
 
     def log_predictive(self, A: FloatArray) -> FloatArray:
         """Log density given hyperparameters, (particles, K)."""
-        return self.family.log_predictive(self.hyper(A), self.T)
+        return with_prior(self.family).log_predictive(self.hyper(A), self.T)
 
     def added(self, _: FloatArray, drawn: IntArray, __: Any) -> tuple[IntArray, FloatArray]:
         """Positions and statistics, which are the same for all particles in a joint state."""
@@ -272,7 +272,9 @@ class ShownLeaf:
         """Log density of what is shown, (particles, K)."""
         leaf, hyper = self.leaf, self.leaf.hyper(A)
         if len(leaf.variables) == 1:
-            return leaf.family.log_predictive(hyper, np.broadcast_to(self._one, hyper.shape))
+            return with_prior(leaf.family).log_predictive(
+                hyper, np.broadcast_to(self._one, hyper.shape)
+            )
         x, shown, _ = self._values()
         spread = BlockSpread.over(hyper.reshape(-1, hyper.shape[-1]), len(leaf.variables))
         return spread.log_density(x[None], shown).reshape(hyper.shape[:2])

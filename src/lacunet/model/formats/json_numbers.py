@@ -26,6 +26,7 @@ from lacunet.likelihoods import (
     GaussianBlock,
     Likelihood,
     Segment,
+    with_prior,
 )
 from lacunet.likelihoods.unit import Unit
 from lacunet.model.network import Variable
@@ -115,7 +116,10 @@ def check_prior(table: FloatArray, family: Likelihood, where: str, what: str) ->
         return
     at, hyper = _segment(table, family), table.reshape(1, -1)
     with np.errstate(all="ignore"):
-        proper = np.isfinite(hyper).all() and np.isfinite(family.log_integral(hyper, at)).all()
+        proper = (
+            np.isfinite(hyper).all()
+            and np.isfinite(with_prior(family).log_integral(hyper, at)).all()
+        )
     if not proper:
         raise ModelError(f"{where}: its {what} is no prior of a {family.name} family.")
 

@@ -1,0 +1,118 @@
+"""Likelihoods that have a conjugate prior: sums over their parameters have closed forms.
+
+The prior has, up to a constant, the log density hyperparameters · η, so that statistics add to
+hyperparameters. As a density of the coordinates φ it adds just its hyperparameters to the
+statistics; as one of θ, in general, a bit less.
+"""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from lacunet.errors import ModelError
+from lacunet.likelihoods.likelihood import Likelihood, Segment
+from lacunet.runtime.arrays import FloatArray
+
+
+class ConjugatePrior(Likelihood):
+    """A likelihood with its conjugate prior."""
+
+    @abstractmethod
+    def parameters(self, natural: FloatArray, at: Segment) -> FloatArray:
+        """θ(η)."""
+
+    @abstractmethod
+    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+        """Whether the density of θ has a maximum whatever the data say."""
+
+    def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
+        """Expect variances so many times as large; of what has none, nothing changes."""
+        return hyper
+
+    @abstractmethod
+    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """What the prior adds to statistics where its density is that of θ, not of φ."""
+
+    @abstractmethod
+    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log ∫ exp(hyper · η) dφ over all configurations together: (batch, s) → (batch,)."""
+
+    def log_quotient(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log of what that integral grows by when statistics come: (batch, s), (s,) → (batch,)."""
+        return self.log_integral(hyper + N, at) - self.log_integral(hyper[None, :], at)
+
+    @abstractmethod
+    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log of the probability of statistics N with θ integrated out, for each variable, (n,)."""
+
+    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
+        """What of the log density is left without its linear part in η."""
+        return -float(self.log_integral(hyper[None, :], at)[0])
+
+    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+        """Log density of θ, with its normalising constant."""
+        return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
+
+    @abstractmethod
+    def expected_natural(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """E[η] under the prior with these hyperparameters."""
+
+    @abstractmethod
+    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """E[θ]."""
+
+    @abstractmethod
+    def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:
+        """Draw η given hyperparameters, (batch, s) → (batch, s)."""
+
+    def draw_theta(self, hyper: FloatArray, at: Segment, rng: np.random.Generator) -> FloatArray:
+        """Draw θ given hyperparameters, (s,)."""
+        return self.parameters(self.draw(hyper[None, :], at, rng)[0], at)
+
+    # Values with θ integrated out, given tables of hyperparameters
+
+    def log_predictive(self, hyper: FloatArray, T: FloatArray) -> FloatArray:
+        """Log density of values without h(x): (..., width) each → (...)."""
+        width = hyper.shape[-1]
+        at = Segment.of_table(self, 1, width)
+
+        def integral(x: FloatArray) -> FloatArray:
+            rows = np.ascontiguousarray(x.reshape(-1, width))
+            return self.log_integral(rows, at).reshape(x.shape[:-1])
+
+        return integral(hyper + T) - integral(hyper)
+
+    def averaged_moments(self, hyper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of a number, (..., width) → (...)."""
+        raise NotImplementedError(f"values of a {self.name} family are no numbers")
+
+    def draw_averaged(self, hyper: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Draw a value, (n, width) → (n,): first θ, then the value."""
+        at = Segment.of_table(self, 1, hyper.shape[-1])
+        return self.draw_values(self.parameters(self.draw(hyper, at, rng), at), rng)
+
+
+class ByIntegral(ConjugatePrior):
+    """A prior that is known by one integral for each configuration."""
+
+    @abstractmethod
+    def log_integrals(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """Log ∫ exp(hyper · η) dφ of each configuration, (..., s) → (..., q)."""
+
+    def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        return np.asarray(self.log_integrals(hyper, at).sum(axis=-1))
+
+    def log_marginal(self, N: FloatArray, hyper: FloatArray, at: Segment) -> FloatArray:
+        after, before = (self.log_integrals(x, at) for x in (hyper + N, hyper))
+        return at.by_variable(np.zeros(len(at.ij)), after - before)
+
+
+def with_prior(likelihood: Likelihood) -> ConjugatePrior:
+    """Give a likelihood as one that has a conjugate prior; refuse one that has none."""
+    if isinstance(likelihood, ConjugatePrior):
+        return likelihood
+    raise ModelError(
+        f"the {likelihood.name} likelihood has no conjugate prior, which this asks for: its "
+        "parameters cannot be summed over. Fit it by maximum likelihood, and score it with BIC."
+    )
