@@ -218,12 +218,13 @@ def test_an_executor_travels_as_the_plain_one():
     assert pickle.loads(pickle.dumps(Serial(print))) is SERIAL
 
 
-def spin(ended, _):
-    """A task that asks nobody whether to go on, and would take ten seconds."""
+def spin(executor, ended):
+    """A task that would take ten seconds, and asks between its steps whether to go on."""
     until = time.monotonic() + 10
     try:
         while time.monotonic() < until:
             sum(range(1000))
+            executor.check()
     finally:
         ended.append(time.monotonic())
 
@@ -241,6 +242,6 @@ def test_an_interrupt_ends_what_is_under_way():
 
 def interrupt_while_spinning(executor, ended, n):
     if n == 0:
-        return spin(ended, n)
+        return spin(executor, ended)
     time.sleep(0.05)
     raise KeyboardInterrupt

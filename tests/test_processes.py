@@ -13,8 +13,9 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from lacunet.errors import DataError, LacunetError, WorkerError
-from lacunet.runtime import executor as processes
-from lacunet.runtime.executor import SERIAL, Serial, on_processes
+from lacunet.runtime import processes
+from lacunet.runtime.executor import SERIAL, Serial
+from lacunet.runtime.processes import on_processes
 from test_executor import nested, square
 
 
@@ -89,7 +90,7 @@ def test_processes_stay_for_the_next_block_and_end_without_work(monkeypatch):
         first = {*executor.map(process_of, range(8))}
     with on_processes(2) as executor:
         assert {*executor.map(process_of, range(8))} & first
-        monkeypatch.setattr("lacunet.runtime.executor.IDLE", 0.05)
+        monkeypatch.setattr("lacunet.runtime.processes.IDLE", 0.05)
     pool = processes._STAYING._pool
     processes._STAYING._timer.join(60)
     assert processes._STAYING._pool is None
@@ -117,7 +118,7 @@ def test_a_task_that_takes_memory_is_not_a_leak(two):
 
 INTERRUPTED = """
 import os
-from lacunet.runtime.executor import forget_shared, on_processes
+from lacunet.runtime.processes import forget_shared, on_processes
 from test_executor import square
 try:
     with on_processes(2) as executor:

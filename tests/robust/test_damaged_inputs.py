@@ -3,13 +3,12 @@
 import contextlib
 import multiprocessing
 import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from lacunet.data import source, tasting
+from lacunet.data import source
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, LacunetError, ModelError, OutputError
 from lacunet.model.formats import read_network
@@ -171,27 +170,3 @@ def test_a_forked_process_says_so_and_does_not_wait_for_ever(tmp_path):
     assert "forked from one which had loaded lacunet" in ours.recv()
     child.join(20)
     assert not source._Forked.here
-
-
-FORGED = sorted((Path(__file__).parent / "forged").iterdir())
-
-
-@pytest.mark.parametrize("path", FORGED, ids=lambda path: path.name)
-def test_files_that_end_the_process_that_reads_them(path, tmp_path):
-    """Polars asks for 2 EB, which nobody can catch; the process that reads ahead is another."""
-    with pytest.raises(DataError, match="it ended the process that tried"):
-        read_table(path)
-    good = tmp_path / f"good{path.suffix}"  # the next file is read as ever
-    frame = pl.DataFrame({"a": ["x", "y", "y"], "b": ["u", "v", None]})
-    (frame.write_parquet if path.suffix == ".parquet" else frame.write_ipc)(good)
-    assert read_table(good).rows == 3
-
-
-def test_files_are_read_where_no_process_can_be_started(tmp_path, monkeypatch):
-    def refused(*_args, **_options):
-        raise PermissionError("no processes here")
-
-    monkeypatch.setattr(tasting, "_TASTER", tasting._Taster())
-    monkeypatch.setattr(tasting.subprocess, "Popen", refused)
-    pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}).write_parquet(tmp_path / "here.parquet")
-    assert read_table(tmp_path / "here.parquet").rows == 2

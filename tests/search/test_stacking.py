@@ -15,7 +15,7 @@ from lacunet.data import Column, Table
 from lacunet.inference.leaves import widest_block
 from lacunet.inference.problem import build_problem
 from lacunet.inference.queries.answers import row_log_lik
-from lacunet.runtime.executor import on_processes
+from lacunet.runtime.processes import on_processes
 from lacunet.search import recipes
 from lacunet.search.ensembles import learn_stack, stack_weights
 from lacunet.search.held_out import hold_out_rows

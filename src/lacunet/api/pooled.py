@@ -10,7 +10,7 @@ from lacunet.data import Table
 from lacunet.errors import OptionError
 from lacunet.learn.prepare import prepare
 from lacunet.model.latent_class import latent_class
-from lacunet.runtime.executor import on_processes
+from lacunet.runtime.processes import on_processes
 from lacunet.runtime.progress import Listener
 from lacunet.search.ensembles import HIDDEN_CELLS, Pool, learn_pool
 from lacunet.search.held_out import HeldOut

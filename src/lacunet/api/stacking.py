@@ -16,8 +16,8 @@ from lacunet.model.holders import SpeakerLike
 from lacunet.model.latent_class import latent_class
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.checkpoint import Kept, fingerprint
-from lacunet.runtime.executor import on_processes
 from lacunet.runtime.files import StrPath
+from lacunet.runtime.processes import on_processes
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import by_name
 from lacunet.search.ensembles import FOLDS, Stack, learn_stack

@@ -27,8 +27,8 @@ from lacunet.cli.defects import (
 )
 from lacunet.errors import LacunetError
 from lacunet.report.documents import to_json
-from lacunet.runtime.executor import forget_shared
 from lacunet.runtime.files import SAFE_CSV, harmless
+from lacunet.runtime.processes import forget_shared
 from lacunet.runtime.progress import Listener, Progress, shown
 from lacunet.tabular import Grid, Printable
 from lacunet.wording import ON_COMMAND_LINE

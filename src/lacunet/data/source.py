@@ -8,7 +8,7 @@ import difflib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -19,7 +19,6 @@ from lacunet.data.by_name import by_name
 from lacunet.data.many import files_of, is_pattern, open_many
 from lacunet.data.remark import Remark
 from lacunet.data.table import Table
-from lacunet.data.tasting import taste
 from lacunet.data.text import open_text
 from lacunet.errors import DataError
 from lacunet.runtime.connecting import is_dask_frame
@@ -236,8 +235,8 @@ def _open_path(path: Path) -> Source:
         if ending in LABELLED + SPREADSHEETS:
             return _open_foreign(path, ending)
         if ending in PARQUET:
-            return _open_tasted(path, "scan_parquet", sliced=True)
-        return _open_tasted(path, "scan_ipc", sliced=False)
+            return open_lazy(pl.scan_parquet(path, glob=False), str(path), sliced=True)
+        return open_lazy(pl.scan_ipc(path), str(path), sliced=False)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
 
@@ -251,18 +250,6 @@ def _open_foreign(path: Path, ending: str) -> Source:
     from lacunet.data.spreadsheet import open_spreadsheet
 
     return open_spreadsheet(path)
-
-
-def _open_tasted(path: Path, scan: str, *, sliced: bool) -> Source:
-    """Open a file that may be forged; another process reads all of it first."""
-    taste(path, scan)
-    found = open_lazy(getattr(pl, scan)(path, glob=False), str(path), sliced=sliced)
-
-    def batches(wanted: Sequence[str]) -> Iterator[pl.DataFrame]:
-        taste(path, scan, wanted)
-        yield from found.batches(wanted)
-
-    return replace(found, batches=batches)
 
 
 def open_lazy(lazy: pl.LazyFrame, name: str, *, sliced: bool) -> FrameSource:

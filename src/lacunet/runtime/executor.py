@@ -7,23 +7,15 @@ it may be done anywhere. It may hand on work of its own: whoever waits for that,
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import math
 import os
-import sys
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from multiprocessing import util
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from lacunet.errors import WorkerError
 from lacunet.runtime.progress import Listener, Progress, ignore
-
-if TYPE_CHECKING:
-    from loky import ProcessPoolExecutor
-
 
 # Kernels that take less do not pay for a thread of their own: whoever comes back from one waits for
 # the interpreter, and two threads of short steps are slower than one.
@@ -74,15 +66,15 @@ class Executor(ABC):
         def say(task: str, done: float) -> None:
             self.say(f"{title}: {task}" if title else task, first + done * (last - first))
 
-        return _Part(self, say)
+        return _View(self, say)
 
     def until(self, check: Callable[[], None]) -> Executor:
         """Give one that checks whether to go on, after every task too: an error ends the work."""
-        return _Checked(self, check)
+        return _View(self, check=check)
 
     def if_worth(self, nanoseconds: float) -> Executor:
         """Give one for tasks whose steps take so long; short ones are done one after the other."""
-        return self if nanoseconds >= SHORT else _Alone(self)
+        return self if nanoseconds >= SHORT else _View(self, serial=True)
 
     def here(self) -> Executor:
         """Give one for pieces of a step, which share the memory of this process."""
@@ -90,7 +82,7 @@ class Executor(ABC):
 
     def silent(self) -> Executor:
         """Give one whose progress is not shown."""
-        return _Part(self, lambda _task, _done: None)
+        return _View(self, lambda _task, _done: None)
 
     def beside(self, titles: Sequence[str], weights: Sequence[float]) -> list[Executor]:
         """Give one for each of several pieces of work that are done side by side.
@@ -105,7 +97,7 @@ class Executor(ABC):
                     parts[place] = weights[place] * done
                     self.say(titles[place], math.fsum(parts) / whole)
 
-            return _Part(self, say)
+            return _View(self, say)
 
         return [beside(place) for place in range(len(weights))]
 
@@ -114,67 +106,41 @@ class Executor(ABC):
         return _serial, ()
 
 
-class _Part(Executor):
-    """The same workers; what is said goes another way."""
+class _View(Executor):
+    """The workers of another executor, with other progress, a check, or one task at a time."""
 
-    def __init__(self, whole: Executor, say: Callable[[str, float], None]) -> None:
-        self._whole, self._say = whole, say
+    def __init__(
+        self,
+        whole: Executor,
+        say: Callable[[str, float], None] | None = None,
+        check: Callable[[], None] | None = None,
+        *,
+        serial: bool = False,
+    ) -> None:
+        self._whole, self._say, self._check, self._serial = whole, say, check, serial
 
-    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        return self._whole.results(function, items)
-
-    def say(self, task: str, done: float) -> None:
-        self._say(task, done)
-
-    def check(self) -> None:
-        self._whole.check()
-
-    def here(self) -> Executor:
-        return self._whole.here()
-
-    def if_worth(self, nanoseconds: float) -> Executor:
-        return _Part(self._whole.if_worth(nanoseconds), self._say)
-
-
-class _Alone(_Part):
-    """No workers: one task after the other."""
-
-    def __init__(self, whole: Executor) -> None:
-        super().__init__(whole, whole.say)
+    def _over(self, whole: Executor) -> Executor:
+        return _View(whole, self._say, self._check, serial=self._serial)
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        return SERIAL.results(function, items)
-
-    def here(self) -> Executor:
-        return self
-
-    def if_worth(self, nanoseconds: float) -> Executor:  # noqa: ARG002 - it was asked already
-        return self
-
-
-class _Checked(Executor):
-    """The same workers, asked after every task whether to go on."""
-
-    def __init__(self, whole: Executor, check: Callable[[], None]) -> None:
-        self._whole, self._own_check = whole, check
-
-    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        for done in self._whole.results(function, items):
-            self.check()
+        for done in (SERIAL if self._serial else self._whole).results(function, items):
+            if self._check is not None:
+                self.check()
             yield done
 
+    def say(self, task: str, done: float) -> None:
+        (self._say or self._whole.say)(task, done)
+
     def check(self) -> None:
-        self._own_check()
+        if self._check is not None:
+            self._check()
         self._whole.check()
 
     def here(self) -> Executor:
-        return _Checked(self._whole.here(), self._own_check)
+        return self if self._serial else self._over(self._whole.here())
 
     def if_worth(self, nanoseconds: float) -> Executor:
-        return _Checked(self._whole.if_worth(nanoseconds), self._own_check)
-
-    def say(self, task: str, done: float) -> None:
-        self._whole.say(task, done)
+        return self if self._serial else self._over(self._whole.if_worth(nanoseconds))
 
 
 class Serial(Executor):
@@ -241,13 +207,7 @@ def on_threads(threads: int | None, listener: Listener = ignore) -> Iterator[Exe
 
 
 class _Unwanted(BaseException):
-    """Nobody waits any more for what a thread is doing."""
-
-
-def _end(thread: int) -> None:
-    """Raise an error in a thread, wherever it is: no step of any task need ask for it."""
-    exception = ctypes.py_object(_Unwanted)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
+    """The result of this task is not wanted any more."""
 
 
 class _Job:
@@ -291,7 +251,6 @@ class Threads(Serial):
         super().__init__(listener)
         self._changed = threading.Condition()  # guards all that follows, and every job
         self._jobs: list[_Job] = []  # those that are under way
-        self._busy: set[int] = set()  # threads of the pool that do an item
         self._open = True
         self._here = threading.local()  # .job: the one that a thread does an item of
         self._threads = list(_started(self._work, count))
@@ -304,15 +263,19 @@ class Threads(Serial):
     def close(self, *, wait: bool) -> None:
         """Do nothing more; with `wait`, come back when the threads have ended.
 
-        Without it, what they do ends at their next step in Python: between two kernels.
+        Without it, tasks that are under way end where they next use the executor; the threads are
+        daemons, so the program can end before.
         """
         with self._changed:
             self._open = False
             self._changed.notify_all()
-            for busy in () if wait else self._busy:  # the others end by themselves
-                _end(busy)
         for thread in self._threads if wait else ():
             thread.join()
+
+    def check(self) -> None:
+        """End a task of a pool that was closed."""
+        if not self._open:
+            raise _Unwanted
 
     def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
         """Apply to every item, on all threads."""
@@ -368,125 +331,12 @@ class Threads(Serial):
             self._changed.notify_all()
 
     def _work(self) -> None:
-        with contextlib.suppress(_Unwanted):
-            self._take_items()
-
-    def _take_items(self) -> None:
-        me = threading.get_ident()
         while True:
             with self._changed:
-                self._busy.discard(me)
                 if not self._open:
                     return
                 claim = self._claim()
                 if claim is None:
                     self._changed.wait()
                     continue
-                self._busy.add(me)
             self._do(*claim)
-
-
-IDLE = 20.0  # seconds without work after which the processes end, all of them
-
-
-class Processes(Serial):
-    """Processes that take one item after the other; a task that splits its work does all of it."""
-
-    def __init__(self, pool: ProcessPoolExecutor, listener: Listener = ignore) -> None:
-        super().__init__(listener)
-        self._pool = pool
-
-    def if_worth(self, nanoseconds: float) -> Executor:  # noqa: ARG002 - no step is too short
-        """Give itself: processes do not wait for each other."""
-        return self
-
-    def results(self, function: Callable[[A], B], items: Sequence[A]) -> Iterator[tuple[int, B]]:
-        """Apply to every item, each in one of the processes."""
-        from loky import as_completed
-        from loky.process_executor import BrokenProcessPool
-
-        try:
-            places = {self._pool.submit(function, item): at for at, item in enumerate(items)}
-            for future in as_completed(places):
-                yield places[future], future.result()
-        except BrokenProcessPool as error:
-            raise WorkerError(
-                "a process that did part of the work was stopped from outside, most likely because "
-                "memory was short. With --threads 1 all is done in one process."
-            ) from error
-
-
-@contextlib.contextmanager
-def on_processes(count: int | None, listener: Listener = ignore) -> Iterator[Executor]:
-    """Give an executor on that many processes (default: one per core), for the time of a block.
-
-    One is this one. BLAS runs with one thread in each, as with `on_threads`.
-    """
-    count = count or cores()
-    if count == 1:
-        with on_threads(1, listener) as alone:
-            yield alone
-        return
-    pool = _STAYING.begin(count)
-    try:
-        yield Processes(pool, listener)
-    except BaseException:  # also Ctrl-C: nobody wants what is under way
-        pool.shutdown(wait=True, kill_workers=True)
-        raise
-    finally:
-        _STAYING.end()
-
-
-class _Staying:
-    """Processes that stay for the next block, for a while: to start them takes longer than a task.
-
-    They end together, between blocks. Loky would end each that is idle, also while others work, and
-    warn when there is work for it after all.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._blocks = threading.Lock(), 0
-        self._pool: ProcessPoolExecutor | None = None
-        self._timer = threading.Timer(0.0, self._end_idle)
-
-    def begin(self, count: int) -> ProcessPoolExecutor:
-        """Give that many processes for a block: those that are there, or new ones."""
-        from loky import get_reusable_executor
-
-        with self._lock:
-            self._timer.cancel()
-            self._blocks += 1
-            self._pool = get_reusable_executor(count, timeout=None, initializer=_in_process)
-            return self._pool
-
-    def end(self) -> None:
-        """Note the end of a block."""
-        with self._lock:
-            self._blocks -= 1
-            self._timer.cancel()
-            self._timer = threading.Timer(IDLE, self._end_idle)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def _end_idle(self) -> None:
-        with self._lock:
-            if self._pool is not None and not self._blocks:
-                self._pool.shutdown(wait=True)
-                self._pool = None
-
-
-_STAYING = _Staying()
-
-
-def _in_process() -> None:
-    """Prepare a process: BLAS has one thread, and memory that grows with a task is not a leak."""
-    from loky import process_executor
-
-    one_blas_thread()
-    process_executor._USE_PSUTIL = False  # noqa: SLF001 - it would start another, and warn
-
-
-def forget_shared() -> None:
-    """Unlink what processes shared, before an end of the program that skips Python's own."""
-    if "loky" in sys.modules:
-        util._run_finalizers(0)  # type: ignore[attr-defined]  # noqa: SLF001 - as at a usual end

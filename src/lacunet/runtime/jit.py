@@ -31,8 +31,12 @@ R = TypeVar("R")
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile on first use, keep the result on disk, release the GIL while running."""
-    return cast("Callable[P, R]", _for_any_number(_lazily(function)))
+    """Compile on first use, keep the result on disk, release the GIL while running.
+
+    To Numba a number that is written out in a call is a type of its own, which is compiled anew:
+    kernels pass `np.intp(0)` to each other, not 0.
+    """
+    return cast("Callable[P, R]", _lazily(function))
 
 
 def _lazily(function: Callable[..., Any], **more: str) -> Any:
@@ -41,20 +45,6 @@ def _lazily(function: Callable[..., Any], **more: str) -> Any:
         return numba.njit(**flags)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return numba.njit(**{**flags, "cache": False})(function)
-
-
-def _for_any_number(compiled: Any) -> Any:
-    """Let kernels that call this one with 0, with 1 and with a variable share one compilation.
-
-    To Numba a number that is written out in a call is a type of its own; each was compiled anew.
-    """
-    by_types, plain = compiled.get_call_template, cast("Any", numba.types.unliteral)
-
-    def without_literals(args: Any, kws: Any) -> Any:
-        return by_types(tuple(map(plain, args)), {name: plain(own) for name, own in kws.items()})
-
-    compiled.get_call_template = without_literals
-    return compiled
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:

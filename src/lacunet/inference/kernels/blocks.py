@@ -102,7 +102,7 @@ def put(leaves: Leaves, row: int, blocks: BlockCounts, b: int, sign: float) -> N
 
 
 @kernel
-def copy_block(source: BlockCounts, b: int, target: BlockCounts, c: int) -> None:
+def copy_block(source: BlockCounts, b: int | np.intp, target: BlockCounts, c: int | np.intp) -> None:
     """Copy what a block holds."""
     target.size[c] = source.size[b]
     for s in range(source.table.shape[0]):  # compiled sooner than slices
@@ -111,7 +111,7 @@ def copy_block(source: BlockCounts, b: int, target: BlockCounts, c: int) -> None
 
 
 @kernel
-def clear_block(leaves: Leaves, blocks: BlockCounts, b: int) -> None:
+def clear_block(leaves: Leaves, blocks: BlockCounts, b: int | np.intp) -> None:
     """Make a block empty."""
     blocks.size[b] = 0.0
     for s in range(len(leaves.prior)):

@@ -58,7 +58,7 @@ def worth(positions: IndexArray, more: IndexArray, table: FloatArray) -> float:
 
 
 @kernel
-def worth_of_sums(measured: MeasuredClusters, i: int, more: int) -> float:
+def worth_of_sums(measured: MeasuredClusters, i: int, more: int | np.intp) -> float:
     """Worth of the measurements of cluster i, or of i and `more` together if that is not −1."""
     value = 0.0
     for d in range(measured.cases.shape[1]):
@@ -78,7 +78,7 @@ def worth_of_sums(measured: MeasuredClusters, i: int, more: int) -> float:
 def add_gains_of_sums(measured: MeasuredClusters, gains: FloatArray) -> None:
     """Add what merging two clusters gains by their measurements, (m, m)."""
     m = gains.shape[0]
-    own = np.array([worth_of_sums(measured, i, -1) for i in range(m)])
+    own = np.array([worth_of_sums(measured, i, np.intp(-1)) for i in range(m)])
     for i in range(m):
         for j in range(i):
             gain = worth_of_sums(measured, i, j) - own[i] - own[j]
@@ -132,7 +132,7 @@ def merge_greedily(
     own = np.empty(m)
     for i in range(m):
         label[i] = i
-        own[i] = worth(first, counts[i], table) + worth_of_sums(measured, i, -1)
+        own[i] = worth(first, counts[i], table) + worth_of_sums(measured, i, np.intp(-1))
         find_partner(i, gains, alive, partner)
     for _ in range(m - keep):
         a = -1
@@ -148,7 +148,7 @@ def merge_greedily(
             measured.cases[a, d] += measured.cases[b, d]
             measured.sums[a, d] += measured.sums[b, d]
             measured.squares[a, d] += measured.squares[b, d]
-        own[a] = worth(first, counts[a], table) + worth_of_sums(measured, a, -1)
+        own[a] = worth(first, counts[a], table) + worth_of_sums(measured, a, np.intp(-1))
         positions = first + counts[a]
         for i in range(m):
             if label[i] == b:

@@ -10,6 +10,8 @@ can occur is looked up.
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.jit import inlined, kernel, where_given
 
@@ -139,7 +141,7 @@ def put_numbers(leaves: NumberLeaves, row: int, held: FloatArray, b: int, sign: 
 
 
 @where_given(otherwise=None)
-def clear_numbers(leaves: NumberLeaves, held: FloatArray, b: int) -> None:
+def clear_numbers(leaves: NumberLeaves, held: FloatArray, b: int | np.intp) -> None:
     """Make a block empty."""
     for g in range(held.shape[1]):
         for place in range(PLACES + KNOWN):
@@ -147,7 +149,9 @@ def clear_numbers(leaves: NumberLeaves, held: FloatArray, b: int) -> None:
 
 
 @where_given(otherwise=None)
-def copy_numbers(source: FloatArray, b: int, target: FloatArray, c: int) -> None:
+def copy_numbers(
+    source: FloatArray, b: int | np.intp, target: FloatArray, c: int | np.intp
+) -> None:
     """Copy what a block holds."""
     for g in range(source.shape[1]):
         for place in range(PLACES + KNOWN):

@@ -160,8 +160,8 @@ def log_odds(leaves: Leaves, at: Partition, halves: Halves, b: int, c: int, rng:
     Return the log ratio of target and proposals for the split, without weights for the number of
     blocks. The anchors count in order: of n(n − 1) in a block, or of two blocks among all.
     """
-    clear_block(leaves, halves.blocks, 0)
-    clear_block(leaves, halves.blocks, 1)
+    clear_block(leaves, halves.blocks, np.intp(0))
+    clear_block(leaves, halves.blocks, np.intp(1))
     deal_out(leaves, halves, rng)
     for _ in range(SCANS):
         scan(leaves, halves, at, -1, rng)
@@ -202,8 +202,8 @@ def try_split(
     odds = log_odds(leaves, at, halves, b, b, rng)
     note[used, UP] += math.exp(min(0.0, odds + math.log(levels.reference[used])))
     if math.log(rng.random()) < odds + math.log(levels.rise[used]):
-        copy_block(halves.blocks, 0, at.blocks, b)
-        copy_block(halves.blocks, 1, at.blocks, used)
+        copy_block(halves.blocks, np.intp(0), at.blocks, b)
+        copy_block(halves.blocks, np.intp(1), at.blocks, used)
         for n in range(len(cases)):
             if halves.side[n] == 1:
                 at.block[cases[n]] = used

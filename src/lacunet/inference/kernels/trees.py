@@ -177,7 +177,7 @@ def pass_messages(a: TreeArrays, kind: int, scratch: TreeScratch) -> Any:
 
 
 @kernel
-def log_sum_by(x: Any, maps: IndexArray, start: int, out: Any, top: FloatArray) -> None:
+def log_sum_by(x: Any, maps: IndexArray, start: int | np.intp, out: Any, top: FloatArray) -> None:
     """Log Σ exp of the entries that a map sends to each place: out (places,)."""
     top[: out.shape[0]] = -np.inf
     for c in range(x.shape[0]):
@@ -220,7 +220,7 @@ def posterior_by_logs(
     everything = work[: a.first[last] + a.cells[last]]
     total = messages[:1].copy()
     nowhere = np.zeros(a.cells[last], dtype=np.int32)
-    log_sum_by(work[a.first[last] : a.first[last] + a.cells[last]], nowhere, 0, total, top)
+    log_sum_by(work[a.first[last] : a.first[last] + a.cells[last]], nowhere, np.intp(0), total, top)
     if not total[0].real > -np.inf:
         everything[:] = 0.0
         return total[0]
