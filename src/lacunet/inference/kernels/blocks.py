@@ -102,7 +102,9 @@ def put(leaves: Leaves, row: int, blocks: BlockCounts, b: int, sign: float) -> N
 
 
 @kernel
-def copy_block(source: BlockCounts, b: int | np.intp, target: BlockCounts, c: int | np.intp) -> None:
+def copy_block(
+    source: BlockCounts, b: int | np.intp, target: BlockCounts, c: int | np.intp
+) -> None:
     """Copy what a block holds."""
     target.size[c] = source.size[b]
     for s in range(source.table.shape[0]):  # compiled sooner than slices
