@@ -147,7 +147,7 @@ class Kind(Enum):
     ON_BOUNDARY = "on the boundary: a probability is 0, where A is not defined"
     NO_MODE = (
         "not defined: an exponent of the prior ({alpha:.2g}) is below 1, so the posterior density "
-        "has no maximum to be a Gaussian around; laplace-phi and csl have one"
+        "has no maximum to be a Gaussian around; csl has one"
     )
     NOT_AT_MAXIMUM = (
         "not at a maximum of the posterior: the scaled gradient is {gradient:.2g} cases"
@@ -156,10 +156,6 @@ class Kind(Enum):
         "the Gaussian is wider than the whole range 0 to 1 in {number} of {total} directions: the "
         "value is too high"
     )
-    SKEWED = (
-        "the posterior of log θ is no Gaussian: complete data would have this value wrong by "
-        "{nats:.1f} nats, where states have few cases and a small alpha; csl has that part exactly"
-    )
     BELOW_BOUND = (
         "too low, by at least {nats:.1f} nats: a lower bound of the evidence (vb) is above it"
     )
@@ -167,7 +163,6 @@ class Kind(Enum):
         "above 0, where no log probability of these data can be: an approximation that fails here"
     )
     STILL_RISING = "stopped after {steps} steps, still rising"
-    MORE_CLASSES_FIT_WORSE = "{more} classes fit worse than {fewer}: more starts would find better"
     MORE_LABELLINGS = (
         "labellings: network and prior may have symmetries beyond those that are counted, so that "
         "the value may be too low"
@@ -176,14 +171,6 @@ class Kind(Enum):
         "unused states: {number:,} combinations are too many to fit, so that each hidden variable "
         "is taken by itself"
     )
-    FRACTIONAL_CASES = "cases come one by one, so they must be whole: a row weighs {weight:g}"
-    TOO_MANY_CASES = "cases come one by one, and {cases:.2g} are too many"
-    ORDERS_DIFFER = (
-        "orders of the cases differ: one pass gives {mean:.2f} ± {deviation:.2f} nats, over "
-        "{orders} orders"
-    )
-    ONE_ORDER_COUNTS = "one order makes {share:.0%} of the average: too low, rather than too high"
-    ONE_CASE = "one case has no temperature: log N must be above 0"
     CHAINS_DISAGREE = (
         "the chains disagree (R̂ = {r_hat:.2f}): they are in different places, and neither the "
         "value nor its standard error can be trusted"

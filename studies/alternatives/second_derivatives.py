@@ -15,7 +15,7 @@ from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordi
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.learn.objective import Objective
 from lacunet.runtime.arrays import FloatArray
-from lacunet.scoring.determinant import factorise
+from lacunet.scores.softmax import factorise
 
 STEP = np.finfo(float).eps ** (1 / 3)  # of central differences, as a part of the coordinate
 DISPLACED = 1e-4  # in log θ: how far from θ̃ the EM iterations of supplemented EM begin

@@ -75,7 +75,7 @@ class CalibrationDesign:
 
 CALIBRATION = CalibrationDesign(
     posteriors=(
-        PosteriorCell("reference", 10, 6, 300, 0.0, datasets=300, measured=100, slow=10),
+        PosteriorCell("reference", 10, 6, 300, 0.0, datasets=300, measured=100),
         PosteriorCell("leaves-4", 4, 6, 300, 0.0, datasets=100, measured=30),
         PosteriorCell("leaves-16", 16, 6, 300, 0.0, datasets=100, measured=30),
         PosteriorCell("leaves-64", 64, 6, 300, 0.0, datasets=40, measured=10),
@@ -87,7 +87,7 @@ CALIBRATION = CalibrationDesign(
         PosteriorCell("rows-5000", 10, 6, 5000, 0.0, datasets=20, measured=4),
         PosteriorCell("holes-10", 10, 6, 300, 0.1, datasets=100, measured=30),
         PosteriorCell("holes-30", 10, 6, 300, 0.3, datasets=100, measured=30),
-        PosteriorCell("small", 4, 4, 50, 0.3, datasets=100, measured=30, slow=30),
+        PosteriorCell("small", 4, 4, 50, 0.3, datasets=100, measured=30),
         PosteriorCell("large", 32, 8, 5000, 0.1, datasets=4, measured=1),
     ),
     verdicts=(

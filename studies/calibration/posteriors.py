@@ -23,8 +23,7 @@ from lacunet.search.certainty import Certainty
 from lacunet.settings import Settings
 from studies.calibration.cell import How, timed
 
-SLOW = ("wbic", "sequential")  # scores that take seconds for each candidate
-CHEAP = tuple(s.name for s in SCORES if not (s.only_exact or s.name in SLOW))
+SCORED = tuple(s.name for s in SCORES if not s.only_exact)
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,6 @@ class PosteriorCell:
     holes: float  # share of missing cells
     datasets: int
     measured: int  # for so many of them also the evidence of every k
-    slow: int = 0  # for so many of them also the scores that sample
     alpha: float = 1.0  # Dirichlet exponent of class sizes and leaves
 
     @property
@@ -65,12 +63,11 @@ class PosteriorCell:
         with timed(cpu, "quick"):
             select(table, states, settings=alone, quick=True)
         with timed(cpu, "scores"):
-            names = (*CHEAP, *SLOW) if dataset < self.slow else CHEAP
-            scored = select(table, states, settings=alone, scores=names, quick=True)
+            scored = select(table, states, settings=alone, scores=SCORED, quick=True)
         values = {
             s.name: [finite(v) for v in scored.values(s.name).values()]
             for s in scored.scores
-            if s.name in names
+            if s.name in SCORED
         }
         record = {"classes": k, "select": answer, "scores": values, "cpu": cpu}
         if dataset < self.measured:

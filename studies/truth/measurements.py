@@ -8,7 +8,6 @@ from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
-from lacunet.inference.problem import Problem
 from lacunet.learn.fit import Fit, Options, learn
 from lacunet.learn.ranks import BOTH
 from lacunet.learn.schedules import Schedule
@@ -16,11 +15,8 @@ from lacunet.model.network import Model
 from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter, finite, scored
 from lacunet.runtime.executor import Executor
-from lacunet.scores import SCORES, Score
-from lacunet.scoring.evaluation import Asked, Scored, Unfitted, score_fits
-from lacunet.scoring.fitting import Fitting
-
-LARGEST_WBIC = 200  # parameters beyond which the chains of WBIC are not run: minutes for each
+from lacunet.scores import SCORES, Fitting
+from lacunet.scores.evaluation import Asked, Scored, Unfitted, score_fits
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class Measurer:
         table = self.experimenter.table(task)
         problem = self.experimenter.problem(table, task.states, task.epsilon)
         options = Options(starts=self.experimenter.starts, seed=self.experimenter.seed)
-        return Asked(Fitting(problem, options), tuple(s for s in SCORES if _wanted(s, problem)))
+        return Asked(Fitting(problem, options), tuple(s for s in SCORES if s.applies(problem)))
 
     def _measured(self, task: Task, found: Scored, used: UsedClasses) -> dict[str, Any]:
         fit, scores = found.fit, found.evidence
@@ -99,11 +95,6 @@ class Measurer:
             }
             for name, fit in ways.items()
         }
-
-
-def _wanted(score: Score, problem: Problem) -> bool:
-    small = score.name != "wbic" or problem.network.dimension <= LARGEST_WBIC
-    return score.applies(problem) and small
 
 
 def weight(task: Task) -> float:

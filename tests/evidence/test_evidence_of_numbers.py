@@ -13,8 +13,7 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.learn.fit import Options, learn
 from lacunet.model import conjugacy
-from lacunet.scores import choose_scores
-from lacunet.scoring.score_input import ScoreInput
+from lacunet.scores import ScoreInput, choose_scores
 
 GALAXY_BOUNDS = {2: -232.42, 3: -228.00, 4: -229.95}  # variational, with log k!
 

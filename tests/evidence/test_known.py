@@ -134,9 +134,8 @@ def test_scores_near_the_evidence_are_near_it_with_tables_that_are_known():
     problem = problem_of_codes(codes, np.ones(40), network, alpha)
     exact = exact_evidence(problem).value
     at = ScoreInput(problem, truth.theta)
-    near = {score.name: score(at) for score in SCORES if score.name in ("csl", "vb", "laplace-phi")}
+    near = {score.name: score(at) for score in SCORES if score.name in ("csl", "vb")}
     assert abs(near["csl"].value - exact) < 0.5
-    assert abs(near["laplace-phi"].value - exact) < 1.0
     assert near["vb"].value < exact
     undefined = {score.name for score in SCORES if not score.applies(problem)}
-    assert undefined == {"bd", "sbic", "wbic", "sequential"}
+    assert undefined == {"bd"}

@@ -24,8 +24,7 @@ from lacunet.model.covariance import understand_covariance
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.model.prior import dirichlet
-from lacunet.scores import choose_scores
-from lacunet.scoring.score_input import ScoreInput
+from lacunet.scores import ScoreInput, choose_scores
 
 forms = pytest.mark.parametrize("said", ["full", "full-common"])
 

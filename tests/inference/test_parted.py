@@ -16,7 +16,7 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.sampling.draws import touched_by_cases
 from lacunet.learn.fit import Options, learn
 from lacunet.runtime.rows import StaysHereError
-from lacunet.scoring.used_states import log_all_used
+from lacunet.scores.occupancy import log_all_used
 from problems import make_case, network_cases
 
 

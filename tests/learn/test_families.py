@@ -19,8 +19,7 @@ from lacunet.learn.fit import Options, learn
 from lacunet.learn.objective import Estimate, Objective
 from lacunet.learn.variational import at_theta, vary
 from lacunet.model import conjugacy
-from lacunet.scores import choose_scores
-from lacunet.scoring.score_input import ScoreInput
+from lacunet.scores import ScoreInput, choose_scores
 from mixtures import FAMILIES, exact_evidence, log_lik, mixture
 
 each_family = pytest.mark.parametrize("name", FAMILIES)

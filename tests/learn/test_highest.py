@@ -14,8 +14,7 @@ from lacunet.learn.objective import Estimate, Objective, Point
 from lacunet.learn.ranks import BOTH, HEAVIEST
 from lacunet.learn.starts import random_start
 from lacunet.runtime.executor import SERIAL
-from lacunet.scores import BIC, CS, DRAPER, ICL
-from lacunet.scoring.fitting import Fitting
+from lacunet.scores import BIC, CS, DRAPER, ICL, Fitting
 from problems import make_case, problem_for
 
 KNOWN = {Estimate.ML: LIKELIEST, Estimate.MAP: MOST_PROBABLE}

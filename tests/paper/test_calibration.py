@@ -22,7 +22,7 @@ from studies.calibration.posteriors import PosteriorCell, draw
 from studies.calibration.shapes import SHAPES
 from studies.calibration.study import calibrate
 
-CELL = PosteriorCell("small", 3, 2, 30, 0.2, datasets=3, measured=1, slow=1)
+CELL = PosteriorCell("small", 3, 2, 30, 0.2, datasets=3, measured=1)
 TINY = CalibrationDesign(
     posteriors=(CELL,),
     verdicts=(VerdictCell("chain", SHAPES["chain"], (5, 8), datasets=2, weight=1.0),),
@@ -48,7 +48,7 @@ def test_everything_is_written(whole):
     assert {p.name for p in folder.iterdir()} == endings | {"reliability1.svg", "reliability1.png"}
     (row,) = found.reliability
     assert row["ways"]["select"]["datasets"] == 3
-    assert row["ways"]["evidence"]["datasets"] == row["ways"]["sequential"]["datasets"] == 1
+    assert row["ways"]["evidence"]["datasets"] == 1
     assert found.page.read_text(encoding="utf-8").count("<svg") == 1
     assert "mean log p(true k)" in str(found)
     (cell,) = (row for row in found.others if row["factor"] == "cell")
@@ -147,7 +147,7 @@ def test_one_mode_gets_all_labellings():
     """Equal values at one mode: k! for each k, so 1 and 2 are as 1 to 2."""
     one = r.log_posterior(record(1, [0.5, 0.5], cs=[-10.0, -10.0]), "cs")
     assert np.exp(one) == pytest.approx([1 / 3, 2 / 3])
-    every = r.log_posterior(record(1, [0.5, 0.5], **{"vb-all": [-10.0, -10.0]}), "vb-all")
+    every = r.log_posterior(record(1, [0.5, 0.5], **{"vb-occupied": [-10.0, -10.0]}), "vb-occupied")
     assert np.exp(every) == pytest.approx([0.5, 0.5])
     assert r.log_posterior(record(1, [0.5, 0.5], cs=[-10.0, None]), "cs") is None
 

@@ -45,7 +45,7 @@ def selections():
         "one": api.select(noise, range(1, 3), **quick),
         "wide": api.select(wide, [2, 3], **quick),
         "sampled": api.select(
-            load_dataset("myocardial"), [1, 2], scores="cs,wbic", evidence=True, **few
+            load_dataset("myocardial"), [1, 2], scores="cs", evidence=True, **few
         ),
         "sizes": api.select(data, [1, 2], network=network, hidden=["health", "wealth"], **quick),
         "compare": api.compare(data, {EVIL: network, "other": other}, **quick),

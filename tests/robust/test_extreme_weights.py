@@ -12,7 +12,6 @@ from lacunet import api
 from lacunet.data.read import read_table
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError
-from lacunet.flags import Kind
 
 CELLS = {"a": ["x", "y", "x", "y"], "b": ["u", "u", "v", "v"]}
 
@@ -73,12 +72,6 @@ def test_a_thousand_million_rows_by_weight_are_as_exact_as_one():
 def test_no_method_unrolls_a_thousand_million_cases(method):
     with pytest.raises(OptionError, match=r"takes cases one by one, and 4e.09 are more than 1e.07"):
         evidence(weighted(*[1e9] * 4), states=2, method=method)
-
-
-def test_scores_that_take_cases_one_by_one_say_why_they_do_not():
-    options = {"weights": "w", "scores": "sequential", "quick": True, "starts": 1}
-    (candidate,) = api.select(weighted(*[1e9] * 4), [2], **options).candidates
-    assert [f.kind for f in candidate.scores["sequential"].flags] == [Kind.TOO_MANY_CASES]
 
 
 @examples(10)

@@ -23,18 +23,10 @@ from lacunet.model.formats.pyagrum_door import to_pyagrum
 from lacunet.model.network import Network
 from lacunet.model.reordered import model_as_shown
 from lacunet.model.sampling import sample_codes
-from lacunet.scores import SCORES, ScoreInput
-from lacunet.scores.bd import BD
-from lacunet.scores.bic import BIC
-from lacunet.scores.cheeseman_stutz import CS
-from lacunet.scores.draper import DRAPER
-from lacunet.scores.icl import ICL
-from lacunet.scores.laplace import LAPLACE
-from lacunet.scores.mled import MLED
-from lacunet.scoring.score import EVERYWHERE
+from lacunet.scores import BD, BIC, CS, DRAPER, ICL, LAPLACE, MLED, SCORES, ScoreInput
 from peers import Peer, needs
 from problems import Case, build, make, network_cases
-from quick import AT_THETA, quick_sampling
+from quick import AT_THETA
 
 gum, pgmpy = Peer("pyagrum"), Peer("pgmpy")
 THEIR_SCORES, THEIR_MODELS = Peer("pgmpy.structure_score"), Peer("pgmpy.models")
@@ -57,11 +49,9 @@ def test_contract(score, case):
     """Every score: its name, finite addends that sum to its value, or a flag that says why not."""
     assume(case.counts.sum() > 0)
     if not score.applies(case.problem):
-        assert score.domain is not EVERYWHERE
-        assert case.problem.components.hidden or not score.only_exact
+        assert case.problem.components.hidden
         return
-    with quick_sampling():
-        found = score(at(case))
+    found = score(at(case))
     assert found.name == score.name
     if found.terms:
         assert all(math.isfinite(x) for x in found.terms.values())

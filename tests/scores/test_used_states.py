@@ -15,13 +15,11 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options
 from lacunet.model.conjugacy import natural
 from lacunet.model.relabelling import Relabelling
-from lacunet.scores import SCORES, ScoreInput, choose_scores
-from lacunet.scoring import used_states
-from lacunet.scoring.evaluation import Asked, score_fits
-from lacunet.scoring.expected_cases import ExpectedCases
-from lacunet.scoring.fitting import Fitting
-from lacunet.scoring.used_states import UsedStates, counted_cases, log_all_used
-from lacunet.scoring.widths import WIDEST, held
+from lacunet.scores import SCORES, Fitting, ScoreInput, choose_scores, occupancy
+from lacunet.scores.evaluation import Asked, score_fits
+from lacunet.scores.occupancy import UsedStates, counted_cases, log_all_used
+from lacunet.scores.own_labels import ExpectedCases
+from lacunet.scores.softmax import WIDEST, hold_widths
 from problems import build, make
 
 NETWORKS = {
@@ -107,7 +105,7 @@ def test_too_many_combinations_are_taken_one_variable_at_a_time():
     problem = make(network, 30, alpha=1.0, seed=3).problem
     asked = [Asked(Fitting(problem, Options(starts=8)), (CSL,))]
     (jointly,) = score_fits(asked)
-    with patch.object(used_states, "MOST_FITS", 3):
+    with patch.object(occupancy, "MOST_FITS", 3):
         assert not UsedStates(problem).jointly
         assert len(UsedStates(problem).fewer) == 4
         (one_by_one,) = score_fits(asked)
@@ -148,8 +146,8 @@ def test_expected_cases_against_the_joint(name):
 def test_the_prior_holds_a_width():
     prior = np.diag([2.0, 4.0, 1.0])
     same = np.diag([2.0, 9.0, 0.6])
-    assert held(same, prior) == (0.0, same)
-    taken, left = held(np.diag([2.0, 9.0, 0.1]), prior)
+    assert hold_widths(same, prior) == (0.0, same)
+    taken, left = hold_widths(np.diag([2.0, 9.0, 0.1]), prior)
     assert taken == pytest.approx(math.log(0.1 * WIDEST) / 2)
     assert left == pytest.approx(np.diag([2.0, 9.0, 1.0 / WIDEST]))
 

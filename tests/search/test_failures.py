@@ -13,8 +13,7 @@ from lacunet.errors import ModelError
 from lacunet.evidence.measure import measure
 from lacunet.flags import Kind
 from lacunet.report.documents import selection_document, to_json
-from lacunet.scores.vb import VB
-from lacunet.scoring.fitting import Fitting
+from lacunet.scores import VB, Fitting
 
 ROWS = np.random.default_rng(0).integers(0, 2, (60, 3))
 

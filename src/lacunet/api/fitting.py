@@ -42,7 +42,7 @@ from lacunet.model.terms import CovariatesLike
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
-from lacunet.scoring.evaluation import score_at
+from lacunet.scores.evaluation import score_at
 from lacunet.search.effects.direct import DirectEffects, direct_effects
 from lacunet.search.effects.fitted import Workshop
 from lacunet.search.regression.class_regression import ClassRegression
@@ -191,8 +191,8 @@ def score(
 ) -> Scores:
     """Score a model at exactly its parameters; with `refit`, after EM started from them.
 
-    Scores that are defined at a mode of their own (csl, laplace-phi) climb to it from there; those
-    that need models with fewer classes fit them.
+    Scores that are defined at a mode of their own (csl) climb to it from there; those that need
+    models with fewer classes fit them.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ def score(
     """Score a model on a table, at exactly the parameters in its file.
 
     With --refit, EM starts from them, and the scores are taken where it ends. Scores that are
-    defined at a mode of their own (csl, laplace-phi) climb to it from there; those that need models
-    with fewer classes (sbic, and all that end in -occupied) fit them.
+    defined at a mode of their own (csl) climb to it from there; those that need models with fewer
+    classes (csl-occupied, vb-occupied) fit them.
     """
     given = api.as_model(model, parse_hidden(hidden))
     table = api.table_with_model(data, given.network, asked.settings, asked.reading, numbers=True)

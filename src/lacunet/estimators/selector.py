@@ -175,8 +175,8 @@ class LatentClassSelector(Searching, Surveyed, ClassEstimator):
         (decides,) = choose_scores(self.criterion)
         if decides not in selection.scores:
             raise OptionError(
-                f"criterion {self.criterion!r} {decides.domain.words}. Choose another score, for "
-                "example cs."
+                f"criterion {self.criterion!r} is exact, so defined only where nothing is hidden. "
+                "Choose another score, for example cs."
             )
         return selection.by_score(decides.name)
 

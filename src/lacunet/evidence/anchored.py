@@ -32,7 +32,7 @@ from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import symmetries_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
-from lacunet.scoring.occupancy import log_factors
+from lacunet.scores.occupancy import log_factors
 
 CHAINS = 2  # of the walk, for each start
 BURNED = 100  # sweeps that are forgotten

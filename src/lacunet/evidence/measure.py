@@ -32,7 +32,7 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scoring.labellings import flags_of
+from lacunet.scores.occupancy import flags_of
 
 QUICK_STEPS = 3_000_000  # additions of an exact sum that are done without being asked,
 ADDED_PER_SECOND = 1e6  # about, so that they take

@@ -14,7 +14,7 @@ from lacunet.inference.symmetry import log_orders
 from lacunet.learn.variational import at_hyperparameters
 from lacunet.model.latent_class import classes_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
-from lacunet.scoring.occupancy import log_factors
+from lacunet.scores.occupancy import log_factors
 
 NO_MASS = 20.0  # nats: a number of used classes this much below the best is left out
 

@@ -13,8 +13,8 @@ from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.graphs.incomplete import Fitted
 from lacunet.runtime.executor import Executor
+from lacunet.scores import ScoreInput
 from lacunet.scores.csl import csl
-from lacunet.scoring.score_input import ScoreInput
 
 MOST_PARAMETERS = 3_000  # for CSL: it takes the determinant of so large a matrix
 

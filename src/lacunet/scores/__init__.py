@@ -1,32 +1,27 @@
-"""Approximations of the evidence, one file each. To add one: its file, and its line in SCORES."""
+"""Approximations of the evidence. To add one: its function and `Score`, and its line in SCORES."""
 
 from collections.abc import Sequence
 
 from lacunet.errors import OptionError, did_you_mean
 from lacunet.inference.problem import Problem
-from lacunet.scores.bd import BD
-from lacunet.scores.bic import BIC
-from lacunet.scores.cheeseman_stutz import CS
+from lacunet.scores.completed import BD, CS, MLED
 from lacunet.scores.csl import CSL
-from lacunet.scores.draper import DRAPER
-from lacunet.scores.icl import ICL
+from lacunet.scores.information import BIC, DRAPER, ICL
 from lacunet.scores.laplace import LAPLACE
-from lacunet.scores.laplace_phi import LAPLACE_PHI
-from lacunet.scores.mled import MLED
-from lacunet.scores.sbic import SBIC
-from lacunet.scores.sequential import SEQUENTIAL
+from lacunet.scores.occupancy import (
+    gaussian_corrections,
+    no_corrections,
+    occupied,
+    softmax_weights,
+    variational_weights,
+)
+from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput
 from lacunet.scores.vb import VB
-from lacunet.scores.wbic import WBIC
-from lacunet.scoring.labellings import with_all_labellings
-from lacunet.scoring.modes import over_modes
-from lacunet.scoring.occupancy import at_softmax_mode, occupied, of_gaussian, variational_weights
-from lacunet.scoring.score import Score
-from lacunet.scoring.score_input import Evidence, ScoreInput
 
-CSL_OCCUPIED = occupied(CSL, at_softmax_mode, of_gaussian, usual=True)
+CSL_OCCUPIED = occupied(CSL, softmax_weights, gaussian_corrections, usual=True)
+VB_OCCUPIED = occupied(VB, variational_weights, no_corrections)
 SCORES: tuple[Score, ...] = (
     LAPLACE,
-    LAPLACE_PHI,
     CSL,
     VB,
     CS,
@@ -35,15 +30,8 @@ SCORES: tuple[Score, ...] = (
     BIC,
     BD,
     ICL,
-    SBIC,
-    WBIC,
-    SEQUENTIAL,
-    with_all_labellings(VB),
     CSL_OCCUPIED,
-    over_modes(CSL_OCCUPIED, "csl-modes"),
-    occupied(VB, variational_weights),
-    occupied(CS),
-    occupied(LAPLACE),
+    VB_OCCUPIED,
 )
 HEADLINE = CSL  # of the scores that are defined everywhere, the nearest to measured evidence
 # The answer goes by the first of these that all candidates have (docs: which score to trust).
@@ -51,12 +39,23 @@ RECOMMENDED = (CSL_OCCUPIED, HEADLINE, CS)
 GROUPS = {"usual": tuple(s for s in SCORES if s.usual), "all": SCORES}
 
 __all__ = [
+    "BD",
+    "BIC",
     "CS",
+    "CSL",
+    "CSL_OCCUPIED",
+    "DRAPER",
     "GROUPS",
     "HEADLINE",
+    "ICL",
+    "LAPLACE",
+    "MLED",
     "RECOMMENDED",
     "SCORES",
+    "VB",
+    "VB_OCCUPIED",
     "Evidence",
+    "Fitting",
     "Score",
     "ScoreInput",
     "applicable",
@@ -96,5 +95,9 @@ def applicable(scores: Sequence[Score], problem: Problem) -> list[Score]:
 
 def not_defined(scores: Sequence[Score]) -> OptionError:
     """Say that none of some scores can be used, and why."""
-    reasons = "; ".join(f"{s.name} {s.domain.words}" for s in scores)
+    reasons = "; ".join(
+        f"{s.name} is exact, so defined only where nothing is hidden"
+        for s in scores
+        if s.only_exact
+    )
     return OptionError(f"{reasons}; name another score, for example {HEADLINE.name}.")

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from lacunet.flags import Flag, Kind
 from lacunet.model import conjugacy
-from lacunet.scoring.score import Score
-from lacunet.scoring.score_input import Evidence, ScoreInput
+from lacunet.scores.score import Evidence, Score, ScoreInput
 
 FAR_BELOW = 0.5  # nats below a bound on the evidence, from which it is said
 

@@ -8,9 +8,8 @@ from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
 from lacunet.model import conjugacy
-from lacunet.scoring.determinant import factorise
-from lacunet.scoring.score import Score
-from lacunet.scoring.score_input import Evidence, ScoreInput
+from lacunet.scores.score import Evidence, Score, ScoreInput
+from lacunet.scores.softmax import factorise
 
 NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no mode of the posterior
 

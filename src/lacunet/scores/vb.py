@@ -2,15 +2,11 @@
 
 from lacunet.flags import Flag, Kind
 from lacunet.learn.variational import MAX_STEPS, at_theta
-from lacunet.scoring.score import Score
-from lacunet.scoring.score_input import Evidence, ScoreInput
+from lacunet.scores.score import Evidence, Score, ScoreInput
 
 
 def variational_bayes(at: ScoreInput) -> Evidence:
-    """Raise the bound that the posterior of the hidden values at θ gives, as far as it goes.
-
-    It starts at Cheeseman–Stutz (barren variables left out), so CS ≤ VB ≤ log p(D|S).
-    """
+    """Raise the bound of the posterior of the hidden values at θ: CS ≤ VB ≤ log p(D|S)."""
     start, end = at_theta(at.problem, at.theta), at.variational
     stopped = Flag(Kind.STILL_RISING, detail={"steps": MAX_STEPS})
     terms = {"bound at p(hidden|D,θ)": start.bound, "raised by": end.bound - start.bound}
@@ -18,11 +14,5 @@ def variational_bayes(at: ScoreInput) -> Evidence:
 
 
 VB = Score(
-    "vb",
-    "Variational Bayes",
-    "Attias (1999); Beal (2003)",
-    variational_bayes,
-    column="VB",
-    bound=True,
-    lower=True,
+    "vb", "Variational Bayes", "Attias (1999); Beal (2003)", variational_bayes, "VB", lower=True
 )

@@ -18,7 +18,7 @@ from lacunet.inference.problem import Problem
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scoring.score_input import Evidence
+from lacunet.scores import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Selection
 from lacunet.search.certainty import Certainty, How

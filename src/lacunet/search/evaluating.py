@@ -13,9 +13,8 @@ from lacunet.learn.fit import Options
 from lacunet.model.prior import PAPER_ALPHA, Alpha, dirichlet
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scores import GROUPS, Score, applicable
-from lacunet.scoring.evaluation import Asked, Unfitted, score_fits
-from lacunet.scoring.fitting import Fitting
+from lacunet.scores import GROUPS, Fitting, Score, applicable
+from lacunet.scores.evaluation import Asked, Unfitted, score_fits
 from lacunet.search.average import Label, check_prior
 from lacunet.search.candidates import Candidate, Failed, Proposal, Selection
 

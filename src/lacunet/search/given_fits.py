@@ -6,9 +6,8 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Fit
 from lacunet.learn.predictive import with_posterior
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scores import Score, applicable
-from lacunet.scoring.evaluation import score_at
-from lacunet.scoring.fitting import Fitting
+from lacunet.scores import Fitting, Score, applicable
+from lacunet.scores.evaluation import score_at
 from lacunet.search.candidates import Candidate, Proposal
 
 

@@ -17,7 +17,7 @@ from lacunet.inference.plausible import FAILURES, failure
 from lacunet.model.prior import same_whatever_the_number
 from lacunet.runtime.checkpoint import FORGETFUL, Kept
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scoring.score_input import Evidence
+from lacunet.scores import Evidence
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 from lacunet.search.certainty import Certainty, How, about

@@ -9,8 +9,7 @@ such an error cannot bring it to a probability worth naming is left at its score
 import math
 from collections.abc import Mapping
 
-from lacunet.scores import RECOMMENDED
-from lacunet.scores.vb import VB
+from lacunet.scores import RECOMMENDED, VB
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Selection
 

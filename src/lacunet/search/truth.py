@@ -4,8 +4,7 @@ from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Measurement
 from lacunet.flags import Flag, Kind
-from lacunet.scoring.score import Score
-from lacunet.scoring.score_input import Evidence, ScoreInput
+from lacunet.scores import Evidence, Score, ScoreInput
 
 
 def as_evidence(m: Measurement) -> Evidence:

@@ -23,8 +23,8 @@ from lacunet.learn.regression.fit import ClassFit, climb_on
 from lacunet.model import conjugacy
 from lacunet.model.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
-from lacunet.scoring.determinant import Factor, factorise
-from lacunet.scoring.score_input import Evidence
+from lacunet.scores import Evidence
+from lacunet.scores.softmax import Factor, factorise
 
 NAME = "csl"
 DRAWS = 400  # from the Gaussian: how much of it has the order of its mode

@@ -13,13 +13,13 @@ import numpy as np
 from lacunet.flags import Flag, Kind
 from lacunet.graphs.edges.candidates import propose_sets
 from lacunet.graphs.edges.certainty import EdgeCertainty, EdgesBy
+from lacunet.graphs.edges.chain_mean import chain_mean
 from lacunet.graphs.edges.chains import Cases, Chain, advance, begin
 from lacunet.graphs.edges.reversing import Choices
 from lacunet.graphs.graph_prior import GraphPrior
 from lacunet.graphs.moves import Limits
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scoring.chains import chain_mean
 
 AGREED = 1.1  # R̂ up to which chains agree
 DRAWS = 1000  # graphs of a chain that are kept, at most

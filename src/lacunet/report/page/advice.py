@@ -218,27 +218,16 @@ MEANINGS = (
         "Some parameters are so uncertain that the bell curve does not fit between 0 and 1.",
     ),
     Meaning(
-        (Kind.SKEWED, Kind.BELOW_BOUND, Kind.ABOVE_ZERO),
+        (Kind.BELOW_BOUND, Kind.ABOVE_ZERO),
         "A score is too far from what it approximates",
         "The posterior is too skewed for it, as it is with few cases or a small alpha. Go by csl "
         "with occupancy, by variational Bayes, which is a bound, or measure the evidence.",
-    ),
-    Meaning(
-        (Kind.ORDERS_DIFFER, Kind.ONE_ORDER_COUNTS),
-        "The order of the rows matters to a score",
-        "Sequential updating takes rows in one after the other; it is averaged over some orders, "
-        "and these differ.",
     ),
     Meaning(
         (Kind.CHAINS_DISAGREE, Kind.CHAINS_STAY),
         "Sampling has not settled",
         "Chains from different starts see different parts of the posterior.",
         serious=True,
-    ),
-    Meaning(
-        (Kind.MORE_CLASSES_FIT_WORSE,),
-        "A larger model fits worse than a smaller one",
-        "That cannot be, so EM missed a better fit: use more starts, or --schedule thorough.",
     ),
     Meaning(
         (Kind.MORE_LABELLINGS, Kind.ONE_VARIABLE_AT_A_TIME),

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from lacunet.model.grouped import Grouped
-from lacunet.scores import HEADLINE, RECOMMENDED
-from lacunet.scores.vb import VB
+from lacunet.scores import HEADLINE, RECOMMENDED, VB
 from lacunet.search.candidates import Proposal, Selection
 from lacunet.search.effects.fitted import Workshop
 from lacunet.search.given_fits import candidate_at

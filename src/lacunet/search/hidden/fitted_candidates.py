@@ -7,10 +7,8 @@ from lacunet.inference.symmetry import symmetries_of
 from lacunet.learn.fit import Options, learn
 from lacunet.learn.predictive import with_posterior
 from lacunet.runtime.executor import Executor
-from lacunet.scores import CSL_OCCUPIED, Score
-from lacunet.scores.vb import VB
-from lacunet.scoring.evaluation import score_at
-from lacunet.scoring.score_input import ScoreInput
+from lacunet.scores import CSL_OCCUPIED, VB, Score, ScoreInput
+from lacunet.scores.evaluation import score_at
 from lacunet.search.average import Label
 from lacunet.search.candidates import Candidate, Proposal
 

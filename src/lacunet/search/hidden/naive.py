@@ -10,8 +10,7 @@ from lacunet.learn.prepare import prepare
 from lacunet.model.latent_class import over_leaves
 from lacunet.model.number_prior import NumberPrior
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scores import CSL_OCCUPIED
-from lacunet.scores.vb import VB
+from lacunet.scores import CSL_OCCUPIED, VB
 from lacunet.search.candidates import Selection
 from lacunet.search.evaluating import evaluate
 from lacunet.search.grids import TITLES

@@ -15,7 +15,7 @@ from lacunet.learn.fit import Options
 from lacunet.learn.regression.fit import ClassFit, fit_classes
 from lacunet.model.terms import Term
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scoring.score_input import Evidence
+from lacunet.scores import Evidence
 
 
 @dataclass(frozen=True, eq=False)

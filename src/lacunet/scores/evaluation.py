@@ -17,9 +17,7 @@ from lacunet.learn.predictive import with_posterior
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing
 from lacunet.runtime.executor import SERIAL, Executor
-from lacunet.scoring.fitting import Fitting
-from lacunet.scoring.score import Score
-from lacunet.scoring.score_input import Evidence, ScoreInput
+from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput
 
 FITTED = 0.9  # of the likely time of a task; the rest is for the scores
 
@@ -71,7 +69,7 @@ def score_fits(
     own = [scored[a.fitting.key] for a in asked]
     fitted = [(a, o) for a, o in zip(asked, own, strict=True) if isinstance(o, Scored)]
     parts = [(a, _parts(a, o.evidence, scored)) for a, o in fitted]
-    whole = iter(executor.map(_together, parts))
+    whole = iter(executor.map(_combined, parts))
     return [replace(o, evidence=next(whole)) if isinstance(o, Scored) else o for o in own]
 
 
@@ -82,7 +80,7 @@ def score_at(at: ScoreInput, scores: Sequence[Score]) -> dict[str, Evidence]:
     _add_others(tasks, own)
     elsewhere = _do_all(tasks, at.executor.silent(), FORGETFUL)
     here = {score.name: score.here(at) for score in scores}
-    return _together((own, _parts(own, here, elsewhere)))
+    return _combined((own, _parts(own, here, elsewhere)))
 
 
 def _add(tasks: Tasks, asked: Asked) -> None:
@@ -108,7 +106,7 @@ def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> dict[Hashable, Scor
     shown = executor.part(0.0, FITTED).beside([task.title for task in todo], times)
     fits = kept.map(_fit, list(zip(todo, shown, strict=True)), executor, packing=FITS)
     fitted = [n for n, fit in enumerate(fits) if isinstance(fit, Fit)]
-    learnt = _learn_together(
+    learnt = _learn_combined(
         [todo[n] for n in fitted],
         [fit for fit in fits if isinstance(fit, Fit)],
         executor,
@@ -123,7 +121,7 @@ def _do_all(tasks: Tasks, executor: Executor, kept: Kept) -> dict[Hashable, Scor
     return found | dict(zip([keys[n] for n in fitted], scored, strict=True))
 
 
-def _learn_together(
+def _learn_combined(
     todo: Sequence[Asked], fits: Sequence[Fit], executor: Executor, kept: Kept
 ) -> Sequence[Fit]:
     """Let the fits that were searched for in the same way learn from their neighbours."""
@@ -213,6 +211,6 @@ def _part(there: Scored | Unfitted, score: Score) -> Evidence:
     return Evidence(score.name, {}, (failure(there.error),))
 
 
-def _together(task: tuple[Asked, Mapping[str, Sequence[Evidence]]]) -> dict[str, Evidence]:
+def _combined(task: tuple[Asked, Mapping[str, Sequence[Evidence]]]) -> dict[str, Evidence]:
     asked, parts = task
-    return {s.name: s.together(asked.fitting.problem, parts[s.name]) for s in asked.scores}
+    return {s.name: s.combine(asked.fitting.problem, parts[s.name]) for s in asked.scores}

@@ -1,27 +1,110 @@
-"""Cases that parameters expect in the cells of hidden variables and their children.
+"""How far equal modes overlap: the share of a Gaussian around a mode that has its own labels.
 
-What labels a sample has is judged by the cells around hidden variables. So only hidden variables,
-and the parents that they have, are followed from parents to children; everything else that was seen
-has the shares that it has in the data.
+Where hidden states can hardly be told apart, the Gaussians around equal modes overlap, and adding
+all of them counts the same parameters again and again. The labels of a sample are judged by the
+expected cases around hidden variables.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from lacunet.data.discover import weighed
+from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.problem import Problem
+from lacunet.inference.regions import JITTER, Regions
+from lacunet.inference.symmetry import symmetries_of
+from lacunet.learn.objective import Point
 from lacunet.model import conjugacy
-from lacunet.runtime.arrays import FloatArray, IntArray
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.rows import in_passing
 
+DRAWS = 400
+FARTHEST = 300.0  # that a draw moves φ: e^300 times as much of one probability as of another
+ENOUGH = 20  # draws with their own labels, from which their share is known well enough
 MOST_FOLLOWED = 40  # variables in one sum of products
 
 
+def canonical_order(problem: Problem, mode: Point, coordinates: FreeCoordinates) -> IntArray:
+    """An order of the free coordinates that does not depend on how columns and states stand."""
+    return np.argsort(_places(problem, mode)[coordinates.free])
+
+
+def log_own_labels(problem: Problem, mode: Point, free: IntArray, L: FloatArray) -> float:
+    """Log of the share of N(mode, A⁻¹), in φ, that no relabelling of what is hidden fits better.
+
+    Estimated by a fixed set of draws: the same for the same model, in whatever order its columns,
+    states and classes stand. L is the Cholesky factor of A, with the free positions in canonical
+    order.
+    """
+    symmetries = symmetries_of(problem)
+    if not symmetries.blocks:
+        return 0.0
+    place = _places(problem, mode)
+    rng = np.random.default_rng(0)
+    noise = np.exp(JITTER * rng.standard_normal(problem.layout.size))[place]
+    moves = solve_triangular(L, rng.standard_normal((len(free), DRAWS)), lower=True, trans="T")
+    phi = np.zeros((DRAWS, problem.layout.size))
+    # In directions that the data do not hold, φ may be anything: so far that others do not count.
+    phi[:, free] = np.clip(moves.T, -FARTHEST, FARTHEST)
+    theta = np.stack([conjugacy.moved(mode.theta, x, problem.layout) for x in phi])
+    samples = ExpectedCases(problem, mode.N)(theta)
+    regions = Regions(symmetries, [mode.N + problem.alpha], noise)
+    return _log_share(regions.steps_at_home(samples))
+
+
+def _log_share(own: BoolArray) -> float:
+    """Log of the share of draws, (draws, steps), that have their own labels in every step.
+
+    Where hardly any has, the steps are taken as if independent: each by itself can be counted.
+    """
+    together = int(own.all(axis=1).sum())
+    if together >= ENOUGH or own.shape[1] == 1:
+        return math.log(max(together, 0.5) / len(own))
+    return float(np.sum(np.log(np.maximum(own.sum(axis=0), 0.5) / len(own))))
+
+
+def _places(problem: Problem, mode: Point) -> IntArray:
+    """Number all positions by the names of their variables, observed states by their labels.
+
+    Hidden states are numbered by their size.
+    """
+    layout, variables = problem.layout, problem.network.variables
+    names = [v.name for v in variables]
+    positions = np.arange(layout.size)
+    found: list[IntArray] = []
+    for i in sorted(range(len(names)), key=lambda i: names[i]):
+        family = layout.families[i]
+        table, axes = layout.table(positions, i), sorted(family[:-1], key=lambda v: names[v])
+        table = np.transpose(table, [family.index(v) for v in (*axes, i)])
+        for axis, v in enumerate(axes):
+            table = np.take(table, np.argsort(_ranks(problem, mode, v)), axis=axis)
+        if layout.kinds[i].tabular:
+            table = np.take(table, np.argsort(_ranks(problem, mode, i)), axis=-1)
+        found.append(table.reshape(-1))
+    return np.argsort(np.concatenate(found))
+
+
+def _ranks(problem: Problem, mode: Point, i: int) -> IntArray:
+    """The place of each state of a variable among all of them."""
+    variable = problem.network.variables[i]
+    if variable.hidden:
+        sizes = problem.layout.table(mode.N, i).reshape(-1, len(variable.states)).sum(axis=0)
+        return np.argsort(np.argsort(-sizes, kind="stable"))
+    labels = sorted(variable.labels)
+    return np.array([labels.index(label) for label in variable.labels])
+
+
 class ExpectedCases:
-    """Turns parameters into the cases that they expect, for one problem."""
+    """Cases that parameters expect in the cells of hidden variables and their children.
+
+    Only hidden variables, and the parents that they have, are followed from parents to children;
+    everything else that was seen has the shares that it has in the data.
+    """
 
     def __init__(self, problem: Problem, N: FloatArray) -> None:
         """Take the counts of a mode: they say how frequent configurations of seen parents are."""
@@ -45,8 +128,7 @@ class ExpectedCases:
 
     def _parents(self, theta: FloatArray, i: int) -> FloatArray:
         """Cases of each configuration of the parents of i, (draws, states of each parent)."""
-        problem, family = self.problem, self.problem.layout.families[i]
-        parents = family[:-1]
+        problem, parents = self.problem, self.problem.layout.families[i][:-1]
         inside = [v for v in parents if v in self._followed]
         cases = problem.layout.table(conjugacy.cases(self.N + problem.alpha, problem.layout), i)
         away = tuple(n for n, v in enumerate(parents) if v in inside)

@@ -1,1 +1,0 @@
-"""What scores share: their contract, where they are taken, modes, labels, occupancy."""
