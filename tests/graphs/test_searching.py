@@ -24,8 +24,8 @@ from lacunet.model.conjugacy import random_theta
 from lacunet.model.network import Model, Network, Variable
 from lacunet.model.prior import dirichlet
 from lacunet.model.sampling import sample_codes
-from studies.calibration.known_networks import KNOWN
 from lacunet.scores import BD, ScoreInput
+from studies.calibration.known_networks import KNOWN
 
 
 def drawn(network, rows, seed, concentration=1.0):

@@ -24,14 +24,14 @@ import numpy as np
 from scipy.special import gammaln, xlog1py
 
 from lacunet.flags import Flag, Kind, Sizes
+from lacunet.inference.classes import prior_of_states, states_told, with_sizes
 from lacunet.inference.expectation import hidden_counts
-from lacunet.inference.plans.plan import Plan
+from lacunet.inference.plans.plan import EStep
 from lacunet.inference.plausible import FAILURES, failure
 from lacunet.inference.problem import Problem
-from lacunet.inference.sizes import prior_of_states, states_told, with_sizes
 from lacunet.inference.symmetry import Symmetries, symmetries_of
+from lacunet.likelihoods.gamma_functions import log_rising
 from lacunet.model import conjugacy
-from lacunet.model.families.rising import log_rising
 from lacunet.model.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IndexArray
 from lacunet.runtime.rows import in_passing
@@ -214,7 +214,7 @@ def log_all_used(problem: Problem, log_weights: FloatArray) -> float:
 
 
 def _log_unused(
-    weights: FloatArray, first: int, states: IndexArray, k: int, plan: Plan
+    weights: FloatArray, first: int, states: IndexArray, k: int, plan: EStep
 ) -> FloatArray:
     """Log probability that no case of a plan has each state of a variable, (k,)."""
     _, r = plan.posterior(weights, first, first + len(states))

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import xlogy
 
 from lacunet.flags import Flag, Kind
-from lacunet.inference.asking.effective_dimension import effective_dimension
+from lacunet.inference.classes import network_with_sizes, prior_of_states, resizable, with_sizes
 from lacunet.inference.expectation import Expectation, complete_counts, expect
 from lacunet.inference.plausible import FAILURES, check_log_probability, failure, is_above_zero
 from lacunet.inference.problem import Problem
-from lacunet.inference.sizes import network_with_sizes, prior_of_states, resizable, with_sizes
+from lacunet.inference.queries.dimension import effective_dimension
 from lacunet.inference.symmetry import interchangeable
 from lacunet.learn.ascent import Climb
 from lacunet.learn.fit import Fit, Options, learn
