@@ -24,7 +24,7 @@ class ConjugatePrior(Likelihood):
 
     @abstractmethod
     def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
-        """Whether the density of θ has a maximum whatever the data say."""
+        """See Likelihood: whether its density is finite everywhere."""
 
     def widened(self, hyper: FloatArray, at: Segment, *, factor: float) -> FloatArray:
         """Expect variances so many times as large; of what has none, nothing changes."""
@@ -32,7 +32,7 @@ class ConjugatePrior(Likelihood):
 
     @abstractmethod
     def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """What the prior adds to statistics where its density is that of θ, not of φ."""
+        """See Likelihood: hyperparameters, less the Jacobian of φ."""
 
     @abstractmethod
     def log_integral(self, hyper: FloatArray, at: Segment) -> FloatArray:
@@ -47,11 +47,9 @@ class ConjugatePrior(Likelihood):
         """Log of the probability of statistics N with θ integrated out, for each variable, (n,)."""
 
     def log_constant(self, hyper: FloatArray, at: Segment) -> float:
-        """What of the log density is left without its linear part in η."""
         return -float(self.log_integral(hyper[None, :], at)[0])
 
     def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
-        """Log density of θ, with its normalising constant."""
         return self.log_constant(hyper, at) + self.log_density(self.in_theta(hyper, at), theta, at)
 
     @abstractmethod
@@ -60,7 +58,7 @@ class ConjugatePrior(Likelihood):
 
     @abstractmethod
     def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """E[θ]."""
+        """E[θ] given hyperparameters."""
 
     @abstractmethod
     def draw(self, hyper: FloatArray, at: Segment, rng: Any) -> FloatArray:

@@ -202,14 +202,34 @@ class Likelihood(ABC):
         """Standard deviations that could become 0, of tables of θ: (q, width) → (q,)."""
         return np.full(len(theta), np.inf)
 
-    # Hyperparameters, of those that have a conjugate prior
+    # The prior: a likelihood without a conjugate one has a flat one, and no hyperparameters
+
+    def has_mode(self, hyper: FloatArray, at: Segment) -> bool:
+        """Whether the density of θ has a maximum whatever the data say."""
+        return True
+
+    def in_theta(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """What the prior adds to statistics where its density is that of θ, not of φ."""
+        return np.zeros_like(hyper)
+
+    def log_prior(self, theta: FloatArray, hyper: FloatArray, at: Segment) -> float:
+        """Log density of θ, with its normalising constant."""
+        return 0.0
+
+    def log_constant(self, hyper: FloatArray, at: Segment) -> float:
+        """What of the log density is left without its linear part in η."""
+        return 0.0
+
+    def mean(self, hyper: FloatArray, at: Segment) -> FloatArray:
+        """E[θ] given hyperparameters; without a prior, the θ that is best for statistics."""
+        return self.maximize(hyper, np.zeros_like(hyper), np.zeros_like(hyper), at)
 
     def by_configuration(self, hyper: FloatArray, at: Segment) -> FloatArray:
-        """Those of each configuration by itself, with all that it shares with others."""
+        """Hyperparameters of each configuration by itself, with all that it shares with others."""
         return hyper
 
     def shared_out(self, hyper: FloatArray, times: float) -> FloatArray:
-        """Those of a configuration, (..., width), where there are `times` as many."""
+        """Hyperparameters of a configuration, (..., width), where there are `times` as many."""
         return hyper
 
     def measured(self, hyper: FloatArray) -> FloatArray | None:

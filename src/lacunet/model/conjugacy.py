@@ -1,11 +1,12 @@
 """Parameters, priors, modes and coordinates of a whole network: each segment asks its likelihood.
 
-Flat vectors are over one layout, (..., size). A layout has one segment for each likelihood, so
-these are loops over kinds, never over numbers. `Likelihood` and `ConjugatePrior` say what each
-means; what only a prior gives is refused where a likelihood has none.
+Flat vectors are over one layout, (..., size), which every function takes after them. A layout has
+one segment for each likelihood, so these are loops over kinds, never over numbers. `Likelihood` and
+`ConjugatePrior` say what each means; what only a prior gives is refused where there is none.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,92 +19,84 @@ from lacunet.runtime.arrays import FloatArray, IntArray
 def _of(s: Segment, method: Callable[..., Any]) -> Callable[..., Any]:
     """What a segment's likelihood has for a method of the contracts."""
     name = method.__name__
-    found: Callable[..., Any] = getattr(
-        s.family if hasattr(s.family, name) else with_prior(s.family), name
-    )
+    owner = s.family if hasattr(s.family, name) else with_prior(s.family)
+    found: Callable[..., Any] = getattr(owner, name)
     return found
 
 
-def _joined(
-    layout: Layout, method: Callable[..., Any], *vectors: FloatArray, **how: Any
-) -> FloatArray:
+def _joined(method: Callable[..., Any], *given: Any, **how: Any) -> FloatArray:
     """Put the answers of all segments at their places; where there is only one, it is all."""
+    *vectors, layout = given
     if layout.only is not None:
         answer: FloatArray = _of(layout.only, method)(*vectors, layout.only, **how)
         return answer
     whole = np.empty((*vectors[0].shape[:-1], layout.size))
     for s in layout.segments:
-        whole[..., s.where] = _of(s, method)(*(x[..., s.where] for x in vectors), at=s, **how)
+        whole[..., s.where] = _of(s, method)(*(x[..., s.where] for x in vectors), s, **how)
     return whole
 
 
-def _each(layout: Layout, method: Callable[..., Any], *vectors: FloatArray) -> list[Any]:
+def _each(method: Callable[..., Any], *given: Any) -> list[Any]:
     """The answer of each segment."""
+    *vectors, layout = given
     return [_of(s, method)(*(x[..., s.where] for x in vectors), s) for s in layout.segments]
 
 
-def natural(theta: FloatArray, layout: Layout) -> FloatArray:
-    """η(θ); for categories log θ."""
-    return _joined(layout, Likelihood.natural, theta)
+def _all(method: Callable[..., Any], *given: Any) -> bool:
+    return all(_each(method, *given))
 
 
-def parameters(eta: FloatArray, layout: Layout) -> FloatArray:
-    """θ(η)."""
-    return _joined(layout, ConjugatePrior.parameters, eta)
+def _number(method: Callable[..., Any], *given: Any) -> float:
+    """Add the answers of all segments."""
+    return float(sum(_each(method, *given)))
 
 
-def by_configuration(hyper: FloatArray, layout: Layout) -> FloatArray:
-    """Hyperparameters of each configuration by itself, with all that it shares with others."""
-    return _joined(layout, Likelihood.by_configuration, hyper)
+def _batch(method: Callable[..., Any], *given: Any) -> FloatArray:
+    """Add the answers of all segments, (batch,)."""
+    return np.asarray(sum(_each(method, *given)))
 
 
-def has_mode(hyper: FloatArray, layout: Layout) -> bool:
-    """Whether the density of θ has a maximum whatever the data say; for categories α ≥ 1."""
-    return all(_each(layout, ConjugatePrior.has_mode, hyper))
+# Parameters, (..., size) → (..., size)
+natural = partial(_joined, Likelihood.natural)  # θ → η; of categories log θ
+parameters = partial(_joined, ConjugatePrior.parameters)  # η → θ
+maximize = partial(_joined, Likelihood.maximize)  # N, pseudo, θ → θ: the M step
+log_density = partial(_number, Likelihood.log_density)  # N, θ → N · η(θ)
+keeps_off_zero = partial(_all, Likelihood.keeps_off_zero)  # pseudo: whether no maximum is at 0
+allows = partial(_all, Likelihood.allows)  # θ: whether numbers can be parameters at all
 
+# Priors, of hyperparameters: of categories exponents α
+has_mode = partial(_all, Likelihood.has_mode)  # whether it has one whatever the data; α ≥ 1
+by_configuration = partial(_joined, Likelihood.by_configuration)
+in_theta = partial(_joined, Likelihood.in_theta)  # what it adds to N as a density of θ; α − 1
+log_prior = partial(_number, Likelihood.log_prior)  # θ, hyper: log density. CH96 eq. 3
+log_constant = partial(_number, Likelihood.log_constant)  # what is not linear in η of it
+log_integral = partial(_batch, ConjugatePrior.log_integral)  # log ∫ exp(hyper · η) dφ, (batch,)
+log_quotient = partial(_batch, ConjugatePrior.log_quotient)  # N, hyper: what N adds to it, (batch,)
+expected_natural = partial(_joined, ConjugatePrior.expected_natural)  # E[η]
+mean = partial(_joined, Likelihood.mean)  # E[θ]
 
-def keeps_off_zero(pseudo: FloatArray, layout: Layout) -> bool:
-    """Whether these, added to any statistics, keep their maximum off the boundary."""
-    return all(_each(layout, Likelihood.keeps_off_zero, pseudo))
+# Coordinates φ with J = dη/dφ, and those in which the boundary is reached (`edge`)
+pull_back = partial(_joined, Likelihood.pull_back)  # θ, g → Jᵀ g; of statistics, the gradient
+push = partial(_joined, Likelihood.push)  # θ, φ → J φ
+information = partial(_joined, Likelihood.information)  # θ, N, φ → curvature of N times φ
+sharpness = partial(_joined, Likelihood.sharpness)  # θ, N → diagonal of a metric
+idle = partial(_joined, Likelihood.idle)  # θ, v → its part that changes no probability
+slope = partial(_joined, Likelihood.slope)  # θ, gradient in φ → in the coordinates
+moved = partial(_joined, Likelihood.moved)  # θ, move → θ
+between = partial(_joined, Likelihood.between)  # old θ, new θ → move
+off_scale = partial(_joined, Likelihood.off_scale)  # θ, move on the scale of intervals → θ
+scale_slope = partial(_joined, Likelihood.scale_slope)  # dθ for a small step on that scale
+log_jacobian = partial(_number, Likelihood.log_jacobian)  # θ → log |dθ/dφ|
+complete_log_det = partial(_number, Likelihood.complete_log_det)  # θ, N → log |curvature of N|
 
 
 def on_boundary(theta: FloatArray, layout: Layout) -> bool:
     """Whether a parameter that is learned is on the boundary; for categories a probability 0."""
-    return any(_each(layout, Likelihood.on_boundary, theta))
-
-
-def allows(theta: FloatArray, layout: Layout) -> bool:
-    """Whether numbers can be parameters at all: no variance is 0."""
-    return all(_each(layout, Likelihood.allows, theta))
-
-
-def log_density(N: FloatArray, theta: FloatArray, layout: Layout) -> float:
-    """N · η(θ): log p of statistics without their base measure."""
-    return float(sum(_each(layout, Likelihood.log_density, N, theta)))
-
-
-def widened(hyper: FloatArray, factor: float, layout: Layout) -> FloatArray:
-    """The prior with variances expected so many times as large; of categories, the same."""
-    return _joined(layout, ConjugatePrior.widened, hyper, factor=factor)
-
-
-def in_theta(hyper: FloatArray, layout: Layout) -> FloatArray:
-    """What the prior adds to statistics as a density of θ; for categories α − 1."""
-    return _joined(layout, ConjugatePrior.in_theta, hyper)
-
-
-def log_prior(theta: FloatArray, hyper: FloatArray, layout: Layout) -> float:
-    """Log density of θ with its normalising constant. CH96 eq. 3."""
-    return float(sum(_each(layout, ConjugatePrior.log_prior, theta, hyper)))
-
-
-def log_constant(hyper: FloatArray, layout: Layout) -> float:
-    """What of the log prior is left without its linear part in η."""
-    return float(sum(_each(layout, ConjugatePrior.log_constant, hyper)))
+    return any(_each(Likelihood.on_boundary, theta, layout))
 
 
 def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
-    """Log marginal likelihood of complete statistics, an addend per family, (n,). CH96 eq. 5.
+    """Log marginal likelihood of complete statistics, a term for each variable, (n,). CH96 eq. 5.
 
     One binary variable, α = 1, seen once in each state: p(D) = 1/6.
 
@@ -111,53 +104,26 @@ def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray
     >>> float(np.exp(log_marginal(np.ones(2), np.ones(2), layout)[0])) * 6
     1.0...
     """
-    addends = np.zeros(len(layout.families))
-    each = _each(layout, ConjugatePrior.log_marginal, N, hyper)
+    terms = np.zeros(len(layout.families))
+    each = _each(ConjugatePrior.log_marginal, N, hyper, layout)
     for s, own in zip(layout.segments, each, strict=True):
-        addends[s.variables] += own
-    return addends
+        terms[s.variables] += own
+    return terms
 
 
-def log_integral(hyper: FloatArray, layout: Layout) -> FloatArray:
-    """Log ∫ exp(hyper · η) dφ: (batch, size) → (batch,)."""
-    return np.asarray(sum(_each(layout, ConjugatePrior.log_integral, hyper)))
-
-
-def log_quotient(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
-    """Log ∫ exp((hyper + N) · η) dφ / ∫ exp(hyper · η) dφ: (batch, size), (size,) → (batch,)."""
-    return np.asarray(sum(_each(layout, ConjugatePrior.log_quotient, N, hyper)))
-
-
-def expected_natural(hyper: FloatArray, layout: Layout) -> FloatArray:
-    """E[η] under the prior with these hyperparameters."""
-    return _joined(layout, ConjugatePrior.expected_natural, hyper)
-
-
-def mean(hyper: FloatArray, layout: Layout) -> FloatArray:
-    """E[θ]."""
-    return _joined(layout, ConjugatePrior.mean, hyper)
-
-
-def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) -> FloatArray:
-    """E[T | θ], times the cases of each configuration, (size,)."""
-    return cases * _joined(layout, Likelihood.mean_statistics, theta)
-
-
-def cases(N: FloatArray, layout: Layout) -> FloatArray:
-    """How many cases of its configuration statistics stand for, at every position."""
-    found = _joined(layout, Likelihood.cases, N)
-    # A configuration of which something is known is in several segments.
-    return found if layout.given is None else np.where(layout.in_tables, layout.totals(N), found)
+def widened(hyper: FloatArray, factor: float, layout: Layout) -> FloatArray:
+    """The prior with variances expected so many times as large; of categories, the same."""
+    return _joined(ConjugatePrior.widened, hyper, layout, factor=factor)
 
 
 def draw(hyper: FloatArray, layout: Layout, rng: Any) -> FloatArray:
     """Draw η given hyperparameters, (batch, size)."""
-    return _joined(layout, ConjugatePrior.draw, hyper, rng=rng)
+    return _joined(ConjugatePrior.draw, hyper, layout, rng=rng)
 
 
 def draw_theta(hyper: FloatArray, layout: Layout, rng: np.random.Generator) -> FloatArray:
     """Draw θ given hyperparameters, (size,)."""
-    return _joined(layout, ConjugatePrior.draw_theta, hyper, rng=rng)
+    return _joined(ConjugatePrior.draw_theta, hyper, layout, rng=rng)
 
 
 def random_theta(
@@ -165,59 +131,24 @@ def random_theta(
 ) -> FloatArray:
     """Draw θ to start from; for categories from the uniform Dirichlet, as CH96 does."""
     prior = np.ones(layout.size) if hyper is None else hyper
-    return _joined(layout, Likelihood.random, prior, rng=rng)
+    return _joined(Likelihood.random, prior, layout, rng=rng)
 
 
-def maximize(N: FloatArray, pseudo: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
-    """M step: the θ that is best for statistics N + pseudo; where there are no cases, θ stays."""
-    return _joined(layout, Likelihood.maximize, N, pseudo, theta)
+def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) -> FloatArray:
+    """E[T | θ], times the cases of each configuration, (size,)."""
+    return cases * _joined(Likelihood.mean_statistics, theta, layout)
 
 
-def pull_back(theta: FloatArray, g: FloatArray, layout: Layout) -> FloatArray:
-    """Jᵀ g, from natural parameters to φ; of statistics, the gradient."""
-    return _joined(layout, Likelihood.pull_back, theta, g)
-
-
-def push(theta: FloatArray, phi: FloatArray, layout: Layout) -> FloatArray:
-    """J φ, from a direction in φ to that of the natural parameters."""
-    return _joined(layout, Likelihood.push, theta, phi)
-
-
-def information(theta: FloatArray, N: FloatArray, phi: FloatArray, layout: Layout) -> FloatArray:
-    """Curvature that statistics N have in φ, times a direction."""
-    return _joined(layout, Likelihood.information, theta, N, phi)
-
-
-def idle(theta: FloatArray, v: FloatArray, layout: Layout) -> FloatArray:
-    """Project onto directions that change no probability, v measured in that metric."""
-    return _joined(layout, Likelihood.idle, theta, v)
+def cases(N: FloatArray, layout: Layout) -> FloatArray:
+    """How many cases of its configuration statistics stand for, at every position."""
+    found = _joined(Likelihood.cases, N, layout)
+    # A configuration of which something is known is in several segments.
+    return found if layout.given is None else np.where(layout.in_tables, layout.totals(N), found)
 
 
 def longest_move(layout: Layout, *, edge: bool) -> float:
     """How far a coordinate may move in one step."""
     return min(s.family.longest_moves[edge] for s in layout.segments)
-
-
-def slope(theta: FloatArray, gradient: FloatArray, layout: Layout, *, edge: bool) -> FloatArray:
-    """Turn the gradient in φ into that of the coordinates (`edge`: of the boundary)."""
-    return _joined(layout, Likelihood.slope, theta, gradient, edge=edge)
-
-
-def sharpness(
-    theta: FloatArray, N: FloatArray, layout: Layout, *, edge: bool = False
-) -> FloatArray:
-    """Diagonal of a metric for the coordinates: about that of the curvature of statistics N."""
-    return _joined(layout, Likelihood.sharpness, theta, N, edge=edge)
-
-
-def moved(theta: FloatArray, move: FloatArray, layout: Layout, *, edge: bool = False) -> FloatArray:
-    """Move the coordinates, and give the θ that they then say."""
-    return _joined(layout, Likelihood.moved, theta, move, edge=edge)
-
-
-def between(old: FloatArray, new: FloatArray, layout: Layout, *, edge: bool) -> FloatArray:
-    """Give the move of the coordinates from one θ to another."""
-    return _joined(layout, Likelihood.between, old, new, edge=edge)
 
 
 def free(theta: FloatArray, layout: Layout) -> tuple[IntArray, IntArray]:
@@ -236,23 +167,3 @@ def on_scale(phi: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
     for s in layout.segments:
         changes[s.where] = s.family.on_scale(phi[s.where], theta[s.where], s)
     return changes
-
-
-def off_scale(theta: FloatArray, move: FloatArray, layout: Layout) -> FloatArray:
-    """Move every parameter on that scale; of categories, that of logits."""
-    return _joined(layout, Likelihood.off_scale, theta, move)
-
-
-def scale_slope(theta: FloatArray, layout: Layout) -> FloatArray:
-    """By how much θ changes for a small step on that scale."""
-    return _joined(layout, Likelihood.scale_slope, theta)
-
-
-def log_jacobian(theta: FloatArray, layout: Layout) -> float:
-    """Log |dθ/dφ| over the free coordinates."""
-    return float(sum(_each(layout, Likelihood.log_jacobian, theta)))
-
-
-def complete_log_det(theta: FloatArray, N: FloatArray, layout: Layout) -> float:
-    """Log of the determinant of the curvature of statistics N in free φ."""
-    return float(sum(_each(layout, Likelihood.complete_log_det, theta, N)))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lacunet.errors import OptionError
+from lacunet.likelihoods import ConjugatePrior
 from lacunet.model.layout import Layout
 from lacunet.model.network import Network
 from lacunet.runtime.arrays import FloatArray
@@ -48,14 +49,15 @@ def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
 
 
 def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
-    """Give variables that have a prior of their own just that."""
+    """Give variables that have a prior of their own just that, and nothing where none can be."""
     whole = alpha
     for i, v in enumerate(network.variables):
-        if v.prior:
+        none = not isinstance(v.family, ConjugatePrior)
+        if v.prior or none:
             whole = alpha.copy() if whole is alpha else whole
             table = network.layout.table(whole, i)
-            times = table.size / table.shape[-1]
-            table[...] = v.family.shared_out(np.array(v.prior), times)
+            times = table.size / table.shape[-1] if table.size else 1.0
+            table[...] = 0.0 if none else v.family.shared_out(np.array(v.prior), times)
     return whole
 
 
