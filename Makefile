@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 	$(BIN)/lacunet demo
 
 # Everything but studies over many data sets: the lower layers beside all the rest.
-LOWER := tests/data tests/model tests/formats tests/inference tests/learn tests/scores tests/graphs tests/search
+LOWER := tests/data tests/models tests/formats tests/inference tests/fitting tests/scores tests/structure tests/selection
 HALF := $(LOWER) tests/evidence tests/fuzz tests/paper tests/robust  # of the time that everything takes, about
 
 # Both halves at once: BLAS threads of either would only be in each other's way.
@@ -116,7 +116,7 @@ kills: $(VENV)/.dev
 	cd tests && ../$(BIN)/python -m robust.kills $(KILLS)
 
 # The lowest versions that pyproject.toml declares.
-SAMPLE := tests/data tests/formats tests/model tests/inference tests/cli/test_cli_errors.py tests/robust
+SAMPLE := tests/data tests/formats tests/models tests/inference tests/cli/test_cli_errors.py tests/robust
 SAMPLE += --ignore=tests/formats/test_formats_programs.py  # which needs other programs
 ELSEWHERE := pytest hypothesis pandas pyarrow
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bench.gpu import numbers_of
 from lacunet.inference.devices import cuda
-from lacunet.model.conjugacy import natural, random_theta
+from lacunet.models.conjugacy import natural, random_theta
 
 
 def numbers(device: Any, twin: Any) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 
 from bench.cases import Case
 from bench.gpu import median, problem_of
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate, Objective
 from lacunet.inference.problem import Problem
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate, Objective
 from lacunet.runtime.executor import cores, on_threads
 
 CASES = (

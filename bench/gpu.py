@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from bench.cases import Case, FloatArray
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate, Objective
+from lacunet.fitting.starts import race
 from lacunet.inference.devices import cuda
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate, Objective
-from lacunet.learn.starts import race
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.likelihoods.gaussian import hyperparameters
 from lacunet.likelihoods.unit import Unit
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Network, Variable
-from lacunet.model.prior import PAPER_ALPHA, dirichlet, uniform_alpha
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.latent_class import latent_class
+from lacunet.models.network import Network, Variable
+from lacunet.models.prior import PAPER_ALPHA, dirichlet, uniform_alpha
 from lacunet.runtime.states import Numbers
 
 CASES = (

@@ -16,7 +16,7 @@ import numpy as np
 import lacunet
 from bench.peak import forget_peak, peak, resident
 from lacunet.data.table import Column, Table
-from lacunet.learn.prepare import prepare
+from lacunet.fitting.prepare import prepare
 from lacunet.runtime.executor import SERIAL
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import lacunet
 from bench.cases import Case, FloatArray
 from lacunet.data.table import Column, Table
+from lacunet.fitting.objective import Estimate, Objective
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.learn.objective import Estimate, Objective
-from lacunet.model.latent_class import latent_class
-from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.models.latent_class import latent_class
+from lacunet.models.prior import PAPER_ALPHA, uniform_alpha
 
 
 @dataclass(frozen=True, eq=False)

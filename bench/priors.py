@@ -28,8 +28,8 @@ from lacunet.data.read import read_table
 from lacunet.evidence.partitions.priors import WalkedPriors
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.problem import build_problem
-from lacunet.model.latent_class import latent_class
-from lacunet.model.prior import dirichlet
+from lacunet.models.latent_class import latent_class
+from lacunet.models.prior import dirichlet
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 ITEMS = 8

@@ -9,18 +9,18 @@ from functools import partial
 from bench.peer import Peers
 from bench.report import Line, seconds
 from bench.timing import clock
-from lacunet.learn.fit import learn
-from lacunet.learn.objective import Estimate, Objective
-from lacunet.learn.prepare import prepare
-from lacunet.learn.ranks import ESTIMATE, HEAVIEST, HIGHEST, best_of
-from lacunet.learn.schedules import (
+from lacunet.fitting.fit import learn
+from lacunet.fitting.objective import Estimate, Objective
+from lacunet.fitting.prepare import prepare
+from lacunet.fitting.ranks import ESTIMATE, HEAVIEST, HIGHEST, best_of
+from lacunet.fitting.schedules import (
     SEARCHERS,
     Schedule,
     Search,
     climb_from_starts,
     finish,
 )
-from lacunet.model.network import Model
+from lacunet.models.network import Model
 from lacunet.paper.design import EPSILON, PAPER, Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.runtime.executor import SERIAL

@@ -8,8 +8,8 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.likelihoods import GAUSSIAN
 from lacunet.likelihoods.gaussian import hyperparameters
 from lacunet.likelihoods.unit import Unit
-from lacunet.model.network import Network, Variable
-from lacunet.model.prior import dirichlet
+from lacunet.models.network import Network, Variable
+from lacunet.models.prior import dirichlet
 
 # An independent sum over all labellings: m = 20, κ = 0.1, σ² inverse gamma (2, 5), uniform weights.
 TEN = (9.172, 9.350, 9.483, 16.084, 18.419, 19.052, 20.166, 26.960, 32.065, 34.279)

@@ -11,11 +11,11 @@ from math import lgamma
 import numpy as np
 from hypothesis import strategies as st
 
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.known import KnownTable
-from lacunet.model.network import Model, Network
-from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.known import KnownTable
+from lacunet.models.network import Model, Network
+from lacunet.models.prior import dirichlet
+from lacunet.models.sampling import sample_codes
 from oracle import completions
 from problems import Case, structures
 

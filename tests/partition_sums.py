@@ -7,7 +7,7 @@ from scipy.special import logsumexp
 
 from lacunet.evidence.partitions.cases import leaves_of, told_rows
 from lacunet.likelihoods import Segment
-from lacunet.model.latent_class import classes_of
+from lacunet.models.latent_class import classes_of
 
 
 def partitions(cases):

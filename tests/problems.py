@@ -14,11 +14,11 @@ from lacunet.data.table import Column, Table
 from lacunet.inference.plans import builder as components
 from lacunet.inference.plans import clique_trees
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.latent_class import latent_class
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.prior import dirichlet
+from lacunet.models.sampling import sample_codes
 
 MODES = ("usual", "cut", "trees only")
 

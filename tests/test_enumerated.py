@@ -6,10 +6,10 @@ import pytest
 from enumeration import enumerated
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.particle_run import run_particles
+from lacunet.fitting.fit import Options, learn
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian, softmax_hessian
 from lacunet.inference.expectation import expect
-from lacunet.learn.fit import Options, learn
 from lacunet.scores import ScoreInput, choose_scores
 from problems import build, make
 

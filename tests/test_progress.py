@@ -5,7 +5,7 @@ import sys
 from types import SimpleNamespace
 
 import lacunet
-from lacunet.learn import prepare
+from lacunet.fitting import prepare
 from lacunet.runtime.progress import OneLine, PlainLines, Progress, in_notebook, shown
 
 

@@ -8,25 +8,18 @@ import pytest
 
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
-from lacunet.describe.bootstrap_test import ratio_test
-from lacunet.describe.replicates import bootstrap_intervals
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.evidence.sandwich import sandwich
-from lacunet.graphs.edges.bootstrap import resample_edges
-from lacunet.graphs.edges.posterior import find_edges
-from lacunet.graphs.edges.sampling import EdgeSampling
-from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.searching import GraphSearch
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate
+from lacunet.fitting.schedules import Schedule
 from lacunet.inference.classes import with_classes
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans import plan
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate
-from lacunet.learn.schedules import Schedule
-from lacunet.model.grouped import grouped_classes
-from lacunet.model.number_prior import NumberPrior
+from lacunet.models.grouped import grouped_classes
+from lacunet.models.number_prior import NumberPrior
 from lacunet.paper.design import PAPER, Task
 from lacunet.paper.experiments import Experimenter, work_of
 from lacunet.paper.ledger import RESULTS, run_all
@@ -34,14 +27,21 @@ from lacunet.runtime.checkpoint import Ledger
 from lacunet.runtime.executor import SERIAL, Executor, on_threads
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from lacunet.scores.evaluation import score_at
-from lacunet.search.candidates import Proposal
-from lacunet.search.effects.direct import direct_effects
-from lacunet.search.effects.fitted import Workshop
-from lacunet.search.evaluating import evaluate
-from lacunet.search.groups.levels import fit_levels
-from lacunet.search.hole_readings import compare_readings
-from lacunet.search.one_by_one import measure_each
-from lacunet.search.proposals import latent_classes
+from lacunet.selection.candidates import Proposal
+from lacunet.selection.effects.direct import direct_effects
+from lacunet.selection.effects.fitted import Workshop
+from lacunet.selection.evaluating import evaluate
+from lacunet.selection.groups.levels import fit_levels
+from lacunet.selection.hole_readings import compare_readings
+from lacunet.selection.one_by_one import measure_each
+from lacunet.selection.proposals import latent_classes
+from lacunet.structure.edges.bootstrap import resample_edges
+from lacunet.structure.edges.posterior import find_edges
+from lacunet.structure.edges.sampling import EdgeSampling
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.searching import GraphSearch
+from lacunet.summaries.bootstrap_test import ratio_test
+from lacunet.summaries.replicates import bootstrap_intervals
 from problems import build, make, make_case, problem_for
 
 QUICK = Options(starts=6)

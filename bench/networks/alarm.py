@@ -11,9 +11,9 @@ from bench.cases import FloatArray, IntArray
 from bench.peer import Peers
 from bench.structure.shipped import shipped_network
 from lacunet.data.table import Column, Table
-from lacunet.model.layout import Layout
-from lacunet.model.network import Model, Network
-from lacunet.model.sampling import sample_codes
+from lacunet.models.layout import Layout
+from lacunet.models.network import Model, Network
+from lacunet.models.sampling import sample_codes
 
 SEED = 1996
 

@@ -13,15 +13,15 @@ from bench.networks.alarm import alarm, draw, hand_over, table, uniform
 from bench.peer import Peers
 from bench.report import Line, faster, same_log_lik, skipped
 from bench.timing import clock
+from lacunet.fitting.ascent import relative_change
+from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.fitting.objective import Estimate, Objective, Point
+from lacunet.fitting.prepare import prepare
+from lacunet.fitting.starts import em
 from lacunet.inference.expectation import complete_counts, expect
 from lacunet.inference.problem import Problem, build_problem, problem_of_codes
-from lacunet.learn.ascent import relative_change
-from lacunet.learn.fit import Fit, Options, learn
-from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.learn.prepare import prepare
-from lacunet.learn.starts import em
-from lacunet.model.network import Model
-from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.models.network import Model
+from lacunet.models.prior import PAPER_ALPHA, uniform_alpha
 from lacunet.runtime.executor import SERIAL
 
 ROWS, QUICK_ROWS = 5_000, 1_000

@@ -10,13 +10,13 @@ import numpy as np
 from bench.peer import Peers
 from bench.report import Line, as_long
 from bench.timing import alternate, clock
+from lacunet.fitting.prepare import prepare
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
-from lacunet.learn.prepare import prepare
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import PAPER_ALPHA, uniform_alpha
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.models.sampling import sample_codes
 from lacunet.runtime.executor import SERIAL
 
 LENGTHS = (25, 50, 100)

@@ -12,11 +12,11 @@ import numpy as np
 from bench.networks.alarm import table
 from bench.peak import forget_peak, peak, resident
 from bench.timing import clock
+from lacunet.fitting.prepare import prepare
 from lacunet.inference.expectation import expect
 from lacunet.inference.plans.builder import Components
 from lacunet.inference.problem import build_problem
-from lacunet.learn.prepare import prepare
-from lacunet.model.formats import read_network
+from lacunet.models.formats import read_network
 from lacunet.runtime.executor import SERIAL
 
 TRIALS = 10

@@ -14,13 +14,13 @@ from bench.report import Line, faster, skipped, within
 from bench.structure.shipped import shipped_network
 from bench.timing import clock
 from lacunet.data.table import Table
-from lacunet.graphs.families import CompleteCounts
-from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.learning import learn_structure
-from lacunet.model.network import Model
-from lacunet.model.sampling import sample_codes
+from lacunet.models.network import Model
+from lacunet.models.sampling import sample_codes
 from lacunet.paper.design import PAPER
 from lacunet.paper.experiments import Experimenter
+from lacunet.structure.families import CompleteCounts
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.learning import learn_structure
 
 ALPHA = "bdeu:10"
 ROWS, MANY = 5_000, 10_000

@@ -21,22 +21,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lacunet.data.table import Column, Table
-from lacunet.graphs.counting import AIR, Child, Columns, child_of, cut_rows
-from lacunet.graphs.edges.certainty import EdgeCertainty
-from lacunet.graphs.edges.posterior import find_edges
-from lacunet.graphs.edges.sampling import EdgeSampling
-from lacunet.graphs.families import FamilyScores, columns_of
-from lacunet.graphs.graph_prior import AVERAGED, GraphPrior, log_prior_over
-from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.learning import learn_structure
-from lacunet.graphs.searching import GraphSearch, search
 from lacunet.inference.kernels.numbering import renumber
-from lacunet.model.equivalence import equivalence_class, structural_hamming_distance
-from lacunet.model.formats import read_network
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.sampling import sample_codes
+from lacunet.models.equivalence import equivalence_class, structural_hamming_distance
+from lacunet.models.formats import read_network
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.sampling import sample_codes
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.jit import kernel
+from lacunet.structure.counting import AIR, Child, Columns, child_of, cut_rows
+from lacunet.structure.edges.certainty import EdgeCertainty
+from lacunet.structure.edges.posterior import find_edges
+from lacunet.structure.edges.sampling import EdgeSampling
+from lacunet.structure.families import FamilyScores, columns_of
+from lacunet.structure.graph_prior import AVERAGED, GraphPrior, log_prior_over
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.learning import learn_structure
+from lacunet.structure.searching import GraphSearch, search
 
 SIZES = np.geomspace(0.5, 10.0, 5)  # equivalent sample sizes, and a grid to average over
 BY_SIZE = [f"bdeu:{size:.2g}" for size in SIZES]

@@ -28,13 +28,13 @@ from bench.timing import clock
 from lacunet.api.imputing import learn_filling
 from lacunet.api.pooled import Asked
 from lacunet.data.table import Column, Table
-from lacunet.graphs.learning import learn_structure
 from lacunet.inference.queries.answers import posterior_of
-from lacunet.model.holders import Speaker
-from lacunet.model.network import Model
-from lacunet.model.sampling import sample_codes
-from lacunet.search.ensembles import Pool
+from lacunet.models.holders import Speaker
+from lacunet.models.network import Model
+from lacunet.models.sampling import sample_codes
+from lacunet.selection.ensembles import Pool
 from lacunet.settings import Settings
+from lacunet.structure.learning import learn_structure
 
 ROWS = 1_000
 # Published, of other data sets of the same size: variational structural EM, and MICE.

@@ -13,10 +13,10 @@ from bench.structure.shipped import shipped_network
 from bench.timing import clock
 from lacunet.api import structural_hamming_distance
 from lacunet.data.table import Column, Table
-from lacunet.graphs.learned import Learned
-from lacunet.graphs.learning import learn_structure
-from lacunet.model.network import Model
-from lacunet.model.sampling import sample_codes
+from lacunet.models.network import Model
+from lacunet.models.sampling import sample_codes
+from lacunet.structure.learned import Learned
+from lacunet.structure.learning import learn_structure
 
 ALPHA = "bdeu:10"
 ROWS, MANY = 5_090, 50_900

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bench.peer import Peers
-from lacunet.model.formats import read_network
-from lacunet.model.network import Model
+from lacunet.models.formats import read_network
+from lacunet.models.network import Model
 
 
 def shipped_network(peers: Peers, name: str) -> Model | str:

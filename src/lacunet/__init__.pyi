@@ -49,13 +49,13 @@ from lacunet.api import (
 from lacunet.data.datasets import dataset_path as dataset_path, load_dataset as load_dataset
 from lacunet.data.read import read_table as read_table
 from lacunet.data.table import Column as Column, Table as Table
-from lacunet.describe.bootstrap_test import RatioTest as RatioTest
-from lacunet.describe.em_traces import Traces as Traces
-from lacunet.describe.intervals import Intervals as Intervals
-from lacunet.describe.statistics import FitStatistics as FitStatistics
-from lacunet.describe.regression.coefficients import Coefficients as Coefficients
-from lacunet.describe.three_step.outcome import Outcome as Outcome
-from lacunet.describe.three_step.three_steps import ThreeStep as ThreeStep
+from lacunet.summaries.bootstrap_test import RatioTest as RatioTest
+from lacunet.summaries.em_traces import Traces as Traces
+from lacunet.summaries.intervals import Intervals as Intervals
+from lacunet.summaries.statistics import FitStatistics as FitStatistics
+from lacunet.summaries.regression.coefficients import Coefficients as Coefficients
+from lacunet.summaries.three_step.outcome import Outcome as Outcome
+from lacunet.summaries.three_step.three_steps import ThreeStep as ThreeStep
 from lacunet.errors import (
     DataError as DataError,
     LacunetError as LacunetError,
@@ -76,15 +76,15 @@ from lacunet.estimators import (
 )
 from lacunet.evidence.measurement import Measurement as Measurement
 from lacunet.evidence.sandwich import Sandwich as Sandwich
-from lacunet.graphs.distances import GraphDistances as GraphDistances
-from lacunet.graphs.hidden.latent_tree import LatentTree as LatentTree
-from lacunet.graphs.knowledge import Knowledge as Knowledge
-from lacunet.graphs.learned import Learned as Learned
-from lacunet.graphs.edges.certainty import EdgeCertainty as EdgeCertainty
-from lacunet.learn.fit import Fit as Fit
-from lacunet.model.ensemble import Ensemble as Ensemble, Member as Member
-from lacunet.model.equivalence import EquivalenceClass as EquivalenceClass
-from lacunet.model.formats import (
+from lacunet.structure.distances import GraphDistances as GraphDistances
+from lacunet.structure.hidden.latent_tree import LatentTree as LatentTree
+from lacunet.structure.knowledge import Knowledge as Knowledge
+from lacunet.structure.learned import Learned as Learned
+from lacunet.structure.edges.certainty import EdgeCertainty as EdgeCertainty
+from lacunet.fitting.fit import Fit as Fit
+from lacunet.models.ensemble import Ensemble as Ensemble, Member as Member
+from lacunet.models.equivalence import EquivalenceClass as EquivalenceClass
+from lacunet.models.formats import (
     read_model as read_model,
     read_model_or_stack as read_model_or_stack,
     read_network as read_network,
@@ -92,36 +92,36 @@ from lacunet.model.formats import (
     write_network as write_network,
     write_stack as write_stack,
 )
-from lacunet.model.formats.networkx_door import (
+from lacunet.models.formats.networkx_door import (
     from_networkx as from_networkx,
     to_networkx as to_networkx,
 )
-from lacunet.model.formats.pgmpy_door import from_pgmpy as from_pgmpy, to_pgmpy as to_pgmpy
-from lacunet.model.formats.pyagrum_door import (
+from lacunet.models.formats.pgmpy_door import from_pgmpy as from_pgmpy, to_pgmpy as to_pgmpy
+from lacunet.models.formats.pyagrum_door import (
     from_pyagrum as from_pyagrum,
     to_pyagrum as to_pyagrum,
 )
-from lacunet.model.network import Model as Model, Network as Network, Variable as Variable
+from lacunet.models.network import Model as Model, Network as Network, Variable as Variable
 from lacunet.report.page import write_report as write_report
 from lacunet.report.tables_file import write_tables as write_tables
 from lacunet.scores import Evidence as Evidence
-from lacunet.search.average import Labellings as Labellings
-from lacunet.search.forecasting import Forecast as Forecast
-from lacunet.search.candidates import Candidate as Candidate, Selection as Selection
-from lacunet.search.certainty import Certainty as Certainty, Factor as Factor, How as How
-from lacunet.search.effects.direct import DirectEffects as DirectEffects
-from lacunet.search.groups.comparison import GroupComparison as GroupComparison
-from lacunet.search.hidden.found import HiddenFound as HiddenFound
-from lacunet.search.hole_readings import MissingComparison as MissingComparison
-from lacunet.search.misfit import (
+from lacunet.selection.average import Labellings as Labellings
+from lacunet.selection.forecasting import Forecast as Forecast
+from lacunet.selection.candidates import Candidate as Candidate, Selection as Selection
+from lacunet.selection.certainty import Certainty as Certainty, Factor as Factor, How as How
+from lacunet.selection.effects.direct import DirectEffects as DirectEffects
+from lacunet.selection.groups.comparison import GroupComparison as GroupComparison
+from lacunet.selection.hidden.found import HiddenFound as HiddenFound
+from lacunet.selection.hole_readings import MissingComparison as MissingComparison
+from lacunet.selection.misfit import (
     Alternative as Alternative,
     Departure as Departure,
     Misfit as Misfit,
 )
-from lacunet.search.paper_tables import PaperTables as PaperTables
-from lacunet.search.ensembles import Pool as Pool
-from lacunet.search.regression.class_regression import ClassRegression as ClassRegression
-from lacunet.search.ensembles import Stack as Stack
+from lacunet.selection.paper_tables import PaperTables as PaperTables
+from lacunet.selection.ensembles import Pool as Pool
+from lacunet.selection.regression.class_regression import ClassRegression as ClassRegression
+from lacunet.selection.ensembles import Stack as Stack
 from lacunet.settings import Settings as Settings
 
 __version__: str

@@ -13,31 +13,31 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
-from lacunet.describe.bootstrap import check_number
-from lacunet.describe.bootstrap_test import FEWEST_DRAWS
-from lacunet.describe.intervals import LEVEL, check_level
-from lacunet.describe.replicates import FEWEST
 from lacunet.errors import OptionError
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measurement import Method
-from lacunet.graphs.edges.sampling import EdgeSampling
-from lacunet.graphs.graph_prior import GraphPrior
-from lacunet.graphs.searching import GraphScore, GraphSearch
+from lacunet.fitting.fit import DEFAULT_STARTS, Options
+from lacunet.fitting.objective import Estimate
+from lacunet.fitting.schedules import Schedule
 from lacunet.inference.devices.device import DeviceName, open_device
 from lacunet.inference.regression.design import COEFFICIENT_SD
 from lacunet.inference.regression.rows import MissingCovariates
-from lacunet.learn.fit import DEFAULT_STARTS, Options
-from lacunet.learn.objective import Estimate
-from lacunet.learn.schedules import Schedule
-from lacunet.model.covariance import DIAGONAL, understand_covariance
-from lacunet.model.number_prior import (
+from lacunet.models.covariance import DIAGONAL, understand_covariance
+from lacunet.models.number_prior import (
     USUAL_NUMBERS,
     NumberPrior,
     NumberPriorLike,
     understand_number_prior,
 )
-from lacunet.model.prior import PAPER_ALPHA, Alpha, check_alpha
+from lacunet.models.prior import PAPER_ALPHA, Alpha, check_alpha
 from lacunet.scores import GROUPS, SCORES, Score, choose_scores
+from lacunet.structure.edges.sampling import EdgeSampling
+from lacunet.structure.graph_prior import GraphPrior
+from lacunet.structure.searching import GraphScore, GraphSearch
+from lacunet.summaries.bootstrap import check_number
+from lacunet.summaries.bootstrap_test import FEWEST_DRAWS
+from lacunet.summaries.intervals import LEVEL, check_level
+from lacunet.summaries.replicates import FEWEST
 
 Names: TypeAlias = str | Sequence[str]  # with commas between, or one by one
 

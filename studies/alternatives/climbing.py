@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import minimize
 
+from lacunet.fitting.ascent import ascend, em_while_fast
+from lacunet.fitting.objective import Estimate, Objective, Point
 from lacunet.inference.problem import Problem
-from lacunet.learn.ascent import ascend, em_while_fast
-from lacunet.learn.objective import Estimate, Objective, Point
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 TOLERANCE = 1e-4  # on the largest component of the gradient in φ, in cases

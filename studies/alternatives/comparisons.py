@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate, Objective
+from lacunet.fitting.ranks import MASS
 from lacunet.inference.problem import Problem
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate, Objective
-from lacunet.learn.ranks import MASS
-from lacunet.model.conjugacy import random_theta
+from lacunet.models.conjugacy import random_theta
 from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.runtime.arrays import FloatArray

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lacunet.fitting.objective import Estimate
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.problem import Problem
-from lacunet.learn.objective import Estimate
-from lacunet.model import conjugacy
-from lacunet.model.layout import Layout
+from lacunet.models import conjugacy
+from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
 from studies.alternatives.climbing import Watched, along
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lacunet.fitting.objective import Objective
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
-from lacunet.learn.objective import Objective
 from lacunet.runtime.arrays import FloatArray
 from lacunet.scores.softmax import factorise
 

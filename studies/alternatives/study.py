@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lacunet.learn.prepare import prepare
+from lacunet.fitting.prepare import prepare
 from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter
 from lacunet.paper.ledger import Work, begin, run_all

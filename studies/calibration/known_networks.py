@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from lacunet.model.network import Network, Variable
+from lacunet.models.network import Network, Variable
 
 # One variable a line: NAME STATES PARENTS. Lauritzen & Spiegelhalter (1988).
 ASIA = """

@@ -16,8 +16,8 @@ import numpy as np
 from lacunet.api import select
 from lacunet.paper.ledger import finite
 from lacunet.runtime.arrays import FloatArray, IntArray
-from lacunet.search.candidates import Selection
-from lacunet.search.grids import limits
+from lacunet.selection.candidates import Selection
+from lacunet.selection.grids import limits
 from studies.calibration.cell import How, timed
 
 Data: TypeAlias = Mapping[str, list[Any]]  # columns by name, None = missing

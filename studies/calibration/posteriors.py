@@ -12,14 +12,14 @@ from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.inference.problem import build_problem
-from lacunet.model.conjugacy import draw_theta
-from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Model
-from lacunet.model.prior import uniform_alpha
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import draw_theta
+from lacunet.models.latent_class import latent_class
+from lacunet.models.network import Model
+from lacunet.models.prior import uniform_alpha
+from lacunet.models.sampling import sample_codes
 from lacunet.paper.ledger import finite
 from lacunet.scores import SCORES
-from lacunet.search.certainty import Certainty
+from lacunet.selection.certainty import Certainty
 from lacunet.settings import Settings
 from studies.calibration.cell import How, timed
 

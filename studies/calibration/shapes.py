@@ -5,9 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Network, Variable
-from lacunet.model.surgery import with_hidden
+from lacunet.models.latent_class import latent_class
+from lacunet.models.network import Network, Variable
+from lacunet.models.surgery import with_hidden
 from studies.calibration.known_networks import KNOWN
 
 Range = tuple[int, int]  # fewest and most

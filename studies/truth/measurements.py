@@ -8,10 +8,10 @@ from lacunet.evidence.ais import UsedClasses
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
-from lacunet.learn.fit import Fit, Options, learn
-from lacunet.learn.ranks import BOTH
-from lacunet.learn.schedules import Schedule
-from lacunet.model.network import Model
+from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.fitting.ranks import BOTH
+from lacunet.fitting.schedules import Schedule
+from lacunet.models.network import Model
 from lacunet.paper.design import Task
 from lacunet.paper.experiments import Experimenter, finite, scored
 from lacunet.runtime.executor import Executor

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import lacunet
-from lacunet.model.formats.json_model import read as model_from_json
-from lacunet.model.formats.json_model import write as model_to_json
+from lacunet.models.formats.json_model import read as model_from_json
+from lacunet.models.formats.json_model import write as model_to_json
 
 SMALL = ("carcinoma", "values", "myocardial")
 OPTIONS = {"states": (1, 2, 3), "starts": 16, "seed": 0}

@@ -10,7 +10,7 @@ import oracle
 from examples import examples
 from lacunet import api
 from lacunet.errors import DataError, ModelError, OptionError
-from lacunet.model.surgery import hide
+from lacunet.models.surgery import hide
 from problems import build, make, network_cases
 
 

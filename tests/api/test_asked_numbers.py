@@ -8,9 +8,9 @@ import lacunet
 from lacunet.data.read import read_table
 from lacunet.errors import DataError
 from lacunet.inference.leaves import leaves_of
-from lacunet.model.formats import read_network, write_network
-from lacunet.model.network import Network, Variable
-from lacunet.model.number_prior import NumberPrior
+from lacunet.models.formats import read_network, write_network
+from lacunet.models.network import Network, Variable
+from lacunet.models.number_prior import NumberPrior
 from people import FAST, KINDS, people
 
 

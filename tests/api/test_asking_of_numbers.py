@@ -6,7 +6,7 @@ import pytest
 
 import lacunet
 from lacunet.errors import OptionError
-from lacunet.model.surgery import intervened
+from lacunet.models.surgery import intervened
 from people import FAST, KINDS, people
 
 

@@ -13,13 +13,13 @@ import lacunet
 from examples import examples
 from lacunet.cli.app import app
 from lacunet.evidence.exact import exact_evidence
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate
 from lacunet.flags import Kind
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate
-from lacunet.model.conjugacy import draw_theta
-from lacunet.model.network import Model
-from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import draw_theta
+from lacunet.models.network import Model
+from lacunet.models.prior import dirichlet
+from lacunet.models.sampling import sample_codes
 from lacunet.scores import SCORES, ScoreInput, choose_scores
 from problems import Case, build, make, make_case, problem_for
 

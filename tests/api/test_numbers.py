@@ -9,13 +9,13 @@ import pytest
 import lacunet
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, ModelError, OptionError
+from lacunet.fitting.fit import Options
 from lacunet.flags import Kind
 from lacunet.inference.leaves import leaves_of
-from lacunet.learn.fit import Options
-from lacunet.model.formats import read_network, write_network
-from lacunet.model.network import Network, Variable
-from lacunet.model.number_prior import NumberPrior, understand_number_prior
-from lacunet.model.reordered import model_in_work_order
+from lacunet.models.formats import read_network, write_network
+from lacunet.models.network import Network, Variable
+from lacunet.models.number_prior import NumberPrior, understand_number_prior
+from lacunet.models.reordered import model_in_work_order
 from people import FAST, KINDS, people
 
 

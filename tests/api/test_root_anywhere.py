@@ -8,14 +8,14 @@ import pytest
 
 import lacunet
 from lacunet.estimators.latent_class import profiles
+from lacunet.fitting.diagnose import diagnose
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.problem import build_problem
-from lacunet.learn.diagnose import diagnose
-from lacunet.model.latent_class import classes_of, find_classes
-from lacunet.model.network import Model, Network
-from lacunet.model.prior import dirichlet
+from lacunet.models.latent_class import classes_of, find_classes
+from lacunet.models.network import Model, Network
+from lacunet.models.prior import dirichlet
 from lacunet.report.page.profile_view import hidden_views
-from lacunet.search.mixing import class_posterior
+from lacunet.selection.mixing import class_posterior
 
 PLACES = (0, 2, 5)  # first, in the middle, last
 CARCINOMA = lacunet.read_table(

@@ -12,8 +12,8 @@ import lacunet
 from lacunet import OptionError, api
 from lacunet.api.options import READING, defaults_of, options_of
 from lacunet.cli.app import COMMANDS
-from lacunet.learn.objective import Estimate
-from lacunet.learn.schedules import Schedule
+from lacunet.fitting.objective import Estimate
+from lacunet.fitting.schedules import Schedule
 from lacunet.scores import GROUPS
 from lacunet.settings import DEFAULTS, OPTIONS, Settings
 

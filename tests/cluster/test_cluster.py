@@ -21,9 +21,9 @@ import pytest
 import lacunet
 from lacunet.data import worker_files
 from lacunet.errors import DataError, OptionError, WorkerError
+from lacunet.fitting.fit import Options, learn
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
-from lacunet.learn.fit import Options, learn
 from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.connecting import on_cluster
 from lacunet.runtime.executor import SERIAL

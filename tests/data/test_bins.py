@@ -13,7 +13,7 @@ import lacunet
 from lacunet.api.inputs import as_table
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, ModelError, OptionError
-from lacunet.model.formats import read_network, write_network
+from lacunet.models.formats import read_network, write_network
 from lacunet.runtime.states import Bins, bin_labels, cut_into_bins, quantiles, understand_bins
 
 few = st.lists(st.integers(-4, 4).map(lambda x: x / 2), min_size=2, max_size=30)

@@ -8,7 +8,7 @@ import pytest
 import lacunet
 from lacunet.data.no_answers import odd_numbers
 from lacunet.errors import DataError
-from lacunet.model.formats import json_model
+from lacunet.models.formats import json_model
 
 ANSWERS = pl.DataFrame(
     {

@@ -6,8 +6,8 @@ import numpy as np
 
 import lacunet
 from lacunet import Network, Variable
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.prior import dirichlet
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.prior import dirichlet
 
 ANSWERS = ("no", "yes")
 COLUMNS = ("a", "b", "c", "d", "e")

@@ -9,7 +9,7 @@ from page_code import ROOT
 
 import lacunet
 from lacunet.cli.app import COMMANDS
-from lacunet.learn.schedules import Schedule
+from lacunet.fitting.schedules import Schedule
 from lacunet.scores import SCORES
 
 DOCS = ROOT / "docs"

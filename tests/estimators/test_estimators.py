@@ -32,8 +32,8 @@ from lacunet import (
 )
 from lacunet.api.options import defaults_of, options_of
 from lacunet.estimators.inputs import threads_of
+from lacunet.fitting.ascent import Outcome
 from lacunet.inference.queries.answers import row_log_lik
-from lacunet.learn.ascent import Outcome
 from lacunet.runtime.executor import cores
 from lacunet.settings import OPTIONS
 

@@ -16,7 +16,7 @@ from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import problem_of_codes
-from lacunet.model.prior import dirichlet
+from lacunet.models.prior import dirichlet
 from problems import build, network_cases
 
 

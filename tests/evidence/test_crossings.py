@@ -18,9 +18,9 @@ from lacunet.evidence.crossings.shape import Shape
 from lacunet.evidence.crossings.sticks import Sticks
 from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.partitions.tally import Tally
+from lacunet.fitting.fit import Options, learn
 from lacunet.inference.sampling.draws import Draws
-from lacunet.learn.fit import Options, learn
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.executor import SERIAL
 from problems import make_case
 

@@ -11,7 +11,7 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.inference.devices import cuda
-from lacunet.search.certainty import How
+from lacunet.selection.certainty import How
 from problems import make_case
 
 there = patch.object(cuda, "open_cuda", Twin)

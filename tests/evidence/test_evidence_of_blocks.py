@@ -12,10 +12,10 @@ from lacunet.evidence.measurement import Method
 from lacunet.evidence.particle_run import run_particles
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.problem import build_problem
-from lacunet.model.covariance import understand_covariance
-from lacunet.model.latent_class import over_leaves
-from lacunet.model.number_prior import NumberPrior
-from lacunet.model.prior import dirichlet
+from lacunet.models.covariance import understand_covariance
+from lacunet.models.latent_class import over_leaves
+from lacunet.models.number_prior import NumberPrior
+from lacunet.models.prior import dirichlet
 
 
 def small(said, classes=2, rows=8, seed=3):

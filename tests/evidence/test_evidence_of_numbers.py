@@ -11,8 +11,8 @@ from galaxies import GALAXIES, TRUTH, galaxies, ten
 from lacunet.evidence.clock import Goal
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
-from lacunet.learn.fit import Options, learn
-from lacunet.model import conjugacy
+from lacunet.fitting.fit import Options, learn
+from lacunet.models import conjugacy
 from lacunet.scores import ScoreInput, choose_scores
 
 GALAXY_BOUNDS = {2: -232.42, 3: -228.00, 4: -229.95}  # variational, with log k!

@@ -19,14 +19,14 @@ from lacunet.data.table import Table
 from lacunet.errors import DataError, OptionError
 from lacunet.evidence import exact
 from lacunet.evidence.exact import exact_evidence, plan_exact, terms
+from lacunet.fitting.variational import at_theta, vary
 from lacunet.inference.sums import order as summation_order
 from lacunet.inference.sums import packing
 from lacunet.inference.sums import packing as completion_kernels
 from lacunet.inference.sums.blocks import compositions, log_multinomials, log_ways, ways
-from lacunet.learn.variational import at_theta, vary
-from lacunet.model.conjugacy import log_marginal as log_bd
-from lacunet.model.network import Model, Network
-from lacunet.model.prior import dirichlet
+from lacunet.models.conjugacy import log_marginal as log_bd
+from lacunet.models.network import Model, Network
+from lacunet.models.prior import dirichlet
 from problems import MODES, Case, build, cases, engine, make, make_case, network_cases, problem_for
 
 

@@ -16,10 +16,10 @@ from lacunet.evidence.told_apart import told_apart
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.prior import dirichlet
+from lacunet.models.sampling import sample_codes
 
 LEAVES = 8
 ROWS = np.array([[0] * 8, [1] * 8, [0] * 4 + [1] * 4, [0, 1] * 4], dtype=np.int8)

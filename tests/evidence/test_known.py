@@ -12,13 +12,13 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.evidence.particle_run import run_particles
+from lacunet.fitting.variational import at_theta, vary
 from lacunet.inference.problem import problem_of_codes
-from lacunet.learn.variational import at_theta, vary
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.known_tables import KnownTables
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.known_tables import KnownTables
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.prior import dirichlet
+from lacunet.models.sampling import sample_codes
 from lacunet.scores import SCORES, ScoreInput
 
 

@@ -14,11 +14,11 @@ from lacunet.evidence.partitions.flows import log_ratios
 from lacunet.evidence.partitions.levels import Occupancy
 from lacunet.evidence.partitions.tally import Tally
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
+from lacunet.fitting.fit import Options, learn
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import LevelWeights
 from lacunet.inference.kernels.number_blocks import log_row
 from lacunet.inference.kernels.splitting import TRIED, log_block
-from lacunet.learn.fit import Options, learn
 from mixtures import exact_evidence, mixture
 from partition_sums import log_marginal, log_sums, log_weight
 

@@ -18,12 +18,12 @@ from lacunet.evidence.exact import exact_evidence
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.evidence.roundings import bound_near, mean_of_roundings, rounded, roundings
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.variational import at_theta, vary
 from lacunet.flags import Kind
 from lacunet.inference.expectation import expect
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.variational import at_theta, vary
-from lacunet.model import conjugacy
-from lacunet.model.relabelling import Relabelling
+from lacunet.models import conjugacy
+from lacunet.models.relabelling import Relabelling
 from problems import Case, build, make, make_case
 
 COUNTS = arrays.arrays(np.float64, st.integers(1, 15), elements=st.floats(0.0, 9.0))

@@ -27,12 +27,12 @@ from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.regions import Regions
 from lacunet.inference.sampling.draws import Draws
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.model.conjugacy import draw_theta
-from lacunet.model.conjugacy import log_marginal as log_bd
-from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Model
-from lacunet.model.prior import dirichlet, uniform_alpha
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import draw_theta
+from lacunet.models.conjugacy import log_marginal as log_bd
+from lacunet.models.latent_class import latent_class
+from lacunet.models.network import Model
+from lacunet.models.prior import dirichlet, uniform_alpha
+from lacunet.models.sampling import sample_codes
 from lacunet.runtime.executor import SERIAL, on_threads
 from problems import build, engine, make, make_case, problem_for
 

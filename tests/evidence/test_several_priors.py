@@ -16,8 +16,8 @@ from lacunet.evidence.partitions.priors import WalkedPriors
 from lacunet.evidence.partitions.walk import WalkGoal, walk_numbers
 from lacunet.inference.classes import with_classes
 from lacunet.inference.kernels.blocks import LevelWeights
-from lacunet.model import conjugacy
-from lacunet.model.latent_class import classes_of
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import classes_of
 from mixtures import mixture
 from partition_sums import log_sums, log_weight
 from problems import make_case

@@ -17,10 +17,10 @@ from lacunet.evidence.measurement import Method
 from lacunet.evidence.modes import Found
 from lacunet.evidence.partitions.posterior import PosteriorWalk
 from lacunet.evidence.used_classes import fewer_classes, used
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Objective
-from lacunet.learn.starts import random_starts
-from lacunet.model.latent_class import classes_of
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Objective
+from lacunet.fitting.starts import random_starts
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.executor import SERIAL
 from problems import build, make, make_case
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from lacunet import api
 from lacunet.data.datasets import load_dataset
-from lacunet.describe import replicates
-from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.evidence import measure as measuring
 from lacunet.evidence.ais import AnnealingRounds
 from lacunet.evidence.anchored import AnchoredWalk
@@ -18,15 +16,17 @@ from lacunet.evidence.legs import Term
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.evidence.smc import ParticleRounds
+from lacunet.fitting import schedules
+from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.schedules import Schedule
 from lacunet.flags import Flag, Kind, Sizes
-from lacunet.learn import schedules
-from lacunet.learn.ascent import Outcome
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.schedules import Schedule
-from lacunet.model.network import Model
+from lacunet.models.network import Model
 from lacunet.scores import BIC, LAPLACE, ScoreInput, vb
 from lacunet.scores.softmax import factorise
-from lacunet.search.truth import as_evidence
+from lacunet.selection.truth import as_evidence
+from lacunet.summaries import replicates
+from lacunet.summaries.bootstrap_test import RatioTest
 from problems import make_case, problem_for
 
 SOON = Goal(target=100.0, budget=600.0)  # the first round, and no more

@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.formats import FORMATS
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import PAPER_ALPHA
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.formats import FORMATS
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.prior import PAPER_ALPHA
 from lacunet.runtime.states import label
 
 READ = [f for f in FORMATS if f.read is not None]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lacunet.errors import ModelError
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.formats import bif, bif_at_once
-from lacunet.model.network import Model, Network, Variable
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.formats import bif, bif_at_once
+from lacunet.models.network import Model, Network, Variable
 
 TEXT = bif.write(ordinary())
 

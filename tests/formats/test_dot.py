@@ -8,7 +8,7 @@ from hypothesis import given
 
 from examples import examples
 from lacunet.errors import ModelError
-from lacunet.model.formats import dot, read_network, write_network
+from lacunet.models.formats import dot, read_network, write_network
 
 # pydot calls pyparsing by names of old.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -5,7 +5,7 @@ import pytest
 from format_networks import READ, ordinary
 
 from lacunet.errors import ModelError, OutputError
-from lacunet.model.formats import bif, read_model, read_network, write_network, xdsl, xmlbif
+from lacunet.models.formats import bif, read_model, read_network, write_network, xdsl, xmlbif
 
 BIF = """network n {
 }

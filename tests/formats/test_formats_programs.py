@@ -13,12 +13,12 @@ from hypothesis import given
 import lacunet.optional
 from examples import examples
 from lacunet.errors import ModelError
-from lacunet.model.formats import bif, read_network, write_network
-from lacunet.model.formats.networkx_door import from_networkx, to_networkx
-from lacunet.model.formats.pgmpy_door import from_pgmpy, to_pgmpy
-from lacunet.model.formats.pyagrum_door import from_pyagrum, to_pyagrum
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.sampling import sample_codes
+from lacunet.models.formats import bif, read_network, write_network
+from lacunet.models.formats.networkx_door import from_networkx, to_networkx
+from lacunet.models.formats.pgmpy_door import from_pgmpy, to_pgmpy
+from lacunet.models.formats.pyagrum_door import from_pyagrum, to_pyagrum
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.sampling import sample_codes
 from peers import Peer, needs
 
 gum, pgmpy, files = Peer("pyagrum"), Peer("pgmpy"), Peer("pgmpy.readwrite")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lacunet.model.formats import bif, read_network, xdsl, xmlbif
+from lacunet.models.formats import bif, read_network, xdsl, xmlbif
 
 TWO = "variable a { type discrete [2] { no, yes }; } variable b { type discrete [2] { u, v }; }"
 ROOT = "probability ( a ) { table 0.25, 0.75; }"

@@ -7,9 +7,9 @@ from hypothesis import given
 
 from examples import examples
 from lacunet.errors import ModelError, OptionError
-from lacunet.model.formats import read_network, write_network
-from lacunet.model.formats.typed import guess
-from lacunet.model.network import Model, Network, Variable
+from lacunet.models.formats import read_network, write_network
+from lacunet.models.formats.typed import guess
+from lacunet.models.network import Model, Network, Variable
 
 ENDINGS = [ending for f in READ for ending in f.endings]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lacunet.errors import ModelError
-from lacunet.model.formats import xdsl
+from lacunet.models.formats import xdsl
 
 ROOTS = """
 <cpt id="A"><state id="a0"/><state id="a1"/><probabilities>.3 .7</probabilities></cpt>

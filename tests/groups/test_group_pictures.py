@@ -13,8 +13,8 @@ from lacunet import OptionError
 from lacunet.report.page.answers import groups_answer
 from lacunet.report.page.group_view import group_view
 from lacunet.report.page.network_page import write_network_report
-from lacunet.search.groups.answers import group_answers
-from lacunet.search.groups.levels import Level
+from lacunet.selection.groups.answers import group_answers
+from lacunet.selection.groups.levels import Level
 from lacunet.settings import DEFAULTS
 
 mpl.use("Agg")

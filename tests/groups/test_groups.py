@@ -8,11 +8,11 @@ from group_worlds import SIZES, YES, log_evidence, people, three_differ, with_ch
 
 import lacunet
 from lacunet.flags import Kind
-from lacunet.model.grouped import grouped_classes
-from lacunet.model.latent_class import with_edges
-from lacunet.model.more_parents import with_more_parents
-from lacunet.model.network import Variable
-from lacunet.search.groups.levels import Level
+from lacunet.models.grouped import grouped_classes
+from lacunet.models.latent_class import with_edges
+from lacunet.models.more_parents import with_more_parents
+from lacunet.models.network import Variable
+from lacunet.selection.groups.levels import Level
 from surveys import clustered
 
 QUICK = {"starts": 4, "threads": 1, "quick": True}

@@ -10,7 +10,7 @@ from lacunet.inference import symmetry
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.regions import Regions
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.model.prior import dirichlet
+from lacunet.models.prior import dirichlet
 from problems import build
 
 

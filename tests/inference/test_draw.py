@@ -9,7 +9,7 @@ from lacunet.errors import DataError
 from lacunet.inference.expectation import hidden_counts, safe_log
 from lacunet.inference.kernels import drawing as draw_kernels
 from lacunet.inference.sampling.draws import Draws, check_whole
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from problems import MODES, build, engine, make
 
 CHAINS = 3000

@@ -9,9 +9,9 @@ import lacunet
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.queries.answers import draw_open, ensemble_posterior, expected_numbers
 from lacunet.inference.queries.query import posterior
-from lacunet.model.ensemble import Ensemble, Member
-from lacunet.model.network import Network, Variable
-from lacunet.model.number_prior import NumberPrior
+from lacunet.models.ensemble import Ensemble, Member
+from lacunet.models.network import Network, Variable
+from lacunet.models.number_prior import NumberPrior
 from people import FAST, KINDS, people
 from problems import build, make
 

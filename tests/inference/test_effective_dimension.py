@@ -3,7 +3,7 @@
 import pytest
 
 from lacunet.inference.queries.dimension import effective_dimension
-from lacunet.model.latent_class import latent_class
+from lacunet.models.latent_class import latent_class
 
 RANKS = [
     ([2, 2], 2, 5, 3),

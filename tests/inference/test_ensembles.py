@@ -8,8 +8,8 @@ import pytest
 import lacunet
 from lacunet import Ensemble, Member, ModelError
 from lacunet.inference.queries.answers import ensemble_log_lik, ensemble_posterior, row_log_lik
-from lacunet.model.ensemble import sample_rows
-from lacunet.model.formats import read_model_or_stack, read_network, write_model, write_stack
+from lacunet.models.ensemble import sample_rows
+from lacunet.models.formats import read_model_or_stack, read_network, write_model, write_stack
 
 EVERY = np.array(list(product(range(2), repeat=3)), dtype=np.int32)
 

@@ -13,9 +13,9 @@ from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.expectation import Tangent, complete_counts, expect
 from lacunet.inference.problem import build_problem
 from lacunet.inference.queries.query import posterior
-from lacunet.model.conjugacy import log_prior
-from lacunet.model.network import Network, Variable
-from lacunet.model.prior import uniform_alpha
+from lacunet.models.conjugacy import log_prior
+from lacunet.models.network import Network, Variable
+from lacunet.models.prior import uniform_alpha
 from problems import cases, make_case
 
 

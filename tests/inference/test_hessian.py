@@ -9,7 +9,7 @@ from lacunet.inference.curvature import hessian
 from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordinates
 from lacunet.inference.expectation import expect
 from lacunet.inference.plans import pattern_covariance
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from problems import cases, make_case, network_cases
 
 

@@ -9,7 +9,7 @@ import twins
 from lacunet.inference.kernels import rows as kernels
 from lacunet.inference.kernels.lanes import LANES, padded
 from lacunet.inference.plans.pattern_covariance import pair_rows
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from problems import cases, make_case
 
 

@@ -20,9 +20,9 @@ from lacunet.inference.plans.trees import TreePlan
 from lacunet.inference.problem import problem_of_codes
 from lacunet.inference.queries.dimension import effective_dimension
 from lacunet.inference.queries.query import posterior
-from lacunet.model.conjugacy import log_prior, random_theta
-from lacunet.model.network import Network, Variable
-from lacunet.model.prior import uniform_alpha
+from lacunet.models.conjugacy import log_prior, random_theta
+from lacunet.models.network import Network, Variable
+from lacunet.models.prior import uniform_alpha
 from problems import MODES, build, engine, make, network_cases, structures
 
 modes = pytest.mark.parametrize("mode", MODES)

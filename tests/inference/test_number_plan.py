@@ -12,6 +12,7 @@ from devices import Twin
 from enumeration import enumerated
 from lacunet.data.read import read_table
 from lacunet.errors import OptionError
+from lacunet.fitting.agglomerate import agglomerated
 from lacunet.inference.classes import with_sizes
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import softmax_hessian
@@ -23,11 +24,10 @@ from lacunet.inference.plans import plan as contract
 from lacunet.inference.plans.numbers import NumberPlan
 from lacunet.inference.problem import Weighable, build_problem, problem_of_codes
 from lacunet.inference.sampling.draws import Draws
-from lacunet.learn.agglomerate import agglomerated
-from lacunet.model import conjugacy
-from lacunet.model.latent_class import over_leaves
-from lacunet.model.number_prior import NumberPrior
-from lacunet.model.prior import dirichlet
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import over_leaves
+from lacunet.models.number_prior import NumberPrior
+from lacunet.models.prior import dirichlet
 from lacunet.runtime.executor import on_threads
 from mixtures import mixture
 

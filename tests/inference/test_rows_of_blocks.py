@@ -7,12 +7,12 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import lacunet
-from lacunet.describe.number_profiles import pair_rings
-from lacunet.describe.profiles import profile
 from lacunet.inference.queries.answers import row_log_lik
 from lacunet.inference.queries.query import posterior
 from lacunet.likelihoods.joint_normal import BlockPlaces, InverseWishart
-from lacunet.model.sampling import sample_cells
+from lacunet.models.sampling import sample_cells
+from lacunet.summaries.number_profiles import pair_rings
+from lacunet.summaries.profiles import profile
 
 FAST = {"starts": 6, "threads": 1}
 

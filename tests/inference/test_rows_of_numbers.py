@@ -8,6 +8,8 @@ import pytest
 from scipy import stats
 
 from lacunet.data.table import Column
+from lacunet.fitting.fit import Options
+from lacunet.fitting.predictive import learn_posterior
 from lacunet.inference.leaves import all_with_values, kind_of, with_values
 from lacunet.inference.queries.answers import (
     ensemble_log_lik,
@@ -16,13 +18,11 @@ from lacunet.inference.queries.answers import (
     row_log_lik,
 )
 from lacunet.inference.queries.query import posterior
-from lacunet.learn.fit import Options
-from lacunet.learn.predictive import learn_posterior
 from lacunet.likelihoods.unit import Unit
-from lacunet.model.ensemble import Ensemble, Member, sample_rows
-from lacunet.model.formats import read_model_or_stack, write_stack
-from lacunet.model.network import Model, Network
-from lacunet.model.sampling import coded, sample_cells
+from lacunet.models.ensemble import Ensemble, Member, sample_rows
+from lacunet.models.formats import read_model_or_stack, write_stack
+from lacunet.models.network import Model, Network
+from lacunet.models.sampling import coded, sample_cells
 from mixtures import MOST, UNIT, density, mixture
 
 NUMBERS = ("gaussian", "poisson", "binomial")

@@ -9,9 +9,9 @@ from lacunet.inference.expectation import expect
 from lacunet.inference.leaves import leaves_of
 from lacunet.inference.plans.numbers import NumberPlan
 from lacunet.inference.problem import build_problem
-from lacunet.model.latent_class import over_leaves
-from lacunet.model.number_prior import NumberPrior
-from lacunet.model.prior import dirichlet
+from lacunet.models.latent_class import over_leaves
+from lacunet.models.number_prior import NumberPrior
+from lacunet.models.prior import dirichlet
 
 
 @pytest.mark.parametrize("rows", [200, 2000])  # by values, and by statistics

@@ -10,9 +10,9 @@ from lacunet.inference.expectation import Tangent, expect
 from lacunet.inference.kernels import trees as tree_kernels
 from lacunet.inference.plans import clique_trees
 from lacunet.inference.problem import build_problem
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.sampling import sample_codes
 
 
 def chain(length, states, seed, rows=12, missing=0.2):

@@ -8,9 +8,9 @@ from scipy.stats import kstest
 import lacunet
 from lacunet import LatentClassModel
 from lacunet.inference.queries.answers import row_log_lik, tail_probabilities
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import dirichlet
-from lacunet.model.sampling import sample_codes
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.prior import dirichlet
+from lacunet.models.sampling import sample_codes
 
 
 def chain(columns=6, states=4):

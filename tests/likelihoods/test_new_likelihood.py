@@ -15,15 +15,15 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from lacunet.errors import ModelError
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate, Objective
 from lacunet.inference.problem import problem_of_codes
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate, Objective
 from lacunet.likelihoods import Likelihood
 from lacunet.likelihoods.joint_normal import LOG_2PI, BlockPlaces
-from lacunet.model import conjugacy
-from lacunet.model.latent_class import over_leaves
-from lacunet.model.network import Variable
-from lacunet.model.prior import dirichlet
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import over_leaves
+from lacunet.models.network import Variable
+from lacunet.models.prior import dirichlet
 
 
 @dataclass(frozen=True)

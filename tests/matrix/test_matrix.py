@@ -18,7 +18,7 @@ from lacunet.evidence.estimate import Verdict
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
 from lacunet.evidence.partitions.cases import walkable
-from lacunet.learn.fit import Options, learn
+from lacunet.fitting.fit import Options, learn
 from lacunet.scores import SCORES, ScoreInput
 
 ALL = tuple(worlds())

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from small_studies import TINY
 
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate, Objective
-from lacunet.model.conjugacy import moved
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate, Objective
+from lacunet.models.conjugacy import moved
 from lacunet.scores import ScoreInput
 from lacunet.scores.laplace import laplace
 from lacunet.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 
 from lacunet import api, load_dataset, write_report
 from lacunet.data.table import Table
-from lacunet.model.network import Network
+from lacunet.models.network import Network
 
 sys.path.insert(0, str(Path(__file__).parent))
 from report_cases import EVIL, evil_table, two_hidden, with_failures, with_nothing

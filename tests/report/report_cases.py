@@ -7,9 +7,9 @@ import numpy as np
 from lacunet import Evidence, api
 from lacunet.data.table import Column, Table
 from lacunet.flags import Flag, Kind
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.prior import dirichlet
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.prior import dirichlet
 
 EVIL = "<script>window.alerted = 1; alert(1)</script>"
 EVIL_STATES = ("no & \"never\" 'ever'", "</style><b onclick='x()'>", "{{ 7 * 7 }} {% raw %}")

@@ -6,7 +6,7 @@ import lacunet
 from lacunet.report.page import write_network_report
 from lacunet.report.page.answers import fitted_answer, on_a_page
 from lacunet.report.page.summary_view import tiles
-from lacunet.search import grids
+from lacunet.selection import grids
 
 
 @pytest.fixture(scope="module")

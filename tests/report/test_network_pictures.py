@@ -15,9 +15,9 @@ from lacunet.charts.network.layout import ROOM
 from lacunet.charts.network.names import BESIDE, LINES, box_size, name_lines, text_width
 from lacunet.charts.style import edge_style
 from lacunet.errors import OptionError
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Model, Network, Variable
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.latent_class import latent_class
+from lacunet.models.network import Model, Network, Variable
 from lacunet.report.page.network_view import LARGEST, picture
 
 ODD = [

@@ -9,12 +9,12 @@ from scipy import stats
 
 import lacunet
 from lacunet import OptionError, plots
-from lacunet.describe.profiles import profile
 from lacunet.inference.leaves import leaves_of
-from lacunet.model.network import Network, Variable
-from lacunet.model.number_prior import NumberPrior
+from lacunet.models.network import Network, Variable
+from lacunet.models.number_prior import NumberPrior
 from lacunet.report.page.answers import fitted_answer
 from lacunet.report.page.network_page import write_network_report
+from lacunet.summaries.profiles import profile
 from people import FAST, KINDS, people
 
 mpl.use("Agg")

@@ -13,8 +13,8 @@ import pytest
 
 import lacunet
 from lacunet import LatentClassModel, ModelError, OptionError, OutputError
-from lacunet.describe.profiles import profiles
-from lacunet.model.latent_class import latent_class, with_edges
+from lacunet.models.latent_class import latent_class, with_edges
+from lacunet.summaries.profiles import profiles
 
 docx = pytest.importorskip("docx")
 

@@ -10,8 +10,8 @@ import pytest
 
 import lacunet
 from lacunet import OptionError, api, load_dataset
-from lacunet.describe.intervals import hessian_intervals
-from lacunet.describe.profiles import profile
+from lacunet.summaries.intervals import hessian_intervals
+from lacunet.summaries.profiles import profile
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

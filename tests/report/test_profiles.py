@@ -7,10 +7,10 @@ import pytest
 from report_cases import two_hidden
 
 from lacunet import api
-from lacunet.describe.profiles import profile, profiles
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.network import Model
-from lacunet.model.prior import dirichlet
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.network import Model
+from lacunet.models.prior import dirichlet
+from lacunet.summaries.profiles import profile, profiles
 
 
 def joint(model: Model) -> np.ndarray:

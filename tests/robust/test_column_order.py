@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from examples import examples
 from lacunet import api
-from lacunet.model.formats import json_model
-from lacunet.model.network import Model, Network, Variable
+from lacunet.models.formats import json_model
+from lacunet.models.network import Model, Network, Variable
 
 # Names whose order in the data is not their order by name, nor that of their lengths.
 NAMES = ("x10", "b", "x2", "a")

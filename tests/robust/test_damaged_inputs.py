@@ -11,7 +11,7 @@ import pytest
 from lacunet.data import source
 from lacunet.data.read import read_table
 from lacunet.errors import DataError, LacunetError, ModelError, OutputError
-from lacunet.model.formats import read_network
+from lacunet.models.formats import read_network
 from lacunet.runtime.files import check_file, check_folder
 
 ROWS = "a,b\n" + "x,u\ny,v\n" * 20

@@ -8,7 +8,7 @@ import pytest
 
 from lacunet import api
 from lacunet.errors import OutputError
-from lacunet.learn.objective import Estimate
+from lacunet.fitting.objective import Estimate
 from lacunet.runtime.checkpoint import decoded, encoded
 
 STOP = 3  # results after which a run is stopped

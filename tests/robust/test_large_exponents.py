@@ -14,15 +14,15 @@ from lacunet.data.read import read_table
 from lacunet.errors import ImpossibleNumberError, OptionError
 from lacunet.evidence.measure import measure
 from lacunet.evidence.measurement import Method
+from lacunet.fitting.fit import Options, learn
 from lacunet.flags import Kind
-from lacunet.graphs.counting import log_rising_sum
 from lacunet.inference.plausible import check_log_probability
-from lacunet.learn.fit import Options, learn
 from lacunet.likelihoods import gamma_functions
 from lacunet.likelihoods.gamma_functions import LARGE, log_gamma_density, log_rising
-from lacunet.model import conjugacy
-from lacunet.model.layout import Layout
+from lacunet.models import conjugacy
+from lacunet.models.layout import Layout
 from lacunet.scores import DRAPER, SCORES, ScoreInput
+from lacunet.structure.counting import log_rising_sum
 from problems import problem_for
 
 NETWORK_EXPONENTS = st.floats(1e-12, 1e100)

@@ -11,10 +11,10 @@ import oracle
 from lacunet import api
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Column, Table
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.expectation import safe_log
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate
 from lacunet.runtime.executor import SERIAL
 from lacunet.scores import BD, CS, LAPLACE, Fitting, ScoreInput, choose_scores, score
 from lacunet.scores.occupancy import (
@@ -24,7 +24,7 @@ from lacunet.scores.occupancy import (
     occupied,
     softmax_weights,
 )
-from lacunet.search.average import Labellings
+from lacunet.selection.average import Labellings
 from problems import make_case, problem_for
 
 OCCUPIED = choose_scores("csl-occupied,vb-occupied")

@@ -12,13 +12,13 @@ from examples import examples
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
 from lacunet.errors import OptionError
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate
 from lacunet.flags import Kind
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate
-from lacunet.model.conjugacy import log_prior, random_theta
-from lacunet.model.prior import uniform_alpha
+from lacunet.models.conjugacy import log_prior, random_theta
+from lacunet.models.prior import uniform_alpha
 from lacunet.scores import (
     BD,
     BIC,

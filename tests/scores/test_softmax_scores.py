@@ -9,12 +9,12 @@ from hypothesis import given
 from examples import examples
 from lacunet.data.datasets import load_dataset
 from lacunet.data.table import Table
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Estimate
 from lacunet.inference.expectation import expect
 from lacunet.inference.problem import problem_of_codes
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Estimate
-from lacunet.model.conjugacy import log_jacobian, log_prior
-from lacunet.model.network import Model
+from lacunet.models.conjugacy import log_jacobian, log_prior
+from lacunet.models.network import Model
 from lacunet.scores import BD, CS, CSL, ScoreInput
 from problems import build, cases, make, make_case, network_cases, problem_for
 

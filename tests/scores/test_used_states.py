@@ -9,12 +9,12 @@ import pytest
 
 import oracle
 from lacunet.evidence.exact import exact_evidence
+from lacunet.fitting.fit import Options
 from lacunet.flags import Kind
 from lacunet.inference.classes import with_sizes
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.learn.fit import Options
-from lacunet.model.conjugacy import natural
-from lacunet.model.relabelling import Relabelling
+from lacunet.models.conjugacy import natural
+from lacunet.models.relabelling import Relabelling
 from lacunet.scores import SCORES, Fitting, ScoreInput, choose_scores, occupancy
 from lacunet.scores.evaluation import Asked, score_fits
 from lacunet.scores.occupancy import UsedStates, counted_cases, log_all_used

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 
 from examples import examples
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.model.conjugacy import random_theta
+from lacunet.models.conjugacy import random_theta
 from lacunet.scores import BD, CS, VB, ScoreInput
 from problems import build, cases, make, make_case, network_cases, problem_for
 

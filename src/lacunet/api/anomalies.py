@@ -9,7 +9,7 @@ import numpy as np
 from lacunet.api.inputs import asked_speaker, check_ordered, rows_for
 from lacunet.api.options import AnomalyOptions, divide, with_options
 from lacunet.inference.queries.answers import DRAWS, tail_probabilities
-from lacunet.model.holders import SpeakerLike
+from lacunet.models.holders import SpeakerLike
 from lacunet.runtime.arrays import FloatArray
 from lacunet.settings import DEFAULTS, Settings
 

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from lacunet.api.known import Known
-from lacunet.model.network import Variable
+from lacunet.models.network import Variable
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import alike
 from lacunet.tabular import (

@@ -16,10 +16,10 @@ from lacunet.api.options import AskOptions, QueryOptions, RowOptions, divide, wi
 from lacunet.errors import DataError, OptionError
 from lacunet.inference.queries.answers import expected_numbers, in_units
 from lacunet.inference.queries.query import posterior
-from lacunet.model.holders import ModelLike, NetworkLike
-from lacunet.model.network import Model, Network
-from lacunet.model.separation import d_separated as graph_separates
-from lacunet.model.surgery import intervened, without_causes
+from lacunet.models.holders import ModelLike, NetworkLike
+from lacunet.models.network import Model, Network
+from lacunet.models.separation import d_separated as graph_separates
+from lacunet.models.surgery import intervened, without_causes
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.settings import DEFAULTS, Settings
 

@@ -31,12 +31,12 @@ from lacunet.inference.queries.answers import (
     posterior_of,
     tail_probabilities,
 )
-from lacunet.model.ensemble import Ensemble
-from lacunet.model.holders import Speaker, SpeakerLike
-from lacunet.model.network import Network, Variable
+from lacunet.models.ensemble import Ensemble
+from lacunet.models.holders import Speaker, SpeakerLike
+from lacunet.models.network import Network, Variable
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 from lacunet.runtime.states import alike
-from lacunet.search.held_out import rows_digest
+from lacunet.selection.held_out import rows_digest
 from lacunet.settings import DEFAULTS, Settings
 from lacunet.tabular import library_of
 

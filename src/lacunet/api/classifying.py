@@ -13,9 +13,9 @@ from lacunet.inference.leaves import all_with_values
 from lacunet.inference.queries.answers import posterior_of
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.ensembles import Pool
-from lacunet.search.held_out import hide_column
-from lacunet.search.recipes import classifiers
+from lacunet.selection.ensembles import Pool
+from lacunet.selection.held_out import hide_column
+from lacunet.selection.recipes import classifiers
 from lacunet.settings import Settings
 
 FOLDS = 4  # of rows, each held out once

@@ -17,30 +17,30 @@ from lacunet.api.options import (
     with_options,
 )
 from lacunet.api.regression import parameters_for
-from lacunet.describe.em_traces import Traces
-from lacunet.describe.em_traces import em_traces as traces_of
-from lacunet.describe.intervals import Intervals, hessian_intervals
-from lacunet.describe.matching import matched, matched_fit
-from lacunet.describe.regression.precision import check_at_maximum, class_precision
-from lacunet.describe.regression.predicted_statistics import predicted_statistics
-from lacunet.describe.regression.resampled import class_replicates
-from lacunet.describe.replicates import bootstrap_intervals
-from lacunet.describe.statistics import FitStatistics
-from lacunet.describe.statistics import fit_statistics as statistics_of
+from lacunet.fitting.fit import Fit
+from lacunet.fitting.objective import Estimate
+from lacunet.fitting.prepare import prepare
+from lacunet.fitting.regression.objective import ClassParameters
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.learn.fit import Fit
-from lacunet.learn.objective import Estimate
-from lacunet.learn.prepare import prepare
-from lacunet.learn.regression.objective import ClassParameters
-from lacunet.model.holders import ModelLike, check_kind
-from lacunet.model.network import Model
+from lacunet.models.holders import ModelLike, check_kind
+from lacunet.models.network import Model
 from lacunet.runtime.executor import Serial
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.candidate_criteria import Criteria, selection_criteria
-from lacunet.search.candidates import Selection
-from lacunet.search.regression.class_regression import ClassRegression
+from lacunet.selection.candidate_criteria import Criteria, selection_criteria
+from lacunet.selection.candidates import Selection
+from lacunet.selection.regression.class_regression import ClassRegression
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.em_traces import Traces
+from lacunet.summaries.em_traces import em_traces as traces_of
+from lacunet.summaries.intervals import Intervals, hessian_intervals
+from lacunet.summaries.matching import matched, matched_fit
+from lacunet.summaries.regression.precision import check_at_maximum, class_precision
+from lacunet.summaries.regression.predicted_statistics import predicted_statistics
+from lacunet.summaries.regression.resampled import class_replicates
+from lacunet.summaries.replicates import bootstrap_intervals
+from lacunet.summaries.statistics import FitStatistics
+from lacunet.summaries.statistics import fit_statistics as statistics_of
 
 FitLike: TypeAlias = Fit | Selection | ClassRegression | ModelLike
 

@@ -10,12 +10,12 @@ from lacunet.api.inputs import asked_speaker, columns_of
 from lacunet.api.options import DrawOptions, SimulateOptions, divide, with_options
 from lacunet.data import Column
 from lacunet.errors import OptionError
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.ensemble import sample_rows
-from lacunet.model.holders import Speaker, SpeakerLike
-from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Model
-from lacunet.model.prior import dirichlet
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.ensemble import sample_rows
+from lacunet.models.holders import Speaker, SpeakerLike
+from lacunet.models.latent_class import latent_class
+from lacunet.models.network import Model
+from lacunet.models.prior import dirichlet
 from lacunet.runtime.arrays import CodeArray
 from lacunet.runtime.states import as_shown
 from lacunet.settings import DEFAULTS, Settings

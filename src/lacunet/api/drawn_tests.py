@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 
 from lacunet.data import Table
-from lacunet.describe.bootstrap_test import STARTS
 from lacunet.errors import OptionError
+from lacunet.fitting.fit import Options
+from lacunet.fitting.objective import Estimate
 from lacunet.inference.devices.device import DeviceName
-from lacunet.learn.fit import Options
-from lacunet.learn.objective import Estimate
-from lacunet.model.network import Network
-from lacunet.search.candidates import Proposal
+from lacunet.models.network import Network
+from lacunet.selection.candidates import Proposal
 from lacunet.settings import Settings
+from lacunet.summaries.bootstrap_test import STARTS
 
 INSTEAD = "lacunet select compares numbers of classes by their evidence."
 

@@ -10,8 +10,8 @@ from lacunet.data.rows import Rows
 from lacunet.data.values import as_values
 from lacunet.inference.leaves import all_with_values
 from lacunet.inference.queries.answers import draw_columns, fillings
-from lacunet.model.holders import Speaker
-from lacunet.model.network import Network
+from lacunet.models.holders import Speaker
+from lacunet.models.network import Network
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 Told: TypeAlias = Mapping[int, Filling]  # by the place of the column

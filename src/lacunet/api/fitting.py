@@ -27,26 +27,26 @@ from lacunet.api.regression import class_regression
 from lacunet.api.results import Scores
 from lacunet.api.structure import EdgesLike, one_number, table_and_structure
 from lacunet.data import Table
-from lacunet.describe.predictive_checks import misfit_flags
 from lacunet.errors import OptionError
+from lacunet.fitting.fit import Fit, learn
+from lacunet.fitting.predictive import learn_posterior
+from lacunet.fitting.prepare import prepare
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
 from lacunet.inference.queries.dimension import effective_dimension
-from lacunet.learn.fit import Fit, learn
-from lacunet.learn.predictive import learn_posterior
-from lacunet.learn.prepare import prepare
-from lacunet.model.holders import ModelLike, NetworkLike
-from lacunet.model.network import Model, Network
-from lacunet.model.prior import dirichlet
-from lacunet.model.terms import CovariatesLike
+from lacunet.models.holders import ModelLike, NetworkLike
+from lacunet.models.network import Model, Network
+from lacunet.models.prior import dirichlet
+from lacunet.models.terms import CovariatesLike
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import ScoreInput, applicable
 from lacunet.scores.evaluation import score_at
-from lacunet.search.effects.direct import DirectEffects, direct_effects
-from lacunet.search.effects.fitted import Workshop
-from lacunet.search.regression.class_regression import ClassRegression
+from lacunet.selection.effects.direct import DirectEffects, direct_effects
+from lacunet.selection.effects.fitted import Workshop
+from lacunet.selection.regression.class_regression import ClassRegression
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.predictive_checks import misfit_flags
 
 
 @overload

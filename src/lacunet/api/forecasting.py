@@ -12,15 +12,15 @@ from lacunet.api.missing import with_answers
 from lacunet.api.options import SelectOptions, divide, with_options
 from lacunet.api.selecting import proposed, structures, told
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
+from lacunet.fitting.prepare import prepare
 from lacunet.inference.problem import build_problem
-from lacunet.learn.prepare import prepare
-from lacunet.model.holders import NetworkLike
-from lacunet.model.prior import base_alpha, dirichlet
+from lacunet.models.holders import NetworkLike
+from lacunet.models.prior import base_alpha, dirichlet
 from lacunet.runtime.connecting import Engine
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.forecast_measuring import forecast_measuring
-from lacunet.search.forecasting import Forecast, forecast_fits
+from lacunet.selection.forecast_measuring import forecast_measuring
+from lacunet.selection.forecasting import Forecast, forecast_fits
 from lacunet.settings import DEFAULTS, Settings
 
 

@@ -8,24 +8,24 @@ from typing import Unpack
 from lacunet.api.inputs import KnowledgeLike, as_knowledge, as_network, as_table, one_alpha
 from lacunet.api.options import EdgeOptions, GraphOptions, divide, with_options
 from lacunet.data import Table
-from lacunet.describe.bootstrap import check_replicates
 from lacunet.errors import OptionError
-from lacunet.graphs import distances, learning
-from lacunet.graphs.distances import GraphDistances
-from lacunet.graphs.edges.bootstrap import resample_edges
-from lacunet.graphs.edges.certainty import EdgeCertainty
-from lacunet.graphs.edges.posterior import check_cases, find_edges
-from lacunet.graphs.graph_prior import AVERAGED
-from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.learned import Learned
-from lacunet.model import equivalence
-from lacunet.model.equivalence import EquivalenceClass
-from lacunet.model.holders import NetworkLike
-from lacunet.model.number_prior import GRAPH_NUMBERS
+from lacunet.models import equivalence
+from lacunet.models.equivalence import EquivalenceClass
+from lacunet.models.holders import NetworkLike
+from lacunet.models.number_prior import GRAPH_NUMBERS
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.settings import Settings
+from lacunet.structure import distances, learning
+from lacunet.structure.distances import GraphDistances
+from lacunet.structure.edges.bootstrap import resample_edges
+from lacunet.structure.edges.certainty import EdgeCertainty
+from lacunet.structure.edges.posterior import check_cases, find_edges
+from lacunet.structure.graph_prior import AVERAGED
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.learned import Learned
+from lacunet.summaries.bootstrap import check_replicates
 
 USUAL = Settings(alpha=AVERAGED, number_prior=GRAPH_NUMBERS)
 

@@ -16,18 +16,18 @@ from lacunet.data.groups import with_groups
 from lacunet.data.kinds import understand_kinds
 from lacunet.data.missing_state import missing_as_state
 from lacunet.errors import DataError, OptionError, did_you_mean
+from lacunet.fitting.prepare import prepare
 from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import leaves_apart
-from lacunet.learn.prepare import prepare
-from lacunet.model.covariance import Covariance
-from lacunet.model.grouped import Grouped, grouped_classes
+from lacunet.models.covariance import Covariance
+from lacunet.models.grouped import Grouped, grouped_classes
 from lacunet.runtime.checkpoint import FORGETFUL
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import understand_bins
-from lacunet.search.effects.fitted import Workshop
-from lacunet.search.groups.comparing import compare_levels
-from lacunet.search.groups.comparison import GroupComparison
-from lacunet.search.proposals import check_states
+from lacunet.selection.effects.fitted import Workshop
+from lacunet.selection.groups.comparing import compare_levels
+from lacunet.selection.groups.comparison import GroupComparison
+from lacunet.selection.proposals import check_states
 from lacunet.settings import DEFAULTS, Settings
 
 

@@ -8,17 +8,17 @@ from typing import Unpack
 from lacunet.api.graphs import known_of
 from lacunet.api.inputs import KnowledgeLike, as_table, one_alpha, one_of
 from lacunet.api.options import HiddenOptions, TreeOptions, divide, with_options
-from lacunet.graphs.graph_prior import GraphPrior
-from lacunet.graphs.hidden.latent_tree import LatentTree, Shape, learn_tree
-from lacunet.model.number_prior import GRAPH_NUMBERS
+from lacunet.models.number_prior import GRAPH_NUMBERS
 from lacunet.runtime.executor import on_threads
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.hidden import looking
-from lacunet.search.hidden.found import HiddenFound
-from lacunet.search.hidden.looking import MOST, HiddenSearch
-from lacunet.search.hidden.naive import learn_classes
+from lacunet.selection.hidden import looking
+from lacunet.selection.hidden.found import HiddenFound
+from lacunet.selection.hidden.looking import MOST, HiddenSearch
+from lacunet.selection.hidden.naive import learn_classes
 from lacunet.settings import Settings
+from lacunet.structure.graph_prior import GraphPrior
+from lacunet.structure.hidden.latent_tree import LatentTree, Shape, learn_tree
 
 TREES = Settings(number_prior=GRAPH_NUMBERS)
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from lacunet.api.results import Assigned, AssignedNumber, Assignment
-from lacunet.model.ensemble import Ensemble
-from lacunet.search.ensembles import Pool
+from lacunet.models.ensemble import Ensemble
+from lacunet.selection.ensembles import Pool
 from lacunet.tabular import Columns, Grid, Printable, library_of, measured, probability
 
 OF_CATEGORIES = ("row", "column", "state", "probability")

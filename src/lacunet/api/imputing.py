@@ -21,9 +21,9 @@ from lacunet.data.read import read_rows
 from lacunet.data.write import column_names, whole_frame
 from lacunet.errors import OptionError
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.ensembles import Pool, draw_parameters
-from lacunet.search.held_out import hide_cells
-from lacunet.search.recipes import imputers
+from lacunet.selection.ensembles import Pool, draw_parameters
+from lacunet.selection.held_out import hide_cells
+from lacunet.selection.recipes import imputers
 from lacunet.settings import DEFAULTS, Settings
 
 HIDING, DRAWING = 0, 1  # streams of random numbers

@@ -12,9 +12,9 @@ from lacunet.data import Column
 from lacunet.errors import OptionError
 from lacunet.inference.queries.evidence import CaseEvidence, take_evidence
 from lacunet.inference.regression.design import design_of
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.predictors import Covariate
-from lacunet.model.surgery import at_given, predicted
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.predictors import Covariate
+from lacunet.models.surgery import at_given, predicted
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.states import State, label
 

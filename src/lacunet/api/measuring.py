@@ -25,8 +25,8 @@ from lacunet.evidence.prepare_sampling import prepare_sampling
 from lacunet.evidence.sandwich import Sandwich, sandwich
 from lacunet.inference.devices.device import open_device
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.model.holders import ModelLike, NetworkLike
-from lacunet.model.prior import dirichlet
+from lacunet.models.holders import ModelLike, NetworkLike
+from lacunet.models.prior import dirichlet
 from lacunet.runtime.checkpoint import Kept
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore

@@ -11,13 +11,13 @@ from lacunet.api.structure import table_and_structure
 from lacunet.data import Table
 from lacunet.data.missing_state import has_missing_state, with_missing_states
 from lacunet.data.missing_state import missing_as_state as as_state
-from lacunet.learn.prepare import prepare
-from lacunet.model.holders import NetworkLike
-from lacunet.model.network import Network
-from lacunet.model.surgery import with_observed_states
+from lacunet.fitting.prepare import prepare
+from lacunet.models.holders import NetworkLike
+from lacunet.models.network import Network
+from lacunet.models.surgery import with_observed_states
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import HEADLINE
-from lacunet.search.hole_readings import MissingComparison, compare_readings
+from lacunet.selection.hole_readings import MissingComparison, compare_readings
 from lacunet.settings import Settings
 
 ONE_SCORE = Settings(scores=HEADLINE.name)  # many candidates, and one question

@@ -19,8 +19,8 @@ from lacunet.api.other_names import understood
 from lacunet.data.design_columns import Clusters
 from lacunet.data.kinds import KindsLike
 from lacunet.data.read import read_table
-from lacunet.model.number_prior import NumberPriorLike
-from lacunet.model.prior import Alpha
+from lacunet.models.number_prior import NumberPriorLike
+from lacunet.models.prior import Alpha
 from lacunet.runtime.progress import in_notebook, shown
 from lacunet.runtime.states import BinLike, State
 from lacunet.settings import OPTIONS, Settings

@@ -8,13 +8,13 @@ from enum import StrEnum
 from lacunet.api.inputs import one_of
 from lacunet.data import Table
 from lacunet.errors import OptionError
-from lacunet.learn.prepare import prepare
-from lacunet.model.latent_class import latent_class
+from lacunet.fitting.prepare import prepare
+from lacunet.models.latent_class import latent_class
 from lacunet.runtime.processes import on_processes
 from lacunet.runtime.progress import Listener
-from lacunet.search.ensembles import HIDDEN_CELLS, Pool, learn_pool
-from lacunet.search.held_out import HeldOut
-from lacunet.search.recipes import ImputerKind, Recipe
+from lacunet.selection.ensembles import HIDDEN_CELLS, Pool, learn_pool
+from lacunet.selection.held_out import HeldOut
+from lacunet.selection.recipes import ImputerKind, Recipe
 from lacunet.settings import Settings
 
 ALONE = 2_000  # cells of distinct rows: a table with fewer is learned in one process

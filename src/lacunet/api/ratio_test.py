@@ -11,16 +11,16 @@ from lacunet.api.inputs import Hidden, as_table, to_vary
 from lacunet.api.options import RatioOptions, divide, with_options
 from lacunet.api.sketched import structured
 from lacunet.api.structure import one_number
-from lacunet.describe.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 from lacunet.errors import OptionError
+from lacunet.fitting.prepare import prepare
 from lacunet.inference.problem import build_problem
-from lacunet.learn.prepare import prepare
-from lacunet.model.holders import NetworkLike
-from lacunet.model.network import Network
-from lacunet.model.prior import PAPER_ALPHA, dirichlet
+from lacunet.models.holders import NetworkLike
+from lacunet.models.network import Network
+from lacunet.models.prior import PAPER_ALPHA, dirichlet
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.proposals import latent_classes, sizes_of_hidden
+from lacunet.selection.proposals import latent_classes, sizes_of_hidden
 from lacunet.settings import Settings
+from lacunet.summaries.bootstrap_test import REPLICATES, STARTS, RatioTest, ratio_test
 
 # Every fit, of real and of drawn data alike, has few starts; ML fits have no prior.
 BOOTSTRAP = Settings(estimate="ml", starts=STARTS)

@@ -13,8 +13,9 @@ from lacunet.api.structure import one_number
 from lacunet.data import Table
 from lacunet.data.kinds import Kinds, KindsLike, understand_kinds
 from lacunet.data.missing_state import missing_as_state, with_missing_states
-from lacunet.describe.regression.resampled import check_replicates_of, class_replicates
 from lacunet.errors import OptionError
+from lacunet.fitting.prepare import prepare
+from lacunet.fitting.regression.objective import ClassParameters, parameters_of
 from lacunet.inference.devices.device import DeviceName
 from lacunet.inference.leaves import with_values
 from lacunet.inference.problem import build_problem
@@ -24,17 +25,16 @@ from lacunet.inference.regression.rows import (
     with_covariates,
     without_covariates,
 )
-from lacunet.learn.prepare import prepare
-from lacunet.learn.regression.objective import ClassParameters, parameters_of
-from lacunet.model.latent_class import classes_of
-from lacunet.model.network import Model
-from lacunet.model.prior import dirichlet
-from lacunet.model.terms import CovariatesLike, Term, understand_terms
+from lacunet.models.latent_class import classes_of
+from lacunet.models.network import Model
+from lacunet.models.prior import dirichlet
+from lacunet.models.terms import CovariatesLike, Term, understand_terms
 from lacunet.runtime.progress import Listener, ignore
-from lacunet.search.proposals import latent_classes
-from lacunet.search.regression.class_regression import ClassRegression
-from lacunet.search.regression.covariate_worth import Recipe, worth_of_covariates
+from lacunet.selection.proposals import latent_classes
+from lacunet.selection.regression.class_regression import ClassRegression
+from lacunet.selection.regression.covariate_worth import Recipe, worth_of_covariates
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.regression.resampled import check_replicates_of, class_replicates
 
 
 @with_options

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lacunet.fitting.fit import Fit
 from lacunet.flags import Flag, Kind
-from lacunet.learn.fit import Fit
-from lacunet.model.network import Model
+from lacunet.models.network import Model
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.states import State
 from lacunet.scores import Evidence

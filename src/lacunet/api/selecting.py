@@ -28,34 +28,34 @@ from lacunet.api.options import CompareOptions, ReadOptions, SelectOptions, divi
 from lacunet.api.sketched import as_sketch, structured
 from lacunet.api.structure import EdgesLike, check_no_edges, whole_numbers
 from lacunet.data import Table
-from lacunet.describe.bootstrap_test import RatioTest
 from lacunet.errors import ModelError, OptionError
-from lacunet.learn.prepare import prepare
-from lacunet.model.holders import NetworkLike
-from lacunet.model.latent_class import read_edges
-from lacunet.model.network import Network
-from lacunet.model.number_prior import NumberPrior
-from lacunet.model.prior import AVERAGE, base_alpha
-from lacunet.model.prior_grid import prior_grid
-from lacunet.model.sketch import Sketch, is_sketch
+from lacunet.fitting.prepare import prepare
+from lacunet.models.holders import NetworkLike
+from lacunet.models.latent_class import read_edges
+from lacunet.models.network import Network
+from lacunet.models.number_prior import NumberPrior
+from lacunet.models.prior import AVERAGE, base_alpha
+from lacunet.models.prior_grid import prior_grid
+from lacunet.models.sketch import Sketch, is_sketch
 from lacunet.runtime.checkpoint import Kept, fingerprint
 from lacunet.runtime.executor import Executor
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.scores import not_defined
-from lacunet.search.average import PriorLike, understood_prior
-from lacunet.search.beside_classes import misfit_of
-from lacunet.search.calibration import best_few
-from lacunet.search.candidates import Proposal, Selection
-from lacunet.search.evaluating import evaluate
-from lacunet.search.long_ranges import Followed, ends_worth, follow, lengthened
-from lacunet.search.measuring import measure_posterior, quick
-from lacunet.search.one_by_one import by_measurements, measure_each
-from lacunet.search.proposals import latent_classes, sizes_of_hidden
-from lacunet.search.ratio_tests import ratio_tests
-from lacunet.search.reach import FIRST, FURTHER
-from lacunet.search.sensitivity import with_priors
+from lacunet.selection.average import PriorLike, understood_prior
+from lacunet.selection.beside_classes import misfit_of
+from lacunet.selection.calibration import best_few
+from lacunet.selection.candidates import Proposal, Selection
+from lacunet.selection.evaluating import evaluate
+from lacunet.selection.long_ranges import Followed, ends_worth, follow, lengthened
+from lacunet.selection.measuring import measure_posterior, quick
+from lacunet.selection.one_by_one import by_measurements, measure_each
+from lacunet.selection.proposals import latent_classes, sizes_of_hidden
+from lacunet.selection.ratio_tests import ratio_tests
+from lacunet.selection.reach import FIRST, FURTHER
+from lacunet.selection.sensitivity import with_priors
 from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.bootstrap_test import RatioTest
 
 AVERAGED = Settings(alpha=AVERAGE)
 

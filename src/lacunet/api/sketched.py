@@ -20,14 +20,14 @@ from lacunet.api.options import ReadOptions
 from lacunet.data import Table
 from lacunet.data.column_checks import check_not_left_out
 from lacunet.errors import DataError, ModelError, OptionError, did_you_mean
-from lacunet.graphs.knowledge import edges_of
 from lacunet.inference.leaves import leaves_apart, with_numbers
-from lacunet.model.holders import NetworkLike
-from lacunet.model.network import Network, Variable
-from lacunet.model.number_prior import NumberPrior
-from lacunet.model.reordered import in_work_order
-from lacunet.model.sketch import Sketch, is_sketch, read_sketch
-from lacunet.model.surgery import with_hidden
+from lacunet.models.holders import NetworkLike
+from lacunet.models.network import Network, Variable
+from lacunet.models.number_prior import NumberPrior
+from lacunet.models.reordered import in_work_order
+from lacunet.models.sketch import Sketch, is_sketch, read_sketch
+from lacunet.models.surgery import with_hidden
+from lacunet.structure.knowledge import edges_of
 
 ENDINGS = (".txt", ".graph")  # of files that hold a sketch
 OPEN = 2  # states of a hidden variable until somebody says how many

@@ -10,18 +10,18 @@ from lacunet.api.inputs import as_written, asked_speaker, check_ordered, one_of,
 from lacunet.api.options import QueryOptions, ReadOptions, StackOptions, divide, with_options
 from lacunet.data import Table
 from lacunet.data.read import read_rows
+from lacunet.fitting.prepare import prepare
 from lacunet.inference.queries.answers import log_lik_of
-from lacunet.learn.prepare import prepare
-from lacunet.model.holders import SpeakerLike
-from lacunet.model.latent_class import latent_class
+from lacunet.models.holders import SpeakerLike
+from lacunet.models.latent_class import latent_class
 from lacunet.runtime.arrays import CodeArray, FloatArray
 from lacunet.runtime.checkpoint import Kept, fingerprint
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.processes import on_processes
 from lacunet.runtime.progress import Listener, ignore
 from lacunet.runtime.states import by_name
-from lacunet.search.ensembles import FOLDS, Stack, learn_stack
-from lacunet.search.recipes import StackKind
+from lacunet.selection.ensembles import FOLDS, Stack, learn_stack
+from lacunet.selection.recipes import StackKind
 from lacunet.settings import DEFAULTS, Settings
 
 

@@ -11,29 +11,29 @@ from lacunet.api.inputs import as_model, covariates_of, listed, names_in, one_of
 from lacunet.api.options import ReadOptions, ThreeStepOptions, divide, with_options
 from lacunet.api.regression import covariate_kinds, parameters_for
 from lacunet.data import Table
-from lacunet.describe.three_step.assigned import (
+from lacunet.errors import ModelError, OptionError, did_you_mean
+from lacunet.fitting.objective import Estimate, Objective
+from lacunet.inference.leaves import with_values
+from lacunet.inference.problem import build_problem
+from lacunet.inference.regression.design import build_design, shows_all
+from lacunet.inference.regression.rows import MissingCovariates, with_covariates
+from lacunet.models.latent_class import named_apart
+from lacunet.models.network import Model
+from lacunet.models.terms import CovariatesLike, Term, understand_terms
+from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.three_step.assigned import (
     AssignedRows,
     Assigning,
     Correction,
     assign_rows,
 )
-from lacunet.describe.three_step.class_predictors import predict_classes
-from lacunet.describe.three_step.first_step import (
+from lacunet.summaries.three_step.class_predictors import predict_classes
+from lacunet.summaries.three_step.first_step import (
     FirstStep,
     first_step,
     predicted_first_step,
 )
-from lacunet.describe.three_step.three_steps import ThreeStep, outcome_of
-from lacunet.errors import ModelError, OptionError, did_you_mean
-from lacunet.inference.leaves import with_values
-from lacunet.inference.problem import build_problem
-from lacunet.inference.regression.design import build_design, shows_all
-from lacunet.inference.regression.rows import MissingCovariates, with_covariates
-from lacunet.learn.objective import Estimate, Objective
-from lacunet.model.latent_class import named_apart
-from lacunet.model.network import Model
-from lacunet.model.terms import CovariatesLike, Term, understand_terms
-from lacunet.settings import DEFAULTS, Settings
+from lacunet.summaries.three_step.three_steps import ThreeStep, outcome_of
 
 OTHER_ROWS = (
     "the model is not at its maximum for these rows (fitted to others, or with another prior), "

@@ -9,11 +9,11 @@ from lacunet.api.options import ReadOptions
 from lacunet.api.sketched import structured
 from lacunet.data import Table
 from lacunet.errors import OptionError
-from lacunet.model.holders import NetworkLike
-from lacunet.model.latent_class import read_edges
-from lacunet.model.network import Model, Network
-from lacunet.model.number_prior import NumberPrior
-from lacunet.search.proposals import latent_classes
+from lacunet.models.holders import NetworkLike
+from lacunet.models.latent_class import read_edges
+from lacunet.models.network import Model, Network
+from lacunet.models.number_prior import NumberPrior
+from lacunet.selection.proposals import latent_classes
 
 EdgesLike: TypeAlias = Sequence[str | tuple[str, str]]  # PARENT:CHILD, or pairs
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from lacunet.describe.given_intervals import check_intervals
-from lacunet.describe.intervals import Intervals, hessian_intervals, no_intervals
-from lacunet.describe.item_table import ItemTable, check_items, item_table
 from lacunet.errors import ModelError
-from lacunet.learn.fit import Fit
-from lacunet.model.holders import check_kind
-from lacunet.model.latent_class import find_classes
-from lacunet.search.candidate_criteria import selection_criteria
-from lacunet.search.candidates import Selection
-from lacunet.search.paper_tables import FitTable, PaperTables
+from lacunet.fitting.fit import Fit
+from lacunet.models.holders import check_kind
+from lacunet.models.latent_class import find_classes
+from lacunet.selection.candidate_criteria import selection_criteria
+from lacunet.selection.candidates import Selection
+from lacunet.selection.paper_tables import FitTable, PaperTables
+from lacunet.summaries.given_intervals import check_intervals
+from lacunet.summaries.intervals import Intervals, hessian_intervals, no_intervals
+from lacunet.summaries.item_table import ItemTable, check_items, item_table
 
 
 def paper_tables(found: object, intervals: Intervals | None = None) -> PaperTables:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lacunet.charts.style import Look
-from lacunet.search.average import Label, Labellings
-from lacunet.search.candidates import Selection
-from lacunet.search.grids import TITLES
+from lacunet.selection.average import Label, Labellings
+from lacunet.selection.candidates import Selection
+from lacunet.selection.grids import TITLES
 
 PLAIN = Labellings.PLAIN.value
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from lacunet.describe.number_profiles import NumberProfile
 from lacunet.runtime.arrays import FloatArray
+from lacunet.summaries.number_profiles import NumberProfile
 
 FAR = 2.0  # standard deviations of everybody that a mean is off at the ends of the shading
 

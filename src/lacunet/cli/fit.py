@@ -27,14 +27,10 @@ from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import check_one_model, read_structure, settle
 from lacunet.data import Table
-from lacunet.describe.bootstrap import check_number, check_replicates
-from lacunet.describe.intervals import Intervals
-from lacunet.describe.item_table import check_items
-from lacunet.describe.replicates import FEWEST
 from lacunet.errors import OptionError
-from lacunet.learn.fit import Fit
-from lacunet.model.formats import check_network_file
-from lacunet.model.network import Network
+from lacunet.fitting.fit import Fit
+from lacunet.models.formats import check_network_file
+from lacunet.models.network import Network
 from lacunet.plots.picture_file import check_picture
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.documents import fit_document
@@ -42,6 +38,10 @@ from lacunet.report.effects_document import effects_document
 from lacunet.report.page.answers import fitted_answer, on_a_page
 from lacunet.report.tables_file import write_tables
 from lacunet.settings import Settings
+from lacunet.summaries.bootstrap import check_number, check_replicates
+from lacunet.summaries.intervals import Intervals
+from lacunet.summaries.item_table import check_items
+from lacunet.summaries.replicates import FEWEST
 from lacunet.tabular import Together
 
 

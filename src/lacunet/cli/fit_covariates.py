@@ -18,13 +18,13 @@ from lacunet.cli.outcome import (
     save_network,
 )
 from lacunet.cli.table_words import audit, doubt
-from lacunet.describe.item_table import item_table
 from lacunet.errors import OptionError
 from lacunet.report.descriptions import intervals_document, statistics_document
 from lacunet.report.page.answers import on_a_page, regression_answer
 from lacunet.report.regression_document import regression_document
 from lacunet.report.tables_file import write_tables
-from lacunet.search.regression.class_regression import ClassRegression
+from lacunet.selection.regression.class_regression import ClassRegression
+from lacunet.summaries.item_table import item_table
 from lacunet.tabular import Together
 
 

@@ -16,12 +16,12 @@ from lacunet.cli.outcome import (
 )
 from lacunet.cli.parsing import split
 from lacunet.cli.table_words import audit, doubt
-from lacunet.describe.intervals import Intervals
 from lacunet.errors import OptionError
 from lacunet.report.descriptions import intervals_document
 from lacunet.report.group_document import group_document
 from lacunet.report.page.answers import groups_answer
 from lacunet.report.tables_file import write_tables
+from lacunet.summaries.intervals import Intervals
 from lacunet.tabular import Printable, Together
 
 

@@ -25,12 +25,12 @@ from lacunet.cli.parsing import split
 from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
-from lacunet.graphs.knowledge import Knowledge
-from lacunet.graphs.knowledge_file import parse_edges, parse_tiers, read_knowledge
-from lacunet.model.formats import check_network_file
+from lacunet.models.formats import check_network_file
 from lacunet.report.documents import edges_document, learned_document
 from lacunet.report.page.answers import learned_answer
-from lacunet.search.hidden.looking import MOST
+from lacunet.selection.hidden.looking import MOST
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.knowledge_file import parse_edges, parse_tiers, read_knowledge
 from lacunet.tabular import Together
 
 EDGE = "PARENT>CHILD"

@@ -13,10 +13,10 @@ from lacunet.cli import options as o
 from lacunet.cli.outcome import show_network
 from lacunet.cli.table_words import read
 from lacunet.errors import OptionError
-from lacunet.graphs.hidden.latent_tree import Shape
-from lacunet.graphs.knowledge import Knowledge
 from lacunet.report.documents import hidden_document, latent_tree_document
 from lacunet.report.page.answers import hidden_answer, latent_tree_answer
+from lacunet.structure.hidden.latent_tree import Shape
+from lacunet.structure.knowledge import Knowledge
 
 ShapeOption: TypeAlias = Annotated[
     Shape | None,

@@ -9,10 +9,10 @@ from lacunet.cli import options as o
 from lacunet.cli.console import command, show
 from lacunet.cli.parsing import parse_hidden
 from lacunet.cli.table_words import read_structure
-from lacunet.describe.bootstrap_test import REPLICATES
 from lacunet.errors import OptionError
 from lacunet.report.descriptions import ratio_document
 from lacunet.report.documents import table_document
+from lacunet.summaries.bootstrap_test import REPLICATES
 
 
 @command

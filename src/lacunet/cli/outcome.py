@@ -11,12 +11,10 @@ from lacunet.cli.console import Format, say, say_written, show
 from lacunet.cli.options import Asked
 from lacunet.data import Table
 from lacunet.data.kinds import ColumnKind
-from lacunet.describe.intervals import Intervals
 from lacunet.errors import OptionError
-from lacunet.graphs.distances import GraphDistances
-from lacunet.learn.fit import Fit
-from lacunet.model.formats import check_holds_numbers, write_network
-from lacunet.model.network import Model, Network
+from lacunet.fitting.fit import Fit
+from lacunet.models.formats import check_holds_numbers, write_network
+from lacunet.models.network import Model, Network
 from lacunet.plots import paper_style, plot_group_profiles, plot_profile_lines
 from lacunet.plots.picture_file import write_picture
 from lacunet.report.descriptions import criteria_document, forecast_document
@@ -25,8 +23,10 @@ from lacunet.report.folder import save_selection
 from lacunet.report.page import NetworkAnswer, write_network_report, write_report
 from lacunet.report.tables_file import write_tables
 from lacunet.runtime.files import write_text
-from lacunet.search.candidates import Selection
-from lacunet.search.groups.comparison import GroupComparison
+from lacunet.selection.candidates import Selection
+from lacunet.selection.groups.comparison import GroupComparison
+from lacunet.structure.distances import GraphDistances
+from lacunet.summaries.intervals import Intervals
 from lacunet.tabular import Printable, Together
 
 # What is described beside a fit, and its document, by name; and how a page calls it.

@@ -9,7 +9,7 @@ from lacunet import api
 from lacunet.cli import options as o
 from lacunet.cli.console import command, tell
 from lacunet.cli.paths import Writes
-from lacunet.model.formats import write_model
+from lacunet.models.formats import write_model
 
 
 @command

@@ -12,11 +12,11 @@ from lacunet.cli.console import command, say_written, show
 from lacunet.cli.paths import READS, Writes
 from lacunet.cli.table_words import read, say_not_shown
 from lacunet.data.write import append_columns, check_table_file, column_names
-from lacunet.model.formats import check_stack_file, write_stack
+from lacunet.models.formats import check_stack_file, write_stack
 from lacunet.report.answer_documents import unusual_document
 from lacunet.report.documents import stack_document, table_document
-from lacunet.search.ensembles import FOLDS
-from lacunet.search.recipes import StackKind
+from lacunet.selection.ensembles import FOLDS
+from lacunet.selection.recipes import StackKind
 from lacunet.tabular import Printable, Together
 
 

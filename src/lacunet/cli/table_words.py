@@ -13,9 +13,9 @@ from lacunet.data.audit import COUNTS, holes, kinds_grid, sizes
 from lacunet.data.missing_state import has_missing_state
 from lacunet.data.remark import WARNING
 from lacunet.errors import OptionError
-from lacunet.model.holders import Speaker
-from lacunet.model.network import Network
-from lacunet.search.proposals import check_states
+from lacunet.models.holders import Speaker
+from lacunet.models.network import Network
+from lacunet.selection.proposals import check_states
 from lacunet.settings import Settings
 
 

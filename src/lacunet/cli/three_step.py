@@ -12,8 +12,8 @@ from lacunet.cli.outcome import show_and_save
 from lacunet.cli.parsing import split
 from lacunet.cli.paths import Writes
 from lacunet.data.write import column_names
-from lacunet.describe.three_step.assigned import Assigning, Correction
 from lacunet.report.regression_document import three_step_document
+from lacunet.summaries.three_step.assigned import Assigning, Correction
 
 
 @command

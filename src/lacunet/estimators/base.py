@@ -35,17 +35,17 @@ from lacunet.estimators.parameters import Parameters, described
 from lacunet.estimators.row_reading import RowReading
 from lacunet.estimators.tails import Tails
 from lacunet.estimators.warning import warn
+from lacunet.fitting.ascent import Outcome
 from lacunet.flags import Kind
 from lacunet.inference.leaves import with_values
 from lacunet.inference.queries.answers import log_lik_of, most_probable_state, posterior_of
-from lacunet.learn.ascent import Outcome
-from lacunet.model.ensemble import shown
-from lacunet.model.network import Model
-from lacunet.model.reordered import model_as_shown
-from lacunet.model.sampling import Drawn, coded, sample_cells
+from lacunet.models.ensemble import shown
+from lacunet.models.network import Model
+from lacunet.models.reordered import model_as_shown
+from lacunet.models.sampling import Drawn, coded, sample_cells
 from lacunet.runtime import progress
 from lacunet.runtime.arrays import FloatArray, IntArray
-from lacunet.search.candidates import Candidate
+from lacunet.selection.candidates import Candidate
 
 # Flags of a fit that are warnings where columns vary together within classes: there other maxima,
 # and covariances that the prior decides, are other classes. Elsewhere they are in `flags_`.

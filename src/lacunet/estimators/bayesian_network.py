@@ -17,14 +17,14 @@ from lacunet.estimators.inputs import Reading, is_frame, names_of, read_fit
 from lacunet.estimators.parameters import Searching, described
 from lacunet.estimators.surveyed import Surveyed
 from lacunet.estimators.warning import warn
-from lacunet.graphs.knowledge import Knowledge
-from lacunet.model.network import Model, Network, Variable
-from lacunet.model.number_prior import GRAPH_NUMBERS, NumberPriorLike
-from lacunet.model.prior import PAPER_ALPHA, Alpha
-from lacunet.model.sketch import Sketch
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.number_prior import GRAPH_NUMBERS, NumberPriorLike
+from lacunet.models.prior import PAPER_ALPHA, Alpha
+from lacunet.models.sketch import Sketch
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.files import StrPath
 from lacunet.runtime.progress import Listener
+from lacunet.structure.knowledge import Knowledge
 
 GIVEN, LEARN = "given", "learn"  # where the structure comes from
 Edges: TypeAlias = Sequence[Any]  # pairs of names: parent, child

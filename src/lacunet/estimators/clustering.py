@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import described
-from lacunet.model.summary import profile_columns
+from lacunet.models.summary import profile_columns
 from lacunet.runtime.arrays import IntArray
 from lacunet.tabular import frame_of, library_of
 

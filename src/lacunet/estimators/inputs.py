@@ -30,7 +30,7 @@ from lacunet.data.write import column_names
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.estimators.warning import warn
 from lacunet.inference.regression.known import kinds_of_covariates
-from lacunet.model.predictors import Covariates
+from lacunet.models.predictors import Covariates
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.executor import cores
 from lacunet.runtime.states import BinLike, State, understand_bins

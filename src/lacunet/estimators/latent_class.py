@@ -5,21 +5,21 @@ from typing import Any, TypeAlias
 
 from lacunet import api
 from lacunet.data.kinds import AUTO, KindsLike
-from lacunet.describe.information_criteria import criteria
 from lacunet.estimators.clustering import ClassEstimator
 from lacunet.estimators.inputs import check_covariates
 from lacunet.estimators.parameters import Searching, described
 from lacunet.estimators.surveyed import Surveyed
 from lacunet.inference.queries.answers import log_lik_of
-from lacunet.model.covariance import DIAGONAL
-from lacunet.model.joint import table_of
-from lacunet.model.latent_class import classes_of
-from lacunet.model.network import Model
-from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
-from lacunet.model.terms import CovariatesLike, understand_terms
+from lacunet.models.covariance import DIAGONAL
+from lacunet.models.joint import table_of
+from lacunet.models.latent_class import classes_of
+from lacunet.models.network import Model
+from lacunet.models.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.models.terms import CovariatesLike, understand_terms
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.progress import Listener
 from lacunet.settings import DEFAULTS
+from lacunet.summaries.information_criteria import criteria
 
 
 @described

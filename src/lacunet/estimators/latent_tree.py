@@ -9,7 +9,7 @@ from lacunet.errors import DataError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.parameters import Measuring, described
 from lacunet.estimators.warning import warn
-from lacunet.model.number_prior import GRAPH_NUMBERS, NumberPriorLike
+from lacunet.models.number_prior import GRAPH_NUMBERS, NumberPriorLike
 from lacunet.runtime.progress import Listener
 
 

@@ -17,8 +17,8 @@ from lacunet.estimators.inputs import (
     seed_of,
     threads_of,
 )
-from lacunet.learn.fit import DEFAULT_STARTS
-from lacunet.model.prior import PAPER_ALPHA, Alpha
+from lacunet.fitting.fit import DEFAULT_STARTS
+from lacunet.models.prior import PAPER_ALPHA, Alpha
 from lacunet.runtime.states import BinLike
 from lacunet.settings import DEFAULTS, OPTIONS, Settings
 from lacunet.wording import EstimatorWords, of_estimator, worded

@@ -24,7 +24,7 @@ from lacunet.estimators.inputs import (
 )
 from lacunet.inference.leaves import kinds_of
 from lacunet.runtime.states import State
-from lacunet.search.ensembles import Pool
+from lacunet.selection.ensembles import Pool
 from lacunet.settings import Settings
 
 

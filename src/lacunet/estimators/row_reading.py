@@ -28,8 +28,8 @@ from lacunet.estimators.inputs import (
 )
 from lacunet.estimators.parameters import Parameters
 from lacunet.inference.leaves import all_with_values, kinds_of
-from lacunet.model.holders import Speaker
-from lacunet.model.predictors import Covariates
+from lacunet.models.holders import Speaker
+from lacunet.models.predictors import Covariates
 from lacunet.runtime.arrays import CodeArray
 
 

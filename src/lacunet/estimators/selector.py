@@ -14,17 +14,17 @@ from lacunet.estimators.latent_class import profiles
 from lacunet.estimators.parameters import Searching, described
 from lacunet.estimators.surveyed import Surveyed
 from lacunet.estimators.warning import warn
-from lacunet.model.covariance import DIAGONAL
-from lacunet.model.number_prior import USUAL_NUMBERS, NumberPriorLike
-from lacunet.model.prior import AVERAGE, Alpha
+from lacunet.models.covariance import DIAGONAL
+from lacunet.models.number_prior import USUAL_NUMBERS, NumberPriorLike
+from lacunet.models.prior import AVERAGE, Alpha
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.progress import Listener
 from lacunet.scores import choose_scores
-from lacunet.search.average import PriorLike
-from lacunet.search.candidates import Selection
-from lacunet.search.certainty import Certainty
-from lacunet.search.mixing import Mixture, mix
-from lacunet.search.range_words import at_the_end
+from lacunet.selection.average import PriorLike
+from lacunet.selection.candidates import Selection
+from lacunet.selection.certainty import Certainty
+from lacunet.selection.mixing import Mixture, mix
+from lacunet.selection.range_words import at_the_end
 from lacunet.settings import DEFAULTS, Settings
 
 

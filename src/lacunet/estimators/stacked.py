@@ -12,8 +12,8 @@ from lacunet.errors import DataError
 from lacunet.estimators.base import HiddenStateEstimator
 from lacunet.estimators.inputs import read_codes
 from lacunet.estimators.parameters import described
-from lacunet.model.ensemble import Ensemble, sample_rows
-from lacunet.model.sampling import Drawn
+from lacunet.models.ensemble import Ensemble, sample_rows
+from lacunet.models.sampling import Drawn
 from lacunet.runtime.arrays import IntArray
 from lacunet.runtime.progress import Listener
 

@@ -7,8 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lacunet import api
 from lacunet.data.design_columns import Clusters, DesignColumns
-from lacunet.describe.intervals import LEVEL, Intervals
 from lacunet.estimators.parameters import Parameters, described
+from lacunet.summaries.intervals import LEVEL, Intervals
 
 
 @described

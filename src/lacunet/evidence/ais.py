@@ -20,7 +20,7 @@ from lacunet.evidence.travellers import anything
 from lacunet.evidence.used_classes import all_used, used, without
 from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.problem import Problem
-from lacunet.model.latent_class import classes_of
+from lacunet.models.latent_class import classes_of
 from lacunet.scores.occupancy import log_factors
 
 UNSURE = 0.02  # share of the evidence that parts without a believable error may have

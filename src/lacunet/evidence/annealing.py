@@ -14,8 +14,8 @@ from lacunet.evidence.clock import Clock, Means
 from lacunet.evidence.path import Path
 from lacunet.evidence.travellers import Allowed, AnnealedChains, Temperatures, anything
 from lacunet.inference.sampling.draws import Draws
-from lacunet.model import conjugacy
-from lacunet.model.layout import Layout
+from lacunet.models import conjugacy
+from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import FloatArray
 
 GROUP = 16  # chains that move together here: enough to share the price of a call

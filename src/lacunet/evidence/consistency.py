@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from lacunet.errors import ImpossibleNumberError
 from lacunet.evidence.estimate import LogMean, Verdict
 from lacunet.evidence.measurement import Measurement
+from lacunet.fitting.variational import at_hyperparameters, vary
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem
-from lacunet.learn.variational import at_hyperparameters, vary
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 STEPS = 50  # of variational Bayes: towards the best bound, not to its last digit

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from lacunet.evidence.clock import Means, OutOfTimeError
+from lacunet.fitting.fit import Options, learn
+from lacunet.fitting.objective import Objective
+from lacunet.fitting.ranks import MASS
+from lacunet.fitting.schedules import PAPER_ITERATIONS
+from lacunet.fitting.starts import random_starts
 from lacunet.inference.problem import Problem
-from lacunet.learn.fit import Options, learn
-from lacunet.learn.objective import Objective
-from lacunet.learn.ranks import MASS
-from lacunet.learn.schedules import PAPER_ITERATIONS
-from lacunet.learn.starts import random_starts
 from lacunet.runtime.arrays import FloatArray
 
 PART = 0.5  # of the time left that fits may take

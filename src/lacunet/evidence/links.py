@@ -18,7 +18,7 @@ from scipy.special import gammaln, logsumexp
 from lacunet.likelihoods import GAUSSIAN, POISSON, Binomial
 from lacunet.likelihoods.gaussian import NormalInverseGamma
 from lacunet.likelihoods.likelihood import Segment
-from lacunet.model.network import Variable
+from lacunet.models.network import Variable
 from lacunet.runtime.arrays import FloatArray
 
 FURTHEST = 300.0  # of a log rate: beyond, no float holds the rate

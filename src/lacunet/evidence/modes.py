@@ -10,10 +10,10 @@ from lacunet.evidence.annealing import GROUP, Annealing
 from lacunet.evidence.clock import Means
 from lacunet.evidence.path import Path, Reference
 from lacunet.evidence.travellers import Allowed, AnnealedChains, Temperatures
+from lacunet.fitting.variational import at_hyperparameters, vary
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
-from lacunet.learn.variational import at_hyperparameters, vary
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray
 
 STEPS = 50  # of variational Bayes: towards the mode, not to the last digit

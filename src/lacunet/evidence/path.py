@@ -20,7 +20,7 @@ import numpy as np
 from lacunet.inference.expectation import hidden_counts
 from lacunet.inference.problem import Problem
 from lacunet.inference.sampling.draws import Draws
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray
 
 

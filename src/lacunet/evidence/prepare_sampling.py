@@ -10,10 +10,10 @@ from lacunet.evidence.modes import widened
 from lacunet.evidence.particle_run import run_particles
 from lacunet.evidence.path import Path
 from lacunet.evidence.travellers import anything
+from lacunet.fitting.prepare import example, prepare
 from lacunet.inference.sampling.draws import Draws
-from lacunet.learn.prepare import example, prepare
-from lacunet.model.latent_class import is_latent_class
-from lacunet.model.network import Network
+from lacunet.models.latent_class import is_latent_class
+from lacunet.models.network import Network
 from lacunet.runtime.executor import SERIAL, Executor
 
 

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from lacunet.fitting.variational import at_theta, vary
 from lacunet.flags import Flag, Kind
 from lacunet.inference.problem import Problem, problem_of_codes
-from lacunet.learn.variational import at_theta, vary
 from lacunet.runtime.arrays import FloatArray
 
 ROUNDINGS = 6

@@ -21,8 +21,8 @@ from lacunet.evidence.laplace_at_mode import mode_of
 from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods import GAUSSIAN
-from lacunet.model import conjugacy
-from lacunet.model.latent_class import find_classes
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import find_classes
 from lacunet.runtime.arrays import BoolArray, FloatArray
 
 SKEWNESS = 0.7  # prior standard deviation of ε

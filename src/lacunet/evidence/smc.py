@@ -13,7 +13,7 @@ from lacunet.evidence.modes import Found
 from lacunet.evidence.particle_run import Run, run_particles
 from lacunet.inference.classes import exchangeable
 from lacunet.inference.problem import Problem
-from lacunet.model.latent_class import classes_of
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray
 
 RUNS = 16  # of the first round: enough to judge their spread

@@ -26,8 +26,8 @@ from scipy.special import logsumexp
 from lacunet.evidence.laplace_at_mode import Mode, mode_of
 from lacunet.evidence.links import Levels, Link, Normal, link_of, log_prior
 from lacunet.inference.problem import Problem
-from lacunet.model import conjugacy
-from lacunet.model.latent_class import find_classes
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import find_classes
 from lacunet.runtime.arrays import FloatArray
 
 REACH = 4.2  # standard deviations of the trait on either side

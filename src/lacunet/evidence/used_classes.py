@@ -8,11 +8,11 @@ import numpy as np
 
 from lacunet.evidence.modes import Found
 from lacunet.evidence.travellers import Allowed
+from lacunet.fitting.variational import at_hyperparameters
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import log_orders
-from lacunet.learn.variational import at_hyperparameters
-from lacunet.model.latent_class import classes_of
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.scores.occupancy import log_factors
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.inference.symmetry import interchangeable
-from lacunet.model.latent_class import classes_of, find_classes
-from lacunet.model.network import Network
-from lacunet.model.surgery import with_hidden
+from lacunet.models.latent_class import classes_of, find_classes
+from lacunet.models.network import Network
+from lacunet.models.surgery import with_hidden
 from lacunet.runtime.arrays import FloatArray
 
 # Numbers of states of hidden variables: the same data with more or fewer of them.

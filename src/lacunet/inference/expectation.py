@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.inference.problem import Problem
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 

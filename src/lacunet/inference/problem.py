@@ -15,9 +15,9 @@ from lacunet.inference.plans.decompose import totals
 from lacunet.inference.plans.parted import parted_components
 from lacunet.inference.plans.plan import LONG, Components
 from lacunet.inference.queries.query import ByRow, Query
-from lacunet.model import conjugacy
-from lacunet.model.layout import Layout
-from lacunet.model.network import Network
+from lacunet.models import conjugacy
+from lacunet.models.layout import Layout
+from lacunet.models.network import Network
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 from lacunet.runtime.checkpoint import fingerprint
 from lacunet.runtime.rows import Held, Holder, SomeRows, forget, in_passing, rows_at

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from lacunet.data.table import Table
-from lacunet.graphs.learning import learn_structure
-from lacunet.graphs.searching import ONE_CLIMB
+from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.fitting.schedules import Schedule
 from lacunet.inference.problem import Problem, build_problem
-from lacunet.learn.fit import Fit, Options, learn
-from lacunet.learn.schedules import Schedule
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.latent_class import latent_class
-from lacunet.model.network import Model
-from lacunet.model.prior import uniform_alpha
-from lacunet.model.sampling import sample_codes
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.latent_class import latent_class
+from lacunet.models.network import Model
+from lacunet.models.prior import uniform_alpha
+from lacunet.models.sampling import sample_codes
 from lacunet.paper.design import EPSILON, Design, Task
 from lacunet.paper.ledger import Work
 from lacunet.runtime.executor import Executor
 from lacunet.scores import SCORES, Evidence, ScoreInput
+from lacunet.structure.learning import learn_structure
+from lacunet.structure.searching import ONE_CLIMB
 
 PAPER_SCORES = ("laplace", "cs", "mled", "draper", "bic")
 

@@ -14,7 +14,7 @@ from lacunet.paper.tables import Record, by_dataset, fits, largest
 from lacunet.plots.door import GREY, SMALL, SMALLER, THIN, axes, load, paper_style, round_numbers
 from lacunet.plots.score_curves import draw_curves
 from lacunet.runtime.files import atomic_path, write_text
-from lacunet.search.grids import TITLES
+from lacunet.selection.grids import TITLES
 from lacunet.tabular.export import csv_table
 
 SIZE = (7.2, 5.4)  # inches: the width of a page

@@ -10,7 +10,7 @@ from typing import Any
 from lacunet.charts.style import style_sheet
 from lacunet.optional import require
 from lacunet.paper.tables import OTHERS, Record
-from lacunet.search.grids import TITLES as SCORES
+from lacunet.selection.grids import TITLES as SCORES
 from lacunet.tabular import Grid
 
 TITLES = SCORES | {"em": "EM", "cs": "CS"}

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lacunet.charts.style import PRINT
-from lacunet.describe.given_intervals import intervals_to_draw
-from lacunet.describe.intervals import Intervals
 from lacunet.errors import OptionError
-from lacunet.model.holders import check_kind
-from lacunet.model.network import Variable
+from lacunet.models.holders import check_kind
+from lacunet.models.network import Variable
 from lacunet.plots.door import SMALLER
 from lacunet.plots.line_panels import (
     NAME,
@@ -26,9 +24,11 @@ from lacunet.plots.line_panels import (
     panels_of,
     tidy_panels,
 )
-from lacunet.search.groups.answers import GroupAnswer, group_answers
-from lacunet.search.groups.comparison import GroupComparison
-from lacunet.search.groups.levels import Level
+from lacunet.selection.groups.answers import GroupAnswer, group_answers
+from lacunet.selection.groups.comparison import GroupComparison
+from lacunet.selection.groups.levels import Level
+from lacunet.summaries.given_intervals import intervals_to_draw
+from lacunet.summaries.intervals import Intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

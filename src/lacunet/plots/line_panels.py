@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lacunet.charts.style import ERROR_LINE, Look
-from lacunet.describe.drawn_answers import drawn_answers, drawn_name
-from lacunet.model.network import Variable
+from lacunet.models.network import Variable
 from lacunet.plots.door import GREY, POINTS, SMALL, SMALLER, THIN, axes, curve, load
 from lacunet.runtime.arrays import FloatArray
+from lacunet.summaries.drawn_answers import drawn_answers, drawn_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,11 +10,11 @@ from lacunet.charts.network.drawing import Curve
 from lacunet.charts.network.layout import ROOM
 from lacunet.charts.network.names import LEADING
 from lacunet.charts.style import EDGE, PRINT, TEXT, edge_style
-from lacunet.graphs.learned import Learned
-from lacunet.learn.fit import Fit
-from lacunet.model.holders import NetworkLike
-from lacunet.model.network import Network
+from lacunet.fitting.fit import Fit
+from lacunet.models.holders import NetworkLike
+from lacunet.models.network import Network
 from lacunet.plots.door import POINTS, THIN, axes, load
+from lacunet.structure.learned import Learned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacunet.charts.style import PRINT, Look
-from lacunet.describe.number_profiles import NumberProfile, pair_rings
-from lacunet.describe.profiles import Profiles
 from lacunet.errors import OptionError
-from lacunet.learn.fit import Fit
-from lacunet.model.network import Model
+from lacunet.fitting.fit import Fit
+from lacunet.models.network import Model
 from lacunet.plots.door import SMALL, axes, curve
 from lacunet.plots.profile_charts import profiles_of
+from lacunet.summaries.number_profiles import NumberProfile, pair_rings
+from lacunet.summaries.profiles import Profiles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

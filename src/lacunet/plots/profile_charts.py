@@ -9,12 +9,12 @@ import numpy as np
 from lacunet.charts.shading import shading
 from lacunet.charts.style import PRINT
 from lacunet.data.audit import shorten
-from lacunet.describe.number_profiles import NumberProfile
-from lacunet.describe.profiles import Answers, Profiles, profile
 from lacunet.errors import OptionError
-from lacunet.learn.fit import Fit
-from lacunet.model.network import Model
+from lacunet.fitting.fit import Fit
+from lacunet.models.network import Model
 from lacunet.plots.door import SMALLER, axes, load
+from lacunet.summaries.number_profiles import NumberProfile
+from lacunet.summaries.profiles import Answers, Profiles, profile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

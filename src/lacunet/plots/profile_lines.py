@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lacunet.describe.drawn_answers import drawn_answers
-from lacunet.describe.given_intervals import intervals_to_draw
-from lacunet.describe.intervals import Intervals
-from lacunet.describe.item_table import check_items
 from lacunet.errors import OptionError
-from lacunet.learn.fit import Fit
-from lacunet.model.latent_class import LatentClasses
-from lacunet.model.network import Model, Network
+from lacunet.fitting.fit import Fit
+from lacunet.models.latent_class import LatentClasses
+from lacunet.models.network import Model, Network
 from lacunet.plots.door import GREY, SMALLER, THIN, axes
 from lacunet.plots.line_panels import (
     EDGES,
@@ -29,6 +25,10 @@ from lacunet.plots.line_panels import (
     tidy,
     tidy_panels,
 )
+from lacunet.summaries.drawn_answers import drawn_answers
+from lacunet.summaries.given_intervals import intervals_to_draw
+from lacunet.summaries.intervals import Intervals
+from lacunet.summaries.item_table import check_items
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

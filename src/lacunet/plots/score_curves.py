@@ -11,8 +11,8 @@ from lacunet.charts.style import AXIS, CAP, ERROR_LINE, LINE, PRINT, RING
 from lacunet.data.audit import shorten
 from lacunet.errors import OptionError
 from lacunet.plots.door import POINTS, SMALL, SMALLER, axes, curve, level_lines
-from lacunet.search.candidates import Selection
-from lacunet.search.grids import TITLES
+from lacunet.selection.candidates import Selection
+from lacunet.selection.grids import TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

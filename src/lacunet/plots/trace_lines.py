@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lacunet.charts.style import PRINT
-from lacunet.describe.em_traces import Traces
 from lacunet.plots.door import GREY, SMALL, axes
+from lacunet.summaries.em_traces import Traces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

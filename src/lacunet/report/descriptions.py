@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from lacunet.describe.bootstrap_test import RatioTest
-from lacunet.describe.classification import Classification
-from lacunet.describe.information_criteria import LOWER
-from lacunet.describe.intervals import Interval, Intervals
-from lacunet.describe.statistics import FitStatistics
-from lacunet.model.network import Variable
+from lacunet.models.network import Variable
 from lacunet.report.documents import evidence_document, fit_document, table_document, taken
-from lacunet.search.candidate_criteria import Criteria
-from lacunet.search.forecasting import Forecast
-from lacunet.search.hole_readings import MissingComparison
+from lacunet.selection.candidate_criteria import Criteria
+from lacunet.selection.forecasting import Forecast
+from lacunet.selection.hole_readings import MissingComparison
+from lacunet.summaries.bootstrap_test import RatioTest
+from lacunet.summaries.classification import Classification
+from lacunet.summaries.information_criteria import LOWER
+from lacunet.summaries.intervals import Interval, Intervals
+from lacunet.summaries.statistics import FitStatistics
 
 VUONG = ("statistic", "p_value", "adjusted", "adjusted_p", "mean", "deviation")
 

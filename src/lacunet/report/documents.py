@@ -15,20 +15,20 @@ from lacunet.data.sampling_design import SamplingDesign
 from lacunet.data.survey import SurveyWeights
 from lacunet.evidence.measurement import Measurement
 from lacunet.evidence.sandwich import Sandwich
-from lacunet.graphs.between_numbers import BetweenNumbers
-from lacunet.graphs.edges.certainty import EdgeCertainty
-from lacunet.graphs.hidden.latent_tree import LatentTree
-from lacunet.graphs.learned import Learned
-from lacunet.learn.fit import Fit
-from lacunet.model.network import Network
+from lacunet.fitting.fit import Fit
+from lacunet.models.network import Network
 from lacunet.scores import Evidence
-from lacunet.search.average import Labellings
-from lacunet.search.calibration import calibration
-from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.certainty import Certainty, Factor
-from lacunet.search.ensembles import Stack
-from lacunet.search.hidden.found import HiddenFound
-from lacunet.search.reach import ENOUGH
+from lacunet.selection.average import Labellings
+from lacunet.selection.calibration import calibration
+from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.certainty import Certainty, Factor
+from lacunet.selection.ensembles import Stack
+from lacunet.selection.hidden.found import HiddenFound
+from lacunet.selection.reach import ENOUGH
+from lacunet.structure.between_numbers import BetweenNumbers
+from lacunet.structure.edges.certainty import EdgeCertainty
+from lacunet.structure.hidden.latent_tree import LatentTree
+from lacunet.structure.learned import Learned
 
 
 def to_json(document: Mapping[str, Any]) -> str:

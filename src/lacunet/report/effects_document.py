@@ -3,9 +3,9 @@
 from typing import Any
 
 from lacunet.data.sampling_design import flags_of
-from lacunet.describe.likelihood_ratio import LikelihoodRatio
-from lacunet.search.effects.adding import Trial
-from lacunet.search.effects.direct import DirectEffects
+from lacunet.selection.effects.adding import Trial
+from lacunet.selection.effects.direct import DirectEffects
+from lacunet.summaries.likelihood_ratio import LikelihoodRatio
 
 
 def effects_document(found: DirectEffects) -> dict[str, Any]:

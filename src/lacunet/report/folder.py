@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from lacunet.model.formats import write_model
+from lacunet.models.formats import write_model
 from lacunet.report.documents import selection_document, to_json
 from lacunet.runtime.files import (
     StrPath,
@@ -14,7 +14,7 @@ from lacunet.runtime.files import (
     check_not_read,
     write_text,
 )
-from lacunet.search.candidates import Selection
+from lacunet.selection.candidates import Selection
 from lacunet.tabular.export import csv_table
 
 FIT = ("dimension", "log_likelihood", "log_prior", "log_posterior", "iterations", "reached_best")

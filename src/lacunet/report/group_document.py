@@ -4,9 +4,9 @@ from typing import Any
 
 from lacunet.report.documents import certainty_document, fit_document, measurement_document
 from lacunet.report.effects_document import ratio_document, trial_document
-from lacunet.search.effects.adding import Trial
-from lacunet.search.groups.comparison import GroupComparison
-from lacunet.search.groups.levels import Level
+from lacunet.selection.effects.adding import Trial
+from lacunet.selection.groups.comparison import GroupComparison
+from lacunet.selection.groups.levels import Level
 
 
 def group_document(found: GroupComparison) -> dict[str, Any]:

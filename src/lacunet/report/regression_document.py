@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from lacunet.describe.regression.coefficients import Coefficients, WaldTest
-from lacunet.describe.three_step.outcome import Outcome
-from lacunet.describe.three_step.three_steps import ThreeStep
 from lacunet.report.descriptions import classification_document
 from lacunet.report.documents import evidence_document, measurement_document
-from lacunet.search.regression.class_regression import ClassRegression
+from lacunet.selection.regression.class_regression import ClassRegression
+from lacunet.summaries.regression.coefficients import Coefficients, WaldTest
+from lacunet.summaries.three_step.outcome import Outcome
+from lacunet.summaries.three_step.three_steps import ThreeStep
 
 
 def regression_document(found: ClassRegression) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """BD, MLED and Cheeseman–Stutz: the closed-form evidence of complete data, seen or expected."""
 
 from lacunet.inference.expectation import missing_numbers
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.scores.score import Evidence, Score, ScoreInput
 
 

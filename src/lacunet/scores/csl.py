@@ -7,7 +7,7 @@ D′; half the difference of log |A′| and log |A| mends that. All in the softm
 from dataclasses import replace
 
 from lacunet.flags import Flag, Kind
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.scores.score import Evidence, Score, ScoreInput
 
 FAR_BELOW = 0.5  # nats below a bound on the evidence, from which it is said

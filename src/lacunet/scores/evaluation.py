@@ -9,11 +9,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from lacunet.fitting.fit import Fit, Options
+from lacunet.fitting.neighbours import learn_from_neighbours
+from lacunet.fitting.packed_fit import PackedFit
+from lacunet.fitting.predictive import with_posterior
 from lacunet.inference.plausible import FAILURES, failure, reason_of
-from lacunet.learn.fit import Fit, Options
-from lacunet.learn.neighbours import learn_from_neighbours
-from lacunet.learn.packed_fit import PackedFit
-from lacunet.learn.predictive import with_posterior
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.checkpoint import FORGETFUL, Kept, Packing
 from lacunet.runtime.executor import SERIAL, Executor

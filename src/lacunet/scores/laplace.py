@@ -7,7 +7,7 @@ import numpy as np
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import negative_hessian
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.scores.score import Evidence, Score, ScoreInput
 from lacunet.scores.softmax import factorise
 

@@ -31,8 +31,8 @@ from lacunet.inference.plausible import FAILURES, failure
 from lacunet.inference.problem import Problem
 from lacunet.inference.symmetry import Symmetries, symmetries_of
 from lacunet.likelihoods.gamma_functions import log_rising
-from lacunet.model import conjugacy
-from lacunet.model.latent_class import classes_of
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IndexArray
 from lacunet.runtime.rows import in_passing
 from lacunet.scores.score import Evidence, Fitting, Score, ScoreInput, marked

@@ -14,12 +14,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from lacunet.data.discover import weighed
+from lacunet.fitting.objective import Point
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.problem import Problem
 from lacunet.inference.regions import JITTER, Regions
 from lacunet.inference.symmetry import symmetries_of
-from lacunet.learn.objective import Point
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 from lacunet.runtime.rows import in_passing
 

@@ -9,6 +9,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
+from lacunet.fitting.ascent import Climb
+from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.fitting.predictive import softmax_climb
+from lacunet.fitting.ranks import BOTH, MASS
+from lacunet.fitting.variational import Variational, at_theta, vary
 from lacunet.flags import Flag, Kind
 from lacunet.inference.classes import network_with_sizes, prior_of_states, resizable, with_sizes
 from lacunet.inference.expectation import Expectation, complete_counts, expect
@@ -16,12 +21,7 @@ from lacunet.inference.plausible import FAILURES, check_log_probability, failure
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.dimension import effective_dimension
 from lacunet.inference.symmetry import interchangeable
-from lacunet.learn.ascent import Climb
-from lacunet.learn.fit import Fit, Options, learn
-from lacunet.learn.predictive import softmax_climb
-from lacunet.learn.ranks import BOTH, MASS
-from lacunet.learn.variational import Variational, at_theta, vary
-from lacunet.model.conjugacy import log_density, log_prior
+from lacunet.models.conjugacy import log_density, log_prior
 from lacunet.runtime.arrays import BoolArray, FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.scores.softmax import SoftmaxMode, softmax_mode

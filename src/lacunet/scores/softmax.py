@@ -9,13 +9,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
 from scipy.linalg.lapack import dpotrf
 
+from lacunet.fitting.ascent import Climb, Outcome
+from lacunet.fitting.objective import Point
 from lacunet.flags import Flag, Kind
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.curvature.hessian import prior_curvature, softmax_hessian
 from lacunet.inference.problem import Problem
-from lacunet.learn.ascent import Climb, Outcome
-from lacunet.learn.objective import Point
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray
 from lacunet.scores.own_labels import canonical_order, log_own_labels
 

@@ -1,7 +1,7 @@
 """Variational Bayes: the best bound with parameters and hidden values independent."""
 
+from lacunet.fitting.variational import MAX_STEPS, at_theta
 from lacunet.flags import Flag, Kind
-from lacunet.learn.variational import MAX_STEPS, at_theta
 from lacunet.scores.score import Evidence, Score, ScoreInput
 
 

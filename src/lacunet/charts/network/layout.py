@@ -9,7 +9,7 @@ from lacunet.charts.network.fans import Fan, branch, find_fans, gather, trunk
 from lacunet.charts.network.layered import ACROSS, DOWN, DOWN_CLOSE, Direction, Link, place
 from lacunet.charts.network.names import box_size, name_lines
 from lacunet.errors import OptionError
-from lacunet.model.network import Network
+from lacunet.models.network import Network
 
 Edge: TypeAlias = tuple[int, int]  # parent and child
 Certainty: TypeAlias = Mapping[tuple[str, str], float]  # of edges, by parent and child

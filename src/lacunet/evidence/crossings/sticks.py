@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from lacunet.model.layout import Layout
+from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 

@@ -16,8 +16,8 @@ from lacunet.inference.classes import exchangeable, with_classes
 from lacunet.inference.kernels.blocks import Leaves, ShownCells
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods.gamma_functions import LARGE
-from lacunet.model import conjugacy
-from lacunet.model.latent_class import classes_of
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 AS_MANY = 8.0  # categories whose cells cost as much as that of a number

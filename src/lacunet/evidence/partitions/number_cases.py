@@ -16,7 +16,7 @@ from lacunet.inference.kernels.number_blocks import (
 )
 from lacunet.inference.problem import Problem
 from lacunet.likelihoods.gamma_functions import log_rising
-from lacunet.model.network import Variable
+from lacunet.models.network import Variable
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 KINDS = {"gaussian": STUDENT, "poisson": NEGATIVE_BINOMIAL, "binomial": BETA_BINOMIAL}

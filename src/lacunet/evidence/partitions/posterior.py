@@ -16,7 +16,7 @@ from lacunet.evidence.partitions.chains import Chain, Stretch, start_chain, walk
 from lacunet.evidence.partitions.tally import Tally
 from lacunet.inference.kernels.blocks import LevelWeights
 from lacunet.inference.problem import Problem
-from lacunet.model.latent_class import classes_of
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray
 
 STREAM = 11  # of random numbers

@@ -5,7 +5,7 @@ import numpy as np
 from lacunet.evidence.partitions.cases import told_rows
 from lacunet.inference.classes import with_classes
 from lacunet.inference.problem import Problem
-from lacunet.model.latent_class import classes_of
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 

@@ -21,7 +21,7 @@ from lacunet.evidence.estimate import RELIABLE_SPREAD, LogMean, Verdict, log_mea
 from lacunet.evidence.measurement import Measurement, Method
 from lacunet.evidence.regression.at_mode import ClassMode
 from lacunet.evidence.regression.orders import OwnOrder
-from lacunet.learn.regression.objective import ClassPoint
+from lacunet.fitting.regression.objective import ClassPoint
 from lacunet.runtime.arrays import FloatArray
 from lacunet.runtime.executor import SERIAL, Executor
 

@@ -15,13 +15,13 @@ from scipy.linalg import solve_triangular
 from scipy.special import gammaln
 
 from lacunet.evidence.regression.orders import OwnOrder
+from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.objective import Estimate
+from lacunet.fitting.regression.fit import ClassFit, climb_on
 from lacunet.flags import Flag, Kind
 from lacunet.inference.expectation import dot
-from lacunet.learn.ascent import Outcome
-from lacunet.learn.objective import Estimate
-from lacunet.learn.regression.fit import ClassFit, climb_on
-from lacunet.model import conjugacy
-from lacunet.model.latent_class import classes_of
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.scores import Evidence
 from lacunet.scores.softmax import Factor, factorise

@@ -6,9 +6,9 @@ from typing import Self
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from lacunet.fitting.regression.fit import ClassFit
 from lacunet.inference.regression.classes import ClassProblem
-from lacunet.learn.regression.fit import ClassFit
-from lacunet.model.latent_class import classes_of
+from lacunet.models.latent_class import classes_of
 from lacunet.runtime.arrays import FloatArray
 
 

@@ -7,8 +7,8 @@ positions, with φ of the reference held.
 
 from dataclasses import dataclass
 
-from lacunet.model import conjugacy
-from lacunet.model.layout import Layout
+from lacunet.models import conjugacy
+from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.expectation import Tangent, expect
 from lacunet.inference.problem import Problem
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray, IntArray
 
 

@@ -22,9 +22,9 @@ from lacunet.inference.curvature.coordinates import FreeCoordinates, free_coordi
 from lacunet.inference.curvature.hessian import softmax_hessian
 from lacunet.inference.problem import Problem
 from lacunet.inference.queries.query import ByRow
-from lacunet.model import conjugacy
-from lacunet.model.cells import Cells
-from lacunet.model.layout import Layout
+from lacunet.models import conjugacy
+from lacunet.models.cells import Cells
+from lacunet.models.layout import Layout
 from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
 
 # Scores: how much each row, and each unit of a survey, pulls at every coordinate.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lacunet.model.network import Network
+from lacunet.models.network import Network
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IndexArray, IntArray
 from lacunet.runtime.jit import kernel
 

@@ -17,8 +17,8 @@ from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.kernels.particles import ParticleState, PosteriorState
 from lacunet.inference.plans.builder import Builder
 from lacunet.inference.plans.plan import ComponentRows, Components, EStep, JointStates, LinearMap
-from lacunet.model.cells import Cells
-from lacunet.model.network import Network
+from lacunet.models.cells import Cells
+from lacunet.models.network import Network
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 from lacunet.runtime.rows import Held, SomeRows

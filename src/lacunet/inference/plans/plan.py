@@ -20,7 +20,7 @@ from lacunet.errors import OptionError
 from lacunet.inference.curvature.coordinates import FreeCoordinates
 from lacunet.inference.devices.device import Device
 from lacunet.inference.kernels.particles import ParticleState, PosteriorState
-from lacunet.model.cells import Cells
+from lacunet.models.cells import Cells
 from lacunet.runtime.arrays import FloatArray, IntArray
 from lacunet.runtime.executor import SERIAL, Executor
 

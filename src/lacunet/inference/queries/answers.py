@@ -20,11 +20,11 @@ from lacunet.inference.queries.query import (
     rest_of,
 )
 from lacunet.likelihoods.unit import Unit
-from lacunet.model.ensemble import Ensemble, sample_rows
-from lacunet.model.joint import members
-from lacunet.model.network import Model, Variable
-from lacunet.model.sampling import draw_numbers, draw_states
-from lacunet.model.surgery import at_given, shown
+from lacunet.models.ensemble import Ensemble, sample_rows
+from lacunet.models.joint import members
+from lacunet.models.network import Model, Variable
+from lacunet.models.sampling import draw_numbers, draw_states
+from lacunet.models.surgery import at_given, shown
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 from lacunet.runtime.states import State
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from lacunet.inference.curvature.coordinates import free_coordinates
 from lacunet.inference.queries.query import ByRow
-from lacunet.model import conjugacy
-from lacunet.model.conjugacy import random_theta
-from lacunet.model.latent_class import find_classes
-from lacunet.model.network import Network, Variable
+from lacunet.models import conjugacy
+from lacunet.models.conjugacy import random_theta
+from lacunet.models.latent_class import find_classes
+from lacunet.models.network import Network, Variable
 from lacunet.runtime.arrays import CodeArray
 
 DRAWS = 3  # random parameters tried; rank can only be lost by bad luck, so the largest counts

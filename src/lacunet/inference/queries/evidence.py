@@ -18,8 +18,8 @@ import numpy as np
 from lacunet.inference.plans.clique_trees import check_clique, elimination_order
 from lacunet.inference.queries.answers import InUnits, expected_numbers, in_units, row_log_lik
 from lacunet.inference.queries.query import posterior
-from lacunet.model.network import Model
-from lacunet.model.surgery import intervened, shown, with_witnesses
+from lacunet.models.network import Model
+from lacunet.models.surgery import intervened, shown, with_witnesses
 from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
 
 WHY = "the most probable states need a table over these variables"

@@ -14,10 +14,10 @@ from scipy.special import log_softmax
 
 from lacunet.inference.problem import Problem, problem_of_codes
 from lacunet.inference.regression.design import Design
-from lacunet.model.latent_class import classes_of
-from lacunet.model.layout import Layout
-from lacunet.model.network import Network, Variable
-from lacunet.model.surgery import COVARIATES, fresh_names
+from lacunet.models.latent_class import classes_of
+from lacunet.models.layout import Layout
+from lacunet.models.network import Network, Variable
+from lacunet.models.surgery import COVARIATES, fresh_names
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray
 
 

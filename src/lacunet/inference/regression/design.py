@@ -19,8 +19,8 @@ from scipy.special import polygamma
 from lacunet.data.table import Column, Table
 from lacunet.errors import DataError, OptionError, did_you_mean
 from lacunet.likelihoods.unit import unit_of_squares
-from lacunet.model.predictors import Covariate, Covariates
-from lacunet.model.terms import Term
+from lacunet.models.predictors import Covariate, Covariates
+from lacunet.models.terms import Term
 from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
 
 COEFFICIENT_SD = 1.5  # of a log odds ratio before the data: see `Settings.coefficient_sd`

@@ -11,8 +11,8 @@ from lacunet.inference.problem import build_problem
 from lacunet.inference.regression.classes import ClassProblem, build_class_problem
 from lacunet.inference.regression.design import Design, design_of, unknown_words
 from lacunet.inference.regression.rows import without_covariates
-from lacunet.model.network import Model
-from lacunet.model.predictors import Covariates
+from lacunet.models.network import Model
+from lacunet.models.predictors import Covariates
 from lacunet.runtime.arrays import CodeArray
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from lacunet.errors import DataError
 from lacunet.inference.problem import Problem
-from lacunet.model import conjugacy
+from lacunet.models import conjugacy
 from lacunet.runtime.arrays import FloatArray
 
 MOST_ONE_BY_ONE = 1e7  # cases that are taken in one after the other: more take too long

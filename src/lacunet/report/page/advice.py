@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lacunet.flags import Flag, Kind
-from lacunet.search.candidates import Selection
-from lacunet.search.grids import TITLES
+from lacunet.selection.candidates import Selection
+from lacunet.selection.grids import TITLES
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from lacunet.report.page.line_chart import draw_lines
 from lacunet.report.page.row_chart import draw_rows
 from lacunet.report.page.words import count, listed, nats
 from lacunet.scores import Evidence
-from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.certainty import Factor
-from lacunet.search.grids import TITLES, factor_words
+from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.certainty import Factor
+from lacunet.selection.grids import TITLES, factor_words
 from lacunet.tabular import probability
 
 WIDE, NARROW = 760.0, 340.0

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from lacunet.charts.style import MARKS, Look
-from lacunet.describe.drawn_answers import drawn_answers
-from lacunet.describe.given_intervals import intervals_to_draw
-from lacunet.describe.intervals import Intervals
 from lacunet.report.page.chart import key
 from lacunet.report.page.words import hundredths
 from lacunet.runtime.arrays import FloatArray
-from lacunet.search.groups.answers import GroupAnswer, group_answers
-from lacunet.search.groups.comparison import GroupComparison
+from lacunet.selection.groups.answers import GroupAnswer, group_answers
+from lacunet.selection.groups.comparison import GroupComparison
+from lacunet.summaries.drawn_answers import drawn_answers
+from lacunet.summaries.given_intervals import intervals_to_draw
+from lacunet.summaries.intervals import Intervals
 from lacunet.tabular import probability
 
 ALL = "all"

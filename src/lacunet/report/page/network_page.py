@@ -10,9 +10,9 @@ from typing import Any
 from lacunet.charts.network import Certainty
 from lacunet.data import Table
 from lacunet.data.audit import holes, sizes
-from lacunet.model.display import table_grids
-from lacunet.model.latent_class import find_classes
-from lacunet.model.network import Model
+from lacunet.models.display import table_grids
+from lacunet.models.latent_class import find_classes
+from lacunet.models.network import Model
 from lacunet.report.page import network_view, render
 from lacunet.report.page.group_view import GroupView
 from lacunet.report.page.holes_view import audit

@@ -9,8 +9,8 @@ from lacunet.charts.network import Arrow, Box, Certainty, Drawing, draw
 from lacunet.charts.network.drawing import Curve
 from lacunet.charts.network.names import LEADING
 from lacunet.charts.style import TEXT, edge_style
-from lacunet.model.display import table_lines
-from lacunet.model.network import Model
+from lacunet.models.display import table_lines
+from lacunet.models.network import Model
 from lacunet.report.page.svg import label, tag
 from lacunet.report.page.words import count, kind, listed
 from lacunet.tabular import probability

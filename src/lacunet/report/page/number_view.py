@@ -7,14 +7,14 @@ import numpy as np
 
 from lacunet.charts.shading import shading
 from lacunet.charts.style import Look, factor_ticks, ticks
-from lacunet.describe.number_profiles import NumberProfile, pair_rings
-from lacunet.describe.profiles import Profiles
-from lacunet.model.network import Model
+from lacunet.models.network import Model
 from lacunet.report.page.cells import Cell
 from lacunet.report.page.chart import dash
 from lacunet.report.page.svg import label, tag
 from lacunet.report.page.words import hundredths, percent
 from lacunet.runtime.arrays import FloatArray
+from lacunet.summaries.number_profiles import NumberProfile, pair_rings
+from lacunet.summaries.profiles import Profiles
 from lacunet.tabular import measured
 
 MOST = 60  # numbers that are shown

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lacunet.describe.profiles import Answers, Profiles, profile
 from lacunet.errors import LacunetError
-from lacunet.model.latent_class import is_latent_class
-from lacunet.model.network import Model
+from lacunet.models.latent_class import is_latent_class
+from lacunet.models.network import Model
 from lacunet.report.page import number_view
 from lacunet.report.page.cells import Cell, chance_cell, share_cell
 from lacunet.report.page.number_view import Number
 from lacunet.report.page.words import count, hundredths, percent
+from lacunet.summaries.profiles import Answers, Profiles, profile
 from lacunet.tabular import probability
 
 CELLS = 4000  # numbers that heat maps may have: a page must stay small

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from lacunet.data.audit import holes, sizes
 from lacunet.data.missing_state import has_missing_state
-from lacunet.model.latent_class import is_latent_class
-from lacunet.model.prior import Alpha
+from lacunet.models.latent_class import is_latent_class
+from lacunet.models.prior import Alpha
 from lacunet.report.page.words import count, listed
-from lacunet.search.candidates import Selection
-from lacunet.search.certainty import How
-from lacunet.search.truth import TRUTH
+from lacunet.selection.candidates import Selection
+from lacunet.selection.certainty import How
+from lacunet.selection.truth import TRUTH
 
 PACKAGES = ("numpy", "scipy", "numba")
 PARAMETERS = {

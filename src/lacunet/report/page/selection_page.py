@@ -6,8 +6,8 @@ from typing import Any
 
 from lacunet import api
 from lacunet.charts.series import by_number
-from lacunet.model.display import hidden_grids
-from lacunet.model.latent_class import is_latent_class
+from lacunet.models.display import hidden_grids
+from lacunet.models.latent_class import is_latent_class
 from lacunet.report.page import (
     evidence_view,
     network_view,
@@ -22,10 +22,10 @@ from lacunet.report.page.holes_view import audit
 from lacunet.report.page.repeat import facts, python_call
 from lacunet.report.page.words import kind, nats
 from lacunet.runtime.files import check_not_read
-from lacunet.search.calibration import calibration_grid
-from lacunet.search.candidates import Selection
-from lacunet.search.grids import TITLES, answer, beside_classes, limits
-from lacunet.search.other_choice import why_not_bic
+from lacunet.selection.calibration import calibration_grid
+from lacunet.selection.candidates import Selection
+from lacunet.selection.grids import TITLES, answer, beside_classes, limits
+from lacunet.selection.other_choice import why_not_bic
 
 
 def write_report(

@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from lacunet.describe.classification import Classification
-from lacunet.describe.statistics import fit_statistics
-from lacunet.model.latent_class import is_latent_class
+from lacunet.models.latent_class import is_latent_class
 from lacunet.report.page.cells import Cell, Line, share_cell
 from lacunet.report.page.words import hundredths, percent
-from lacunet.search.candidate_criteria import Criteria
-from lacunet.search.candidates import Selection
-from lacunet.search.ratio_tests import ratio_grid
+from lacunet.selection.candidate_criteria import Criteria
+from lacunet.selection.candidates import Selection
+from lacunet.selection.ratio_tests import ratio_grid
+from lacunet.summaries.classification import Classification
+from lacunet.summaries.statistics import fit_statistics
 from lacunet.tabular import Grid
 
 MATRIX = 40  # classes of which a table of all pairs can still be read

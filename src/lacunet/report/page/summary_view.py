@@ -8,9 +8,9 @@ from lacunet.data import Table
 from lacunet.report.page.evidence_view import runner_up
 from lacunet.report.page.separation_view import Separation
 from lacunet.report.page.words import count, percent
-from lacunet.search.average import Label
-from lacunet.search.candidates import Candidate, Selection
-from lacunet.search.grids import cannot_tell, factor_words
+from lacunet.selection.average import Label
+from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.grids import cannot_tell, factor_words
 from lacunet.tabular import chance
 
 DOTS = 12  # starts that are drawn one by one

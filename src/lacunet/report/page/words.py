@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from lacunet.model.network import Variable
+from lacunet.models.network import Variable
 from lacunet.tabular import number
 
 SMALL = 0.001  # shares that are not quite 0 or 1 never look as if they were

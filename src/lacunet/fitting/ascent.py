@@ -1,0 +1,142 @@
+"""From a good point to a true maximum, without EM's slow tail.
+
+EM first, until an iteration gains less than the paper's test asks for; from there a limited-memory
+quasi-Newton ascent (BFGS). Its first guess of the inverse curvature is that of complete data: with
+no memory one step is EM to first order, and the memory learns only what the missing information
+changes (the idea of Jamshidian & Jennrich 1997). A step that does not rise enough is replaced by a
+true EM step, so the objective never falls. One step costs one E step, as in EM.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from lacunet.fitting.objective import Objective, Point
+from lacunet.inference.kernels import rows as kernels
+from lacunet.models import conjugacy
+from lacunet.runtime.arrays import FloatArray
+
+TOLERANCE = 1e-6  # on the largest gradient component, in cases;
+LAST_DIGITS = 1e-14  # of cases and exponents, where that is more: a gradient is a difference
+PAPER_CHANGE = 1e-5  # relative change of g; CH96 §3
+EM_AT_MOST = 200
+MEMORY = (10, 80)  # fewest and most pairs that the quasi-Newton update remembers,
+MEMORY_NUMBERS = 40_000  # as many as keep its cost below that of an E step
+# A start is given up only when it is so many nats below a better one, and by so many times what its
+# next step promises to gain.
+HOPELESS = 10.0, 1e4
+ONE_OF_MANY = 0.3, 100.0  # the same, where there are many starts
+SHORTEST = 0.1  # a step that must be cut by more than this goes the wrong way: the memory is stale
+ENOUGH = 1e-4  # a step must gain this part of what its slope promises (Armijo)
+ROUNDING = 1e-14  # relative noise of a log-likelihood that is a sum over rows
+
+
+class Outcome(StrEnum):
+    """How learning ended, in the words that the user reads."""
+
+    CONVERGED = "converged: scaled gradient below tolerance"
+    MAX_STEPS = "stopped at the step limit before converging: the top is nearly flat"
+    PAPER_CONVERGED = "converged by the paper's test: relative change of g below 1e-5"
+    PAPER_STOPPED = "not converged by the paper's test after 200 iterations"
+    ABANDONED = "given up: far below a better start, with no way up in sight"
+    CLOSED_FORM = "closed form: nothing is hidden"
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where an ascent ended."""
+
+    point: Point
+    steps: int  # E steps
+    outcome: Outcome
+
+
+def em_while_fast(objective: Objective, point: Point) -> Climb:
+    """Run EM as long as an iteration still gains what the paper's test asks for."""
+    steps, fast = 0, True
+    while fast and steps < EM_AT_MOST:
+        before, point = point, objective.em_step(point)
+        change = relative_change(before, point, objective.problem.log_base)
+        steps, fast = steps + 1, change >= PAPER_CHANGE
+    return Climb(point, steps, Outcome.MAX_STEPS)
+
+
+def relative_change(before: Point, after: Point, base: float = 0.0) -> float:
+    """Relative change of g between two iterations, the paper's test; infinite where g goes to 0.
+
+    `base` is what no parameter moves: the unit of a number must not decide when EM is done.
+    """
+    smallest = float(np.finfo(float).tiny)
+    return abs(float(after.g) - float(before.g)) / max(abs(float(after.g) - base), smallest)
+
+
+def ascend(
+    objective: Objective,
+    start: Climb,
+    *,
+    rival: float = -np.inf,
+    hopeless: tuple[float, float] = HOPELESS,
+    max_steps: int = 5000,
+) -> Climb:
+    """Climb until no component of the gradient exceeds the tolerance.
+
+    Gives up early where `rival`, the g of a better start, is out of reach.
+    """
+    gap, factor = hopeless
+    point, steps = start.point, start.steps
+    layout, edge = objective.problem.layout, objective.edge
+    longest = conjugacy.longest_move(layout, edge=edge)
+    gradient = objective.gradient(point)
+    slope = conjugacy.slope(point.theta, gradient, layout, edge=edge)
+    memory = Memory(len(slope))
+    large = objective.problem.cases + float(np.abs(objective.pseudo).max(initial=0.0))
+    tolerance = max(TOLERANCE, LAST_DIGITS * large)
+    while np.abs(gradient).max(initial=0.0) > tolerance:
+        if steps >= max_steps:
+            return Climb(point, steps, Outcome.MAX_STEPS)
+        known = point.N + objective.pseudo
+        sharpness = conjugacy.sharpness(point.theta, known, layout, edge=edge)
+        move = memory.direction(slope, sharpness)
+        promise = float(move @ slope)
+        if rival - point.g > max(gap, factor * promise):
+            return Climb(point, steps, Outcome.ABANDONED)
+        shorter = min(1.0, longest / np.abs(move).max())
+        enough = point.g + ENOUGH * shorter * promise - ROUNDING * abs(point.g)
+        moved = None
+        if shorter > SHORTEST:
+            moved = objective.at(conjugacy.moved(point.theta, shorter * move, layout, edge=edge))
+            steps += 1
+        if moved is None or not moved.g >= enough:
+            memory.held = 0  # forget
+            moved = objective.em_step(point)
+            steps += 1
+        gradient = objective.gradient(moved)
+        new_slope = conjugacy.slope(moved.theta, gradient, layout, edge=edge)
+        step = conjugacy.between(point.theta, moved.theta, layout, edge=edge)
+        memory.remember(step, slope - new_slope)
+        point, slope = moved, new_slope
+    return Climb(point, steps, Outcome.CONVERGED)
+
+
+class Memory:
+    """The last few moves and the changes of slope that they brought (L-BFGS)."""
+
+    def __init__(self, size: int) -> None:
+        places = int(np.clip(MEMORY_NUMBERS // size, *MEMORY))
+        self.moves = np.zeros((places, size))
+        self.changes = np.zeros((places, size))
+        self.held = 0
+
+    def remember(self, move: FloatArray, change: FloatArray) -> None:
+        """Keep a pair, unless it shows no positive curvature."""
+        if move @ change > 0:
+            place = self.held % len(self.moves)
+            self.moves[place], self.changes[place] = move, change
+            self.held += 1
+
+    def direction(self, slope: FloatArray, curvature: FloatArray) -> FloatArray:
+        """Multiply the slope by the inverse curvature."""
+        q = slope.copy()
+        kernels.two_loop(self.moves, self.changes, self.held, curvature, q)
+        return q

@@ -1,0 +1,157 @@
+"""What a person should be told about hidden variables after a fit."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+
+from lacunet.flags import Flag, Kind
+from lacunet.inference.problem import Problem
+from lacunet.inference.queries.dimension import identified_parameters
+from lacunet.models.conjugacy import cases
+from lacunet.models.joint import members, table_of
+from lacunet.models.latent_class import LatentClasses, find_classes, unit
+from lacunet.models.layout import Layout
+from lacunet.runtime.arrays import FloatArray
+
+EMPTY = 0.5  # expected cases below which a state counts as empty
+DUPLICATE = 0.01  # classes whose probabilities differ nowhere by more than this are duplicates
+BOUNDARY = 0.01  # expected cases below which a probability has no data to hold it off 0
+
+
+def diagnose(problem: Problem, theta: FloatArray, N: FloatArray) -> Iterator[Flag]:
+    """Name empty states and, of a latent class model, duplicate and boundary classes."""
+    yield from _too_many_parameters(problem, N)
+    if (classes := find_classes(problem.network)) is None:
+        yield from _states(problem, N)
+    else:
+        yield from _classes(problem.layout, classes, theta, N)
+        yield from _narrow(problem, classes, theta, N)
+        for i in classes.leaves:
+            yield from _few_pairs(problem, classes, i)
+            yield from _few_cases(problem, classes, i, N)
+
+
+def _too_many_parameters(problem: Problem, N: FloatArray) -> Iterator[Flag]:
+    """Say where more parameters are to be learned than the columns, or the rows, can determine.
+
+    A likelihood depends on the parameters through the probabilities of the distinct rows alone. So
+    where more parameters are free to move, away from 0 and 1, some move without any effect.
+    """
+    network, layout = problem.network, problem.layout
+    name = unit(network)
+    rank = identified_parameters(network)
+    if rank is not None:
+        detail: dict[str, str | float] = {"parameters": network.dimension, "rank": rank}
+        yield Flag(Kind.TOO_MANY_PARAMETERS, detail=detail | {"unit": name})
+        return
+    if find_classes(network) is None or problem.held is not None or not layout.in_tables.all():
+        return
+    free = network.dimension - int(np.sum(layout.learned & (layout.pooled(N) < BOUNDARY)))
+    if free > len(problem.counts):
+        detail = {"parameters": free, "rows": len(problem.counts), "unit": name}
+        yield Flag(Kind.FEW_DISTINCT_ROWS, detail=detail)
+
+
+def _few_pairs(problem: Problem, classes: LatentClasses, i: int) -> Iterator[Flag]:
+    """Name the two numbers of a block that are seen together least often, if that is too seldom."""
+    network, block = problem.network, members(problem.network, i)
+    if len(block) == 1:
+        return
+    fewest = network.variables[i].family.fewest_pairs(classes.number)
+    told = problem.codes[:, [network.observed.index(j) for j in block]] >= 0
+    together = (told * problem.counts[:, None]).T @ told
+    pairs = [(together[a, b], a, b) for a, b in combinations(range(len(block)), 2)]
+    few = [pair for pair in pairs if pair[0] < fewest]
+    if few:
+        least, a, b = min(few)
+        yield Flag(
+            Kind.FEW_PAIRS,
+            detail={
+                "one": network.variables[block[a]].name,
+                "other": network.variables[block[b]].name,
+                "pairs": float(least),
+                "fewest": fewest,
+                "classes": classes.number,
+                "number": len(few),
+            },
+        )
+
+
+def _few_cases(problem: Problem, classes: LatentClasses, i: int, N: FloatArray) -> Iterator[Flag]:
+    """Name classes with fewer cases than the covariance of a block has columns, and one more."""
+    network, d = problem.network, len(members(problem.network, i))
+    if d == 1:
+        return
+    root, sizes = classes.variable, problem.layout.table(N, classes.root)
+    if network.variables[i].family.apart:
+        held = [(f"{root.name} {k}", n, d + 1.0) for k, n in zip(root.labels, sizes, strict=True)]
+    else:  # deviations from a mean in each class
+        held = [("all classes", sizes.sum(), float(d + classes.number))]
+    for holder, number, fewest in held:
+        if EMPTY <= number < fewest:
+            detail: dict[str, str | float] = {
+                "holder": holder,
+                "cases": float(number),
+                "column": network.variables[i].name,
+                "columns": d,
+                "fewest": fewest,
+            }
+            yield Flag(Kind.FEW_CASES, detail=detail)
+
+
+def _narrow(
+    problem: Problem, classes: LatentClasses, theta: FloatArray, N: FloatArray
+) -> Iterator[Flag]:
+    """Name classes whose numbers vary less than their rounding does: one step, over √12."""
+    root, used = classes.variable, problem.layout.table(N, classes.root) >= EMPTY
+    for i in classes.leaves:
+        v = problem.network.variables[i]
+        deviations = v.deviations(table_of(problem.network, theta, i))
+        for c in np.flatnonzero(used & (deviations < v.smallest_gap / np.sqrt(12.0))):
+            detail: dict[str, str | float] = {
+                "column": v.name,
+                "deviation": float(deviations[c]),
+                "gap": v.smallest_gap,
+            }
+            yield Flag(Kind.NARROW_CLASS, (root.name, root.labels[c]), detail)
+
+
+def state_sizes(layout: Layout, N: FloatArray, h: int) -> FloatArray:
+    """Expected cases of each state of a variable, whatever its parents are."""
+    sizes: FloatArray = layout.table(N, h).reshape(-1, layout.cards[h]).sum(axis=0)
+    return sizes
+
+
+def _states(problem: Problem, N: FloatArray) -> Iterator[Flag]:
+    for h in problem.network.hidden:
+        v = problem.network.variables[h]
+        sizes = state_sizes(problem.layout, N, h)
+        if not sizes.any():
+            yield Flag(Kind.UNKNOWABLE, (v.name,))
+            continue
+        for k in np.flatnonzero(sizes < EMPTY):
+            yield Flag(Kind.EMPTY_STATE, (v.name, v.labels[k]), {"cases": float(sizes[k])})
+
+
+def _classes(
+    layout: Layout, classes: LatentClasses, theta: FloatArray, N: FloatArray
+) -> Iterator[Flag]:
+    root, sizes = classes.variable, layout.table(N, classes.root)
+    empty = sizes < EMPTY
+    for c in np.flatnonzero(empty):
+        yield Flag(Kind.EMPTY_CLASS, (root.name, root.labels[c]), {"cases": float(sizes[c])})
+    profiles = [layout.table(theta, i) for i in classes.leaves]
+    for a, b in combinations(np.flatnonzero(~empty), 2):
+        apart = max(np.abs(t[a] - t[b]).max(initial=0.0) for t in profiles)
+        if apart < DUPLICATE:
+            pair = (root.name, root.labels[a], root.labels[b])
+            yield Flag(Kind.DUPLICATE_CLASSES, pair, {"apart": float(apart)})
+    learned = layout.learned & layout.in_tables
+    unheld = learned & (layout.pooled(N) < BOUNDARY) & (cases(N, layout) >= EMPTY)
+    at_zero = np.hstack([layout.table(unheld, i) for i in classes.leaves])
+    if at_zero.any():
+        where = [root.labels[c] for c in np.flatnonzero(at_zero.any(axis=1))]
+        total = sum(layout.table(layout.in_tables, i).sum() for i in classes.leaves)
+        detail = {"number": int(at_zero.sum()), "total": int(total)}
+        yield Flag(Kind.NO_EXPECTED_CASES, (root.name, *where), detail)

@@ -1,0 +1,249 @@
+"""Fit one network to one table: the whole of learning, from starts to flags."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lacunet.errors import OptionError
+from lacunet.fitting.ascent import Climb, Outcome
+from lacunet.fitting.diagnose import diagnose, state_sizes
+from lacunet.fitting.maxima import climb_from
+from lacunet.fitting.objective import Estimate, Objective, Point, attainable
+from lacunet.fitting.part_first import search_part_first
+from lacunet.fitting.ranks import ESTIMATE, HIGHEST, SAME_OPTIMUM, Rank, Ranks
+from lacunet.fitting.schedules import SEARCHERS, TASK, Schedule, Search
+from lacunet.flags import Flag, Kind
+from lacunet.inference.devices.device import DeviceName, open_device
+from lacunet.inference.problem import Problem
+from lacunet.models.conjugacy import log_prior, mean
+from lacunet.models.display import known_words, model_grids
+from lacunet.models.network import Model
+from lacunet.models.relabelling import Relabelling
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.tabular import Columns, Grid, Printable
+
+DEFAULT_STARTS = 64  # CH96 §3
+FLAT = 1e-3  # relative curvature below which a direction is called flat
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to learn; the defaults are the program's."""
+
+    estimate: Estimate = Estimate.MAP
+    schedule: Schedule = Schedule.DEFAULT
+    starts: int = DEFAULT_STARTS
+    seed: int = 0
+    device: DeviceName = DeviceName.CPU
+
+    def __post_init__(self) -> None:
+        if self.starts < 1:
+            raise OptionError(f"{self.starts} starts: there must be at least 1.")
+        if self.seed < 0:
+            raise OptionError(f"seed {self.seed} is not allowed: give a whole number from 0 up.")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit(Printable):
+    """The best parameters that were found, and how sure it is that they are the best."""
+
+    problem: Problem
+    model: Model  # hidden states by size, largest first
+    point: Point  # the model's θ with its expected counts and log-likelihood
+    log_prior: float  # log p(θ)
+    options: Options
+    status: Outcome
+    iterations: int  # E steps of the winning start after the race
+    finalists: int  # starts that were run to the end, and what crossings found from them
+    reached: int  # how many of them reached the best optimum; none: it was found from a neighbour
+    doubt: float  # nats: how far the best maximum is above the next, if only one start reached it
+    others: tuple[Point, ...]  # a few other maxima, the best first; their states as they came
+    gradient: float  # largest component of the scaled gradient at the end, in cases
+    flags: tuple[Flag, ...]
+    seconds: float
+    rank: Rank = HIGHEST  # what makes it the best
+    heaviest: "Fit | None" = None  # the mode of largest mass, where it was searched for
+
+    @property
+    def estimate(self) -> Estimate:
+        """What the parameters are: as the options ask, or what stands in for it."""
+        return attainable(self.options.estimate, self.problem)
+
+    @property
+    def for_scores(self) -> "Fit":
+        """Where scores of the evidence are taken: at the mode of largest mass, if it is known."""
+        return self.heaviest or self
+
+    @property
+    def nats_above_mass(self) -> float:
+        """How far the maximum is above the mode of largest mass; 0, where they are the same."""
+        above = self.point.g - self.for_scores.point.g
+        return above if above > SAME_OPTIMUM else 0.0
+
+    @property
+    def mass_flags(self) -> tuple[Flag, ...]:
+        """Say so where scores are taken at another maximum."""
+        if not self.nats_above_mass:
+            return ()
+        detail = {"nats": self.nats_above_mass, "log_lik": self.for_scores.log_lik}
+        return (Flag(Kind.MASS_ELSEWHERE, detail=detail),)
+
+    @property
+    def log_lik(self) -> float:
+        """Log p(D | θ)."""
+        return self.point.log_lik
+
+    @property
+    def stable(self) -> bool:
+        """Whether there is a sign that no better maximum exists: it was reached more than once."""
+        return self.reached > 1 or self.status is Outcome.CLOSED_FORM
+
+    @property
+    def log_posterior(self) -> float:
+        """Log p(D | θ) + log p(θ)."""
+        return self.log_lik + self.log_prior
+
+    def tidy(self) -> Columns:
+        """Give a row for each parameter."""
+        return self.model.tidy()
+
+    def brief(self) -> str:
+        """Say what was fitted, and how well."""
+        return f"log p(D|θ) = {self.log_lik:.3f}; {self.model.brief()}"
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        title = f"log p(D|θ) = {self.log_lik:.6f}, log p(D|θ) + log p(θ) = {self.log_posterior:.6f}"
+        notes = (
+            f"{self.status}; {self.iterations} iterations",
+            f"{self.reached} of {self.finalists} final starts reached the best optimum",
+            f"probabilities: {self.estimate} estimate; rows are asked of their posterior",
+            *known_words(self.model.network),
+            *(f"- {flag}" for flag in self.flags),
+        )
+        return [Grid(title, (), (), notes=notes), *model_grids(self.model)]
+
+
+def learn(
+    problem: Problem,
+    options: Options | None = None,
+    *,
+    executor: Executor = SERIAL,
+    start: Model | None = None,
+    ranks: Ranks = ESTIMATE,
+) -> Fit:
+    """Find the parameters that are asked for, as a schedule says or from a given model.
+
+    They are the best by the first rank; with `BOTH`, the mode of largest mass is found besides.
+    """
+    options = options or Options()
+    began = time.perf_counter()
+    placed = problem.on(open_device(options.device))
+    objective = Objective.build(placed, options.estimate, executor)
+    if objective.estimate is Estimate.ML:  # there is no posterior that could have mass
+        ranks = ESTIMATE
+    found = _search(objective, options, start, ranks)
+    executor.say(TASK, 1.0)
+    # From a given model the states keep the numbers that they have there.
+    by_size = start is None
+    fits = [
+        fit_of(objective, one, options, began, rank, by_size=by_size)
+        for one, rank in zip(found, ranks, strict=True)
+    ]
+    return fits[0] if len(fits) == 1 else replace(fits[0], heaviest=fits[1])
+
+
+def fit_of(
+    objective: Objective,
+    search: Search,
+    options: Options,
+    began: float,
+    rank: Rank = HIGHEST,
+    *,
+    by_size: bool = True,
+) -> Fit:
+    """Say what a search found that began at a time."""
+    problem, climb = objective.problem, search.climb
+    point = _by_size(objective, climb.point) if by_size else climb.point
+    return Fit(
+        problem=problem,
+        model=Model(problem.network, point.theta, problem.alpha),
+        point=point,
+        log_prior=log_prior(point.theta, problem.alpha, problem.layout),
+        options=options,
+        status=climb.outcome,
+        iterations=climb.steps,
+        finalists=search.finalists,
+        reached=search.reached,
+        doubt=search.doubt,
+        others=search.others,
+        gradient=float(np.abs(objective.gradient(point)).max()),
+        flags=(
+            *_stand_in(objective, options),
+            *_flags(search, options),
+            *diagnose(problem, point.theta, point.N),
+        ),
+        seconds=time.perf_counter() - began,
+        rank=rank,
+    )
+
+
+def _search(
+    objective: Objective, options: Options, start: Model | None, ranks: Ranks
+) -> tuple[Search, ...]:
+    if objective.problem.exact:  # one M step from anywhere is the maximum
+        problem = objective.problem
+        point = objective.em_step(objective.at(mean(problem.alpha, problem.layout)))
+        return (Search(Climb(point, 1, Outcome.CLOSED_FORM), 1, 1, None),) * len(ranks)
+    if start is not None:
+        climb, curvature = climb_from(objective, objective.at(start.theta))
+        return (Search(climb, 1, 1, curvature),) * len(ranks)
+    search = SEARCHERS[options.schedule]
+    part = objective.problem.part
+    if part is None or options.schedule is Schedule.PAPER:
+        return search(objective, options.starts, options.seed, ranks)
+    return search_part_first(
+        objective,
+        Objective.build(part, options.estimate, objective.executor),
+        lambda own: search(own, options.starts, options.seed, ranks),
+        ranks,
+    )
+
+
+def _by_size(objective: Objective, point: Point) -> Point:
+    """Number hidden states by size, so that two runs that find the same optimum print the same."""
+    layout, alpha, theta = objective.problem.layout, objective.problem.alpha, point.theta
+    for h in objective.problem.network.hidden:
+        order = np.argsort(-state_sizes(layout, point.N, h), kind="stable")
+        by_size = Relabelling(layout, orders={h: order.tolist()})
+        if by_size.keeps(alpha):  # a prior, or a known table, may tell the states apart
+            theta = by_size.apply(theta)
+    return point if (theta == point.theta).all() else objective.at(theta)
+
+
+def _stand_in(objective: Objective, options: Options) -> Iterator[Flag]:
+    if objective.estimate is not options.estimate:
+        yield Flag(Kind.NO_MAP, detail={"alpha": objective.problem.lowest_alpha})
+
+
+def _flags(search: Search, options: Options) -> Iterator[Flag]:
+    if search.climb.outcome in (Outcome.MAX_STEPS, Outcome.PAPER_STOPPED):
+        yield Flag(Kind.NOT_CONVERGED, detail={"outcome": search.climb.outcome})
+    if search.finalists > 1 and search.reached <= 1:
+        quick = options.schedule is Schedule.DEFAULT
+        further = "--schedule thorough" if quick else f"--starts {4 * options.starts}"
+        detail: dict[str, str | float] = {
+            "finalists": search.finalists,
+            "reached": "only 1" if search.reached else "none",
+            "doubt": search.doubt,
+            "further": further,
+        }
+        yield Flag(Kind.UNSTABLE, detail=detail)
+    if search.curvature is None:
+        return
+    if search.finalists == 1:
+        yield Flag(Kind.SINGLE_START)
+    if search.curvature.least < FLAT:
+        yield Flag(Kind.FLAT_DIRECTION, detail={"share": max(search.curvature.least, 0)})

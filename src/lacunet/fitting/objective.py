@@ -1,0 +1,159 @@
+"""What learning climbs: a posterior density, of θ or of φ = log θ, or the likelihood."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from lacunet.errors import OptionError
+from lacunet.inference.expectation import Expectation, dot, expect, expect_at_once
+from lacunet.inference.problem import Problem
+from lacunet.models import conjugacy
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
+
+AT_ONCE = 32  # starts that a device has room for, and that keep it busy
+
+
+class Estimate(StrEnum):
+    """Which parameters to look for.
+
+    - map: where the posterior density of θ is highest. With an exponent below 1 it is highest
+      nowhere (it is infinite where a probability is 0), and the estimate is softmax.
+    - ml: where the likelihood is highest.
+    - softmax: where the posterior density of φ = log θ is highest. It is that of θ times Π θ_ijk,
+      so α stands where α − 1 did: every α > 0 has a maximum, and no probability is 0 there.
+    """
+
+    MAP = "map"
+    ML = "ml"
+    SOFTMAX = "softmax"
+
+    @property
+    def words(self) -> str:
+        """As in sentences, before "parameters"."""
+        return {"map": "MAP", "ml": "ML", "softmax": "softmax MAP"}[self.value]
+
+    @property
+    def climbed(self) -> str:
+        """The function that is highest there."""
+        densities = {"map": "log p(D|θ) + log p(θ)", "softmax": "log p(D|φ) + log p(φ)"}
+        return densities.get(self.value, "log p(D|θ)")
+
+
+def attainable(estimate: Estimate, problem: Problem) -> Estimate:
+    """Give the estimate itself, or what stands in for a MAP that does not exist."""
+    exists = estimate is not Estimate.MAP or conjugacy.has_mode(problem.alpha, problem.layout)
+    return estimate if exists else Estimate.SOFTMAX
+
+
+def unbounded(problem: Problem) -> Iterator[str]:
+    """Say why a likelihood has no maximum; nothing, where it has one."""
+    network = problem.network
+    for i, v in enumerate(network.variables):
+        fewest = v.family.fewest_values(math.prod(network.shape(i)[:-1]))
+        if np.isfinite(fewest) and len(v.states) < fewest:
+            yield (
+                f"'{v.name}' has {len(v.states)} different values, and with so many classes the "
+                f"likelihood has a maximum only from {fewest:g} up: variances go to 0. Use "
+                "--estimate map, where the prior holds them off, or fewer classes."
+            )
+        if not v.family.bounded:
+            yield (
+                f"'{v.name}' is continuous, so the likelihood has no maximum: it grows without end "
+                "as a class takes in a single case and its variance goes to 0. Use --estimate map, "
+                "where the prior holds variances off 0."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Parameters, and what one pass over the data says of them."""
+
+    theta: FloatArray  # (size,)
+    N: FloatArray  # (size,) expected counts at θ
+    log_lik: float  # log p(D | θ)
+    g: float  # the objective
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """The function to climb, with its M step and its gradient."""
+
+    problem: Problem
+    estimate: Estimate  # never a MAP that does not exist
+    pseudo: FloatArray  # (size,) what the M step adds to statistics; nothing for the ML
+    constant: float  # of the log prior: what is left without its linear part
+    executor: Executor = SERIAL  # who does what can be done side by side
+
+    @classmethod
+    def build(cls, problem: Problem, estimate: Estimate, executor: Executor = SERIAL) -> Self:
+        """Give the function that has its maximum at an estimate, or at what stands in for it."""
+        layout, alpha = problem.layout, problem.alpha
+        executor = executor.if_worth(problem.components.nanoseconds)
+        estimate = attainable(estimate, problem)
+        if estimate is Estimate.ML:
+            for why in unbounded(problem):
+                raise OptionError(why)
+            return cls(problem, estimate, np.zeros(layout.size), 0.0, executor)
+        added = alpha if estimate is Estimate.SOFTMAX else conjugacy.in_theta(alpha, layout)
+        return cls(problem, estimate, added, conjugacy.log_constant(alpha, layout), executor)
+
+    @cached_property
+    def edge(self) -> bool:
+        """Whether the maximum may lie on the boundary: nothing keeps probabilities off zero."""
+        return not conjugacy.keeps_off_zero(self.pseudo, self.problem.layout)
+
+    def at(self, theta: FloatArray) -> Point:
+        """Run the E step at θ."""
+        self.executor.check()
+        return self._point(theta, expect(self.problem, theta, self.executor))
+
+    def at_all(self, thetas: Sequence[FloatArray]) -> list[Point]:
+        """Run the E step at several θ: side by side, or many at once on a device."""
+        if self.problem.device is None:
+            return self.executor.map(self.at, thetas)
+        found = list[Point]()
+        for first in range(0, len(thetas), AT_ONCE):
+            self.executor.check()
+            some = thetas[first : first + AT_ONCE]
+            found += map(self._point, some, expect_at_once(self.problem, some))
+        return found
+
+    def _point(self, theta: FloatArray, expected: Expectation) -> Point:
+        g = expected.log_lik + self.constant
+        if self.estimate is not Estimate.ML:
+            g += dot(self.pseudo, expected.natural)
+        return Point(theta, expected.N, expected.log_lik, g)
+
+    def m_step(self, point: Point) -> FloatArray:
+        """Give the θ that is best for the expected counts; where there are none, θ stays.
+
+        It stays too where the likelihood grows without end, as a variance goes to 0.
+        """
+        return self.maximum(point.N, point.theta)
+
+    def maximum(self, N: FloatArray, theta: FloatArray) -> FloatArray:
+        """Give the θ that is best for statistics, or one that there is already."""
+        layout = self.problem.layout
+        best = conjugacy.maximize(N, self.pseudo, theta, layout)
+        may_end = self.estimate is not Estimate.ML or layout.tabular
+        return best if may_end or conjugacy.allows(best, layout) else theta
+
+    def em_step(self, point: Point) -> Point:
+        """One iteration of EM: M step, then E step."""
+        return self.at(self.m_step(point))
+
+    def best_for(self, N: FloatArray) -> Point:
+        """Take the θ that is best for statistics from elsewhere; where there are none, the mean."""
+        problem = self.problem
+        anywhere = conjugacy.mean(problem.alpha + N, problem.layout)
+        return self.at(conjugacy.maximize(N, self.pseudo, anywhere, problem.layout))
+
+    def gradient(self, point: Point) -> FloatArray:
+        """Gradient in φ, in cases: zero exactly where EM stands still."""
+        return conjugacy.pull_back(point.theta, point.N + self.pseudo, self.problem.layout)

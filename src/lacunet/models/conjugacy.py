@@ -1,0 +1,169 @@
+"""Parameters, priors, modes and coordinates of a whole network: each segment asks its likelihood.
+
+Flat vectors are over one layout, (..., size), which every function takes after them. A layout has
+one segment for each likelihood, so these are loops over kinds, never over numbers. `Likelihood` and
+`ConjugatePrior` say what each means; what only a prior gives is refused where there is none.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lacunet.likelihoods import ConjugatePrior, Likelihood, Segment, with_prior
+from lacunet.models.layout import Layout
+from lacunet.runtime.arrays import FloatArray, IntArray
+
+
+def _of(s: Segment, method: Callable[..., Any]) -> Callable[..., Any]:
+    """What a segment's likelihood has for a method of the contracts."""
+    name = method.__name__
+    owner = s.family if hasattr(s.family, name) else with_prior(s.family)
+    found: Callable[..., Any] = getattr(owner, name)
+    return found
+
+
+def _joined(method: Callable[..., Any], *given: Any, **how: Any) -> FloatArray:
+    """Put the answers of all segments at their places; where there is only one, it is all."""
+    *vectors, layout = given
+    if layout.only is not None:
+        answer: FloatArray = _of(layout.only, method)(*vectors, layout.only, **how)
+        return answer
+    whole = np.empty((*vectors[0].shape[:-1], layout.size))
+    for s in layout.segments:
+        whole[..., s.where] = _of(s, method)(*(x[..., s.where] for x in vectors), s, **how)
+    return whole
+
+
+def _each(method: Callable[..., Any], *given: Any) -> list[Any]:
+    """The answer of each segment."""
+    *vectors, layout = given
+    return [_of(s, method)(*(x[..., s.where] for x in vectors), s) for s in layout.segments]
+
+
+def _all(method: Callable[..., Any], *given: Any) -> bool:
+    return all(_each(method, *given))
+
+
+def _number(method: Callable[..., Any], *given: Any) -> float:
+    """Add the answers of all segments."""
+    return float(sum(_each(method, *given)))
+
+
+def _batch(method: Callable[..., Any], *given: Any) -> FloatArray:
+    """Add the answers of all segments, (batch,)."""
+    return np.asarray(sum(_each(method, *given)))
+
+
+# Parameters, (..., size) → (..., size)
+natural = partial(_joined, Likelihood.natural)  # θ → η; of categories log θ
+parameters = partial(_joined, ConjugatePrior.parameters)  # η → θ
+maximize = partial(_joined, Likelihood.maximize)  # N, pseudo, θ → θ: the M step
+log_density = partial(_number, Likelihood.log_density)  # N, θ → N · η(θ)
+keeps_off_zero = partial(_all, Likelihood.keeps_off_zero)  # pseudo: whether no maximum is at 0
+allows = partial(_all, Likelihood.allows)  # θ: whether numbers can be parameters at all
+
+# Priors, of hyperparameters: of categories exponents α
+has_mode = partial(_all, Likelihood.has_mode)  # whether it has one whatever the data; α ≥ 1
+by_configuration = partial(_joined, Likelihood.by_configuration)
+in_theta = partial(_joined, Likelihood.in_theta)  # what it adds to N as a density of θ; α − 1
+log_prior = partial(_number, Likelihood.log_prior)  # θ, hyper: log density. CH96 eq. 3
+log_constant = partial(_number, Likelihood.log_constant)  # what is not linear in η of it
+log_integral = partial(_batch, ConjugatePrior.log_integral)  # log ∫ exp(hyper · η) dφ, (batch,)
+log_quotient = partial(_batch, ConjugatePrior.log_quotient)  # N, hyper: what N adds to it, (batch,)
+expected_natural = partial(_joined, ConjugatePrior.expected_natural)  # E[η]
+mean = partial(_joined, Likelihood.mean)  # E[θ]
+
+# Coordinates φ with J = dη/dφ, and those in which the boundary is reached (`edge`)
+pull_back = partial(_joined, Likelihood.pull_back)  # θ, g → Jᵀ g; of statistics, the gradient
+push = partial(_joined, Likelihood.push)  # θ, φ → J φ
+information = partial(_joined, Likelihood.information)  # θ, N, φ → curvature of N times φ
+sharpness = partial(_joined, Likelihood.sharpness)  # θ, N → diagonal of a metric
+idle = partial(_joined, Likelihood.idle)  # θ, v → its part that changes no probability
+slope = partial(_joined, Likelihood.slope)  # θ, gradient in φ → in the coordinates
+moved = partial(_joined, Likelihood.moved)  # θ, move → θ
+between = partial(_joined, Likelihood.between)  # old θ, new θ → move
+off_scale = partial(_joined, Likelihood.off_scale)  # θ, move on the scale of intervals → θ
+scale_slope = partial(_joined, Likelihood.scale_slope)  # dθ for a small step on that scale
+log_jacobian = partial(_number, Likelihood.log_jacobian)  # θ → log |dθ/dφ|
+complete_log_det = partial(_number, Likelihood.complete_log_det)  # θ, N → log |curvature of N|
+
+
+def on_boundary(theta: FloatArray, layout: Layout) -> bool:
+    """Whether a parameter that is learned is on the boundary; for categories a probability 0."""
+    return any(_each(Likelihood.on_boundary, theta, layout))
+
+
+def log_marginal(N: FloatArray, hyper: FloatArray, layout: Layout) -> FloatArray:
+    """Log marginal likelihood of complete statistics, a term for each variable, (n,). CH96 eq. 5.
+
+    One binary variable, α = 1, seen once in each state: p(D) = 1/6.
+
+    >>> layout = Layout.build([2], [()], [False])
+    >>> float(np.exp(log_marginal(np.ones(2), np.ones(2), layout)[0])) * 6
+    1.0...
+    """
+    terms = np.zeros(len(layout.families))
+    each = _each(ConjugatePrior.log_marginal, N, hyper, layout)
+    for s, own in zip(layout.segments, each, strict=True):
+        terms[s.variables] += own
+    return terms
+
+
+def widened(hyper: FloatArray, factor: float, layout: Layout) -> FloatArray:
+    """The prior with variances expected so many times as large; of categories, the same."""
+    return _joined(ConjugatePrior.widened, hyper, layout, factor=factor)
+
+
+def draw(hyper: FloatArray, layout: Layout, rng: Any) -> FloatArray:
+    """Draw η given hyperparameters, (batch, size)."""
+    return _joined(ConjugatePrior.draw, hyper, layout, rng=rng)
+
+
+def draw_theta(hyper: FloatArray, layout: Layout, rng: np.random.Generator) -> FloatArray:
+    """Draw θ given hyperparameters, (size,)."""
+    return _joined(ConjugatePrior.draw_theta, hyper, layout, rng=rng)
+
+
+def random_theta(
+    layout: Layout, rng: np.random.Generator, hyper: FloatArray | None = None
+) -> FloatArray:
+    """Draw θ to start from; for categories from the uniform Dirichlet, as CH96 does."""
+    prior = np.ones(layout.size) if hyper is None else hyper
+    return _joined(Likelihood.random, prior, layout, rng=rng)
+
+
+def expected_statistics(theta: FloatArray, cases: FloatArray, layout: Layout) -> FloatArray:
+    """E[T | θ], times the cases of each configuration, (size,)."""
+    return cases * _joined(Likelihood.mean_statistics, theta, layout)
+
+
+def cases(N: FloatArray, layout: Layout) -> FloatArray:
+    """How many cases of its configuration statistics stand for, at every position."""
+    found = _joined(Likelihood.cases, N, layout)
+    # A configuration of which something is known is in several segments.
+    return found if layout.given is None else np.where(layout.in_tables, layout.totals(N), found)
+
+
+def longest_move(layout: Layout, *, edge: bool) -> float:
+    """How far a coordinate may move in one step."""
+    return min(s.family.longest_moves[edge] for s in layout.segments)
+
+
+def free(theta: FloatArray, layout: Layout) -> tuple[IntArray, IntArray]:
+    """Positions of the free coordinates, and of what makes up for each."""
+    parts = []
+    for s in layout.segments:
+        positions = np.arange(layout.size)[s.where]
+        parts.append([positions[x] for x in s.family.free(theta[s.where], s)])
+    own, reference = (np.concatenate(x) for x in zip(*parts, strict=True))
+    return own, reference
+
+
+def on_scale(phi: FloatArray, theta: FloatArray, layout: Layout) -> FloatArray:
+    """Carry changes of φ, (size, m), to the scale that intervals are symmetric on."""
+    changes = np.empty_like(phi)
+    for s in layout.segments:
+        changes[s.where] = s.family.on_scale(phi[s.where], theta[s.where], s)
+    return changes

@@ -1,0 +1,201 @@
+"""From named pieces to a checked model: what every network format and door shares.
+
+A format finds variables, and for each child its parents and its numbers. `connect` makes the
+structure of the names, `check_table` judges one table, and `assemble` does it all. `where` is
+always the place as the user knows it: ``family 'a'``, ``line 12: probability block 'a'``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lacunet.errors import ModelError
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.prior import PAPER_ALPHA, uniform_alpha
+from lacunet.models.table_sizes import check_table_sizes
+from lacunet.runtime.arrays import FloatArray
+
+SUM_TOLERANCE = 1e-9  # rows of a table must sum to one to this
+DIGITS = 1e-6  # per state: six printed digits, the fewest that common programs write
+FLOAT_NOISE = 1e-12  # a sum this close to one is rounding of arithmetic, not of printed digits
+
+
+@dataclass(frozen=True)
+class Family:
+    """A child with its parents, by name."""
+
+    child: str
+    parents: tuple[str, ...]
+    where: str
+    entry: Any = None  # what holds its numbers, in the words of the format
+
+
+def connect(
+    variables: Sequence[Variable], families: Sequence[Family], kind: str
+) -> tuple[Network, list[Family]]:
+    """Make the structure; also give the family of each variable, which the format calls `kind`."""
+    index: dict[str, int] = {}
+    for i, v in enumerate(variables):
+        if v.name in index:
+            raise ModelError(f"variable '{v.name}' stands twice. Names must differ.")
+        index[v.name] = i
+    names = ", ".join(map(repr, index))
+    chosen: dict[str, Family] = {}
+    for family in families:
+        if family.child not in index:
+            raise ModelError(
+                f"{family.where}: no variable has this name. The variables are {names}."
+            )
+        if family.child in chosen:
+            raise ModelError(f"{family.where} stands twice. Each variable has one {kind}.")
+        chosen[family.child] = family
+    for name in index:
+        if name not in chosen:
+            raise ModelError(f"variable '{name}' has no {kind}. Add its table.")
+    ordered = [chosen[v.name] for v in variables]
+    return Network.build(variables, [_parents(f, index, names) for f in ordered]), ordered
+
+
+def _parents(family: Family, index: dict[str, int], names: str) -> list[int]:
+    for parent in family.parents:
+        if parent not in index:
+            raise ModelError(
+                f"{family.where}: its parent '{parent}' is not a variable of the file. "
+                f"These are {names}."
+            )
+        if family.parents.count(parent) > 1:
+            raise ModelError(f"{family.where}: its parent '{parent}' stands twice.")
+    return [index[p] for p in family.parents]
+
+
+def members(network: Network) -> list[list[Variable]]:
+    """List the variables of each table: parents in their order, then the child."""
+    return [[network.variables[v] for v in family] for family in network.layout.families]
+
+
+def shape(variables: Sequence[Variable]) -> tuple[int, ...]:
+    """Shape of a table of these variables."""
+    return tuple(len(v.states) for v in variables)
+
+
+def tables(model: Model) -> list[tuple[list[Variable], FloatArray]]:
+    """List the variables of each table, and the table."""
+    layout = model.network.layout
+    return [(m, layout.table(model.theta, i)) for i, m in enumerate(members(model.network))]
+
+
+def check_table(
+    table: FloatArray, where: str, variables: Sequence[Variable] = (), *, rounded: bool = False
+) -> FloatArray:
+    """Refuse what is no table of conditional distributions (..., r), of these variables, if named.
+
+    With `rounded`, for formats in which programs print few digits, a row may miss the sum 1 by
+    1e-6 for each state, and is then divided by its sum. Nothing else is ever changed: a row that
+    sums to 1 within 1e-12 stays as it is, and one that is further off is an error.
+    """
+
+    def place(at: list[int]) -> str:
+        named = zip(variables, at, strict=False)  # at the parents of a row, or at one cell
+        return ", ".join(repr(v.labels[k]) for v, k in named) if variables else str(at)
+
+    for wrong, bad in (("not a finite number", ~np.isfinite(table)), ("negative", table < 0)):
+        if bad.any():
+            at = place(np.argwhere(bad)[0].tolist())
+            raise ModelError(
+                f"{where}: its table is {wrong} at {at}. Each entry must be a probability."
+            )
+    sums = table.sum(axis=-1)
+    off = np.abs(sums - 1.0)
+    too_far = off > (DIGITS * table.shape[-1] if rounded else SUM_TOLERANCE)
+    if too_far.any():
+        row = np.argwhere(too_far)[0].tolist()
+        at = f" at parent states {place(row)}" if row else ""
+        hint = f" (printed digits may miss it by {DIGITS:g} per state)" if rounded else ""
+        raise ModelError(
+            f"{where}: its table sums to {sums[tuple(row)]:.12g}{at}. "
+            f"Each distribution must sum to 1{hint}."
+        )
+    if not rounded:
+        return table
+    return np.where((off > FLOAT_NOISE)[..., None], table / sums[..., None], table)
+
+
+def check_shape(array: FloatArray, what: str, where: str, asked: tuple[int, ...]) -> FloatArray:
+    """Refuse numbers that are not as many as parents and states ask for."""
+    if array.shape != asked:
+        raise ModelError(
+            f"{where}: its {what} has shape {array.shape}, but its parents and states "
+            f"ask for {asked}."
+        )
+    return array
+
+
+def check_exponents(given: FloatArray, where: str, what: str = "alpha") -> FloatArray:
+    """Refuse what is no prior, or posterior, of a family."""
+    if not (np.isfinite(given).all() and (given > 0).all()):
+        raise ModelError(f"{where}: every {what} must be a number above 0.")
+    return given
+
+
+def assemble(
+    variables: Sequence[Variable],
+    families: Sequence[Family],
+    kind: str,
+    read: Callable[[Family, Sequence[Variable]], FloatArray],
+    alpha: float = PAPER_ALPHA,
+) -> Model:
+    """Connect the families, and `read` and check the table of each, as printed, by its variables.
+
+    The model has the same α everywhere.
+    """
+    network, ordered = connect(variables, families, kind)
+    cards = [len(v.states) for v in network.variables]
+    check_table_sizes([v.name for v in network.variables], cards, network.parents)
+    both = list(zip(ordered, members(network), strict=True))
+    given = [read(family, its) for family, its in both]
+    for k in _to_judge(given):
+        family, its = both[k]
+        given[k] = check_table(given[k], family.where, its, rounded=True)
+    layout = network.layout
+    return Model(network, layout.flat(given), uniform_alpha(layout, alpha))
+
+
+def _to_judge(given: Sequence[FloatArray]) -> list[int]:
+    """Find, all at once, the tables whose rows are not distributions as they are."""
+    flat = np.concatenate([table.reshape(-1) for table in given])
+    rows = [table.size // table.shape[-1] for table in given]
+    widths = np.repeat([table.shape[-1] for table in given], rows)
+    starts = np.cumsum(widths) - widths
+    with np.errstate(invalid="ignore"):  # NaN and infinity have no sum near 1
+        sums = np.add.reduceat(flat, starts)
+    bad = ~(np.abs(sums - 1.0) <= FLOAT_NOISE) | (np.minimum.reduceat(flat, starts) < 0.0)
+    owner = np.repeat(np.arange(len(given)), rows)
+    return sorted(set(owner[bad].tolist()))
+
+
+def numbers(words: Sequence[str], variables: Sequence[Variable], where: str) -> FloatArray:
+    """Read printed numbers into the table of some variables; their count must be right."""
+    values = [number(word, where) for word in words]
+    sizes = shape(variables)
+    needed = int(np.prod(sizes, dtype=np.int64))
+    if len(values) != needed:
+        product = " × ".join(map(str, sizes))
+        raise ModelError(
+            f"{where}: its table has {len(values)} numbers. It needs {product} = {needed}: the "
+            "states of its parents, then its own."
+            if sizes[1:]
+            else f"{where}: its table has {len(values)} numbers. It needs {needed}, one per state."
+        )
+    return np.array(values).reshape(sizes)
+
+
+def number(word: str, where: str) -> float:
+    """Read one printed number."""
+    try:
+        return float(word)
+    except ValueError:
+        raise ModelError(
+            f"{where}: '{word}' is not a number. Write probabilities as 0.25 or 1e-05."
+        ) from None

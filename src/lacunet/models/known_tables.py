@@ -1,0 +1,180 @@
+"""What is known of the tables of a network, as people and files say it: fixed, tied, with zeros.
+
+::
+
+    {"fixed": [{"child": "test", "parents": ["ill"], "table": [[0.95, 0.05], [0.1, 0.9]]}],
+     "tied": [["first", "second"]],
+     "zeros": [{"child": "pregnant", "state": "yes", "given": {"sex": "male"}}]}
+
+A table is nested by the states of its parents, in their order, then by those of the child: in
+lists, in the order of the states, or by their names, {"no": {"negative": 0.95, "positive": 0.05},
+…}. A zero holds for all states of the parents that it does not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lacunet.errors import ModelError, OptionError
+from lacunet.models.known import KnownTable
+from lacunet.models.network import Network, Variable
+from lacunet.runtime.arrays import FloatArray
+
+Zero = Mapping[str, Any]  # child, state, and the states of some parents as "given"
+
+
+@dataclass(frozen=True)
+class KnownTables:
+    """What is known of some tables, by the names of variables."""
+
+    fixed: Sequence[Mapping[str, Any]] = ()  # child, its parents, and its table
+    tied: Sequence[Sequence[str]] = ()  # groups of children that share a table
+    zeros: Sequence[Zero] = ()
+
+    def __post_init__(self) -> None:
+        for what, keys in (("fixed", ("child", "table")), ("zeros", ("child", "state"))):
+            for entry in getattr(self, what):
+                _check_entry(what, entry, keys)
+        for group in self.tied:
+            if len(set(group)) < max(2, len(group)):
+                raise OptionError(f"tied: {list(group)} is no group. Name two variables or more.")
+        tied = [name for group in self.tied for name in group]
+        for name in tied:
+            if tied.count(name) > 1:
+                raise OptionError(f"tied: '{name}' is in two groups. Join them.")
+        fixed = [entry["child"] for entry in self.fixed]
+        for name in fixed:
+            others = [
+                what
+                for what, names in (("tied", tied), ("zeros", self._with_zeros))
+                if name in names
+            ]
+            if fixed.count(name) > 1 or others:
+                also = f"and in {others[0]}" if others else "twice"
+                raise OptionError(
+                    f"fixed: '{name}' stands there {also}. A fixed table says all there is to say."
+                )
+
+    @property
+    def _with_zeros(self) -> list[str]:
+        return list(dict.fromkeys(entry["child"] for entry in self.zeros))
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Every variable that is spoken of."""
+        for entry in (*self.fixed, *self.zeros):
+            yield from (entry["child"], *entry.get("parents", ()), *entry.get("given", {}))
+        yield from (name for group in self.tied for name in group)
+
+    def of(self, network: Network) -> Network:
+        """Tell a network what is known of its tables."""
+        if self == NOTHING:
+            return network
+        variables = list(network.variables)
+        for entry in self.fixed:
+            i = network.index(entry["child"])
+            variables[i] = replace(variables[i], known=_fixed(network, i, entry))
+        for name in self._with_zeros:
+            i = network.index(name)
+            own = [entry for entry in self.zeros if entry["child"] == name]
+            parents = [network.variables[p] for p in network.parents[i]]
+            variables[i] = replace(variables[i], known=zeros_of(variables[i], parents, own))
+        for first, *others in self.tied:
+            network.index(first)
+            for name in others:
+                i = network.index(name)
+                variables[i] = replace(variables[i], tied_to=first)
+        return Network.build(variables, network.parents)
+
+
+NOTHING = KnownTables()
+
+
+def _check_entry(what: str, entry: Any, keys: Sequence[str]) -> None:
+    if not isinstance(entry, Mapping) or not all(key in entry for key in keys):
+        raise OptionError(f"{what}: {entry!r} must have {' and '.join(map(repr, keys))}.")
+    if not isinstance(entry["child"], str):
+        raise OptionError(f"{what}: child {entry['child']!r} is not the name of a variable.")
+    if not isinstance(entry.get("given", {}), Mapping):
+        raise OptionError(f"{what}: given {entry['given']!r} must name states of parents.")
+
+
+def zeros_of(child: Variable, parents: Sequence[Variable], zeros: Sequence[Zero]) -> KnownTable:
+    """Find the cells of a table that some zeros speak of."""
+    names = [p.name for p in parents]
+    table = np.full([len(v.states) for v in (*parents, child)], np.nan)
+    for zero in zeros:
+        given = zero.get("given", {})
+        for name in given:
+            if name not in names:
+                has = ", ".join(map(repr, names)) or "none"
+                raise ModelError(
+                    f"a zero of '{child.name}' is given '{name}', which is none of its parents. It "
+                    f"has {has}."
+                )
+        where = (p.code(given[p.name]) if p.name in given else slice(None) for p in parents)
+        table[(*where, child.code(zero["state"]))] = 0.0
+    return KnownTable.of(table)
+
+
+def zeros_in(known: KnownTable, child: Variable, parents: Sequence[Variable]) -> list[Zero]:
+    """Say the zeros of a table one by one."""
+    found: list[Zero] = []
+    for *states, k in np.argwhere(known.values == 0.0).tolist():
+        given = {p.name: p.states[s] for p, s in zip(parents, states, strict=True)}
+        found.append({"state": child.states[k], "given": given})
+    return found
+
+
+def _fixed(network: Network, i: int, entry: Mapping[str, Any]) -> KnownTable:
+    """Read a fixed table, and put its axes in the order of the network's parents."""
+    names = [network.variables[p].name for p in network.parents[i]]
+    told = list(entry.get("parents", ()))
+    child = network.variables[i]
+    if sorted(told) != sorted(names):
+        raise ModelError(
+            f"the fixed table of '{child.name}' has the parents {told}, the network gives it "
+            f"{names}. They must be the same variables."
+        )
+    variables = [*(network.variables[network.index(name)] for name in told), child]
+    table = nested_table(entry["table"], variables)
+    shape = tuple(len(v.states) for v in variables)
+    if table.shape != shape:
+        raise ModelError(
+            f"the fixed table of '{child.name}' has shape {table.shape}. It must be {shape}: the "
+            f"states of {', '.join(repr(v.name) for v in variables)}."
+        )
+    return KnownTable.of(np.transpose(table, [*(told.index(name) for name in names), len(told)]))
+
+
+def nested_table(table: Any, variables: Sequence[Variable]) -> FloatArray:
+    """Read a table that is nested by states, in lists or by name."""
+    where = f"the fixed table of '{variables[-1].name}'"
+    ordered = _ordered(table, variables, where)
+    try:
+        found = np.array(ordered, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{where} is no nested list of numbers of one shape.") from None
+    if np.isnan(found).any():
+        raise ModelError(f"{where} has a number missing. Give all of them.")
+    return found
+
+
+def _ordered(table: Any, variables: Sequence[Variable], where: str) -> Any:
+    """Turn names of states into their order, level by level."""
+    if not variables or not isinstance(table, Mapping):
+        return [_ordered(x, variables[1:], where) for x in table] if _is_list(table) else table
+    first = variables[0]
+    by_code: dict[int, Any] = {first.code(name): value for name, value in table.items()}
+    if len(by_code) < len(first.states):
+        missing = [text for k, text in enumerate(first.labels) if k not in by_code]
+        raise ModelError(f"{where} says nothing of {first.name} = {', '.join(missing)}.")
+    return [_ordered(by_code[k], variables[1:], where) for k in range(len(first.states))]
+
+
+def _is_list(table: Any) -> bool:
+    return isinstance(table, Sequence | np.ndarray) and not isinstance(table, str)

@@ -1,0 +1,164 @@
+"""The latent class model: one hidden root, every observed variable its child."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from lacunet.errors import OptionError, did_you_mean
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.table_sizes import check_table_sizes
+from lacunet.runtime.states import State
+
+HIDDEN_NAMES = ("class", "latent_class", "hidden_class")
+
+
+def latent_class(columns: Sequence[tuple[str, Sequence[State]]], states: int) -> Network:
+    """Make the network with a hidden root of `states` states over the given (name, states) leaves.
+
+    >>> network = latent_class([("smokes", ("no", "yes")), ("drinks", ("no", "yes"))], 3)
+    >>> network.dimension  # 2 for the class sizes, 3 for each leaf
+    8
+    """
+    return over_leaves([Variable(name, tuple(values)) for name, values in columns], states)
+
+
+def over_leaves(leaves: Sequence[Variable], states: int) -> Network:
+    """Make the network with a hidden root of `states` states over variables of any family."""
+    if states < 1:
+        raise OptionError(f"{states} hidden states: there must be at least 1.")
+    hidden = _free_name({v.name for v in leaves})
+    parents = [(), *([(0,)] * len(leaves))]
+    sizes = [states, *(len(v.states) for v in leaves)]
+    check_table_sizes([hidden, *(v.name for v in leaves)], sizes, parents)
+    root = Variable(hidden, tuple(range(1, states + 1)), hidden=True)
+    return Network.build([root, *leaves], parents)
+
+
+def named_apart(model: Model, columns: Collection[str]) -> Model:
+    """Give a hidden variable another name, where a column that is no item has the same."""
+    network, taken = model.network, {*columns, *(v.name for v in model.network.variables)}
+    names = {h: network.variables[h].name for h in network.hidden}
+    new = {h: _free_name(taken) for h, name in names.items() if name in columns}
+    if not new:
+        return model
+    variables = [replace(v, name=new.get(i, v.name)) for i, v in enumerate(network.variables)]
+    known = model.predictors
+    if known is not None:
+        known = replace(known, variable=next(iter(new.values())))
+    return replace(model, network=Network.build(variables, network.parents), predictors=known)
+
+
+def _free_name(taken: Collection[str]) -> str:
+    """Name a hidden variable as no column is named."""
+    more = (f"{HIDDEN_NAMES[0]}_{i}" for i in range(len(taken) + 1))
+    return next(name for name in (*HIDDEN_NAMES, *more) if name not in taken)
+
+
+@dataclass(frozen=True)
+class LatentClasses:
+    """Where a latent class model has its classes: the root may stand anywhere among the variables.
+
+    The first axis of every table is the class.
+    """
+
+    root: int  # index of the hidden variable
+    leaves: tuple[int, ...]  # indices of the observed variables
+    variable: Variable  # the hidden variable
+
+    @property
+    def number(self) -> int:
+        """How many classes there are."""
+        return len(self.variable.states)
+
+
+def find_classes(network: Network) -> LatentClasses | None:
+    """Find the classes of a network of one hidden root with observed leaves; None of any other.
+
+    >>> leaf, root = Variable("smokes", ("no", "yes")), Variable("class", (1, 2, 3), hidden=True)
+    >>> find_classes(Network.build([leaf, root], [(1,), ()])).root
+    1
+    """
+    if len(network.hidden) != 1:
+        return None
+    (root,) = network.hidden
+    if network.parents[root] or any(network.parents[i] != (root,) for i in network.observed):
+        return None
+    return LatentClasses(root, network.observed, network.variables[root])
+
+
+def classes_of(network: Network) -> LatentClasses:
+    """Give the classes of what must be a latent class model."""
+    found = find_classes(network)
+    if found is None:
+        raise ValueError("only latent class models have classes")
+    return found
+
+
+def with_edges(network: Network, edges: Sequence[tuple[str, str]]) -> Network:
+    """Let answers listen to each other beside their class: edges by name, parent first.
+
+    >>> network = latent_class([("smokes", ("no", "yes")), ("drinks", ("no", "yes"))], 2)
+    >>> with_edges(network, [("smokes", "drinks")]).dimension  # 1 + 2 + 4
+    7
+    """
+    if not edges:
+        return network
+    names = [v.name for v in network.variables]
+    parents = [list(pa) for pa in network.parents]
+    for edge in edges:
+        for name in edge:
+            if name not in names or network.variables[names.index(name)].hidden:
+                raise OptionError(
+                    f"edge '{':'.join(edge)}': '{name}' is no column that is used."
+                    f"{did_you_mean(name, names)}"
+                )
+        u, v = map(names.index, edge)
+        if u == v or u in parents[v]:
+            raise OptionError(f"edge '{':'.join(edge)}': give two columns, and each pair once.")
+        parents[v].append(u)
+    sizes = [len(v.states) for v in network.variables]
+    check_table_sizes(names, sizes, [tuple(pa) for pa in parents])
+    return Network.build(network.variables, [tuple(sorted(pa)) for pa in parents])
+
+
+def read_edges(edges: Sequence[str | tuple[str, str]]) -> list[tuple[str, str]]:
+    """Read edges between answers: PARENT:CHILD, or pairs.
+
+    >>> read_edges(["smokes:drinks", ("a", "b")])
+    [('smokes', 'drinks'), ('a', 'b')]
+    """
+    found = []
+    for edge in [edges] if isinstance(edges, str) else edges:
+        parts = tuple(part.strip() for part in edge.split(":")) if isinstance(edge, str) else edge
+        if len(parts) != 2 or not all(parts):
+            raise OptionError(f"edge '{edge}' is no edge. Give PARENT:CHILD, as in A:B.")
+        found.append((parts[0], parts[1]))
+    return found
+
+
+def counted(number: int, network: Network) -> str:
+    """Say how many states a hidden variable has: classes, where it is that of a latent class model.
+
+    >>> network = latent_class([("smokes", ("no", "yes"))], 3)
+    >>> counted(3, network), counted(1, network)
+    ('3 classes', '1 class')
+    """
+    return f"{number} {unit(network, several=number != 1)}"
+
+
+def unit(network: Network, *, several: bool = True) -> str:
+    """What states of the hidden variable are called: classes, of a latent class model."""
+    if has_classes(network):
+        return "classes" if several else "class"
+    return "states" if several else "state"
+
+
+def has_classes(network: Network) -> bool:
+    """Whether one hidden root stands behind every answer; these may listen to each other too."""
+    if len(network.hidden) != 1 or network.parents[network.hidden[0]]:
+        return False
+    return all(network.hidden[0] in network.parents[i] for i in network.observed)
+
+
+def is_latent_class(network: Network) -> bool:
+    """Whether the network is one hidden root with observed leaves."""
+    return find_classes(network) is not None

@@ -1,0 +1,359 @@
+"""A Bayesian-network structure, and the same with its parameters."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+
+import numpy as np
+
+from lacunet.errors import ModelError, did_you_mean, numbers_refused
+from lacunet.likelihoods import CATEGORICAL, with_prior
+from lacunet.models import conjugacy
+from lacunet.models.cells import Cells
+from lacunet.models.known import check_tie
+from lacunet.models.layout import Layout
+from lacunet.models.predictors import Predictors
+from lacunet.models.relabelling import Relabelling, relabelled_network
+from lacunet.models.variable import Variable as Variable  # noqa: PLC0414  # they go together
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.checkpoint import fingerprint
+from lacunet.runtime.states import NOWHERE, as_shown
+from lacunet.tabular import Columns, Grid, Printable
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Network(Printable):
+    """Variables and the parents of each: the structure S. Valid by construction.
+
+    Networks are equal whatever the order of their variables.
+    """
+
+    variables: tuple[Variable, ...]
+    parents: tuple[tuple[int, ...], ...]  # indices of the parents of each variable
+
+    @classmethod
+    def build(cls, variables: Sequence[Variable], parents: Sequence[Sequence[int]]) -> Network:
+        """Check names, states and acyclicity."""
+        network = cls(tuple(variables), tuple(tuple(p) for p in parents))
+        network._check()
+        return network
+
+    def __eq__(self, other: object) -> bool:
+        return self._by_name == other._by_name if isinstance(other, Network) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(frozenset((name, own) for name, (_, own) in self._by_name.items()))
+
+    @property
+    def fingerprint(self) -> str:
+        """What it is, in a few letters: the same, wherever people see its variables."""
+        return fingerprint([replace(v, place=NOWHERE) for v in self.variables], self.parents)
+
+    @property
+    def _by_name(self) -> dict[str, tuple[Variable, tuple[str, ...]]]:
+        """Each variable, and the names of its parents in their order."""
+        names = [v.name for v in self.variables]
+        return {
+            v.name: (v, tuple(names[p] for p in parents))
+            for v, parents in zip(self.variables, self.parents, strict=True)
+        }
+
+    def _check(self) -> None:
+        if not self.variables:
+            raise ModelError("a network needs at least one variable.")
+        names = [v.name for v in self.variables]
+        if len(set(names)) < len(names):
+            name = next(name for name in names if names.count(name) > 1)
+            raise ModelError(f"variable '{name}' stands twice. Names must differ.")
+        for v in self.variables:
+            if not v.states:
+                raise ModelError(f"variable '{v.name}' has no states. It needs at least one.")
+            if v.family.tabular and len(set(v.labels)) < len(v.labels):
+                raise ModelError(f"variable '{v.name}' has a state twice. States must differ.")
+        self._check_cycles(names)
+        self._check_numbers()
+        self._check_known()
+
+    def _check_cycles(self, names: Sequence[str]) -> None:
+        try:
+            _ = self.order  # sorting finds a cycle
+        except CycleError as error:
+            cycle = " → ".join(f"'{names[i]}'" for i in error.args[1])
+            raise ModelError(
+                f"the parents form a cycle: {cycle}. Remove one of these edges."
+            ) from None
+
+    def _check_numbers(self) -> None:
+        """Refuse variables that are no categories where only categories can be."""
+        for i, v in enumerate(self.variables):
+            number = next(
+                (p for p in self.parents[i] if not self.variables[p].family.tabular), None
+            )
+            if number is not None:
+                raise ModelError(
+                    f"'{self.variables[number].name}' is a number, so it cannot be a parent of "
+                    f"'{v.name}': only categories can be parents. Turn the edge round, or put its "
+                    f"values into bins with --bin {shlex.quote(self.variables[number].name)}=5."
+                )
+            if v.hidden and not v.family.tabular:
+                raise ModelError(
+                    f"hidden variable '{v.name}' is a number. Only categories can be hidden."
+                )
+
+    def _check_known(self) -> None:
+        """Refuse what is known of a table that does not fit it, and tables that cannot be one."""
+        for i, v in enumerate(self.variables):
+            if v.known is not None:
+                v.known.check(v.name, self.shape(i))
+            if (v.known or v.tied_to) and not v.family.tabular:
+                raise ModelError(f"'{v.name}' is no categorical variable: it has no table to know.")
+            if v.tied_to is not None:
+                leader = self.index(v.tied_to)
+                check_tie(v, self.variables[leader], self.shape(i), self.shape(leader))
+
+    def refuse_numbers(self) -> None:
+        """Refuse variables that are numbers, for those who can ask only categories."""
+        for v in self.variables:
+            if not v.family.tabular:
+                raise numbers_refused(v.name)
+
+    def shape(self, i: int) -> tuple[int, ...]:
+        """Shape of a family's table: states of its parents in their order, then its own."""
+        return tuple(len(self.variables[v].states) for v in (*self.parents[i], i))
+
+    def index(self, name: str) -> int:
+        """Find a variable by its name."""
+        names = [v.name for v in self.variables]
+        if name not in names:
+            raise ModelError(
+                f"'{name}' is not a variable of the network.{did_you_mean(name, names)} "
+                f"It has {', '.join(names)}."
+            )
+        return names.index(name)
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Variables with every parent before its children."""
+        return tuple(TopologicalSorter(dict(enumerate(self.parents))).static_order())
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """Variables in the order in which people see them: as they stood in their source."""
+        return as_shown([v.place for v in self.variables])
+
+    @cached_property
+    def by_value(self) -> Cells:
+        """Cells of all values, whatever the families."""
+        return Cells(self)
+
+    @property
+    def cells(self) -> Layout:
+        """Where each joint state of a family is in a flat vector of cells."""
+        return self.by_value.layout
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where each parameter is in a flat vector; in a tabular network cells are parameters."""
+        kinds, layout = [v.family for v in self.variables], self.cells
+        if not all(kind == CATEGORICAL for kind in kinds):
+            widths = [v.family.width(v.states) for v in self.variables]
+            hidden = [v.hidden for v in self.variables]
+            layout = Layout.build(self.cells.cards, self.parents, hidden, kinds, widths)
+        if self.plain:
+            return layout
+        return replace(layout, given=self._given(layout), leaders=self._leaders)
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing is known of any table."""
+        return not any(v.known or v.tied_to for v in self.variables)
+
+    @property
+    def _leaders(self) -> tuple[int, ...]:
+        """The family whose table each family has; nothing, if each has its own."""
+        names = [v.name for v in self.variables]
+        tied = any(v.tied_to for v in self.variables)
+        return tuple(names.index(v.tied_to or v.name) for v in self.variables) if tied else ()
+
+    def _given(self, layout: Layout) -> FloatArray | None:
+        """(size,) numbers that nobody learns, NaN elsewhere; nothing, if there are none."""
+        owners = self._leaders or range(len(self.variables))
+        known = [self.variables[i].known for i in owners]
+        if not any(known):
+            return None
+        unknown = (np.full(layout.shape(i), np.nan) for i in range(len(known)))
+        return layout.flat(
+            [u if own is None else own.settled for u, own in zip(unknown, known, strict=True)]
+        )
+
+    def log_base(self, codes: CodeArray) -> FloatArray:
+        """Log h(x) of what each row shows, (rows,): what no parameter moves; 0 for categories."""
+        total = np.zeros(len(codes))
+        for column, i in enumerate(self.observed):
+            v = self.variables[i]
+            if not v.family.tabular:
+                told = codes[:, column] >= 0
+                total[told] += v.log_base[codes[told, column]]
+        return total
+
+    def to_cells(self, natural: FloatArray) -> FloatArray:
+        """Log weight of every cell, T(x) · η: (..., size) → (..., cells)."""
+        return self.by_value.weights(natural)
+
+    def averaged_cells(self, theta: FloatArray, hyper: FloatArray) -> FloatArray:
+        """Log weight of every cell: of categories at θ, of numbers over θ by hyperparameters.
+
+        These are of each configuration by itself.
+        """
+        own, layout = conjugacy.natural(theta, self.layout), self.layout
+        return self.cells.flat(
+            [
+                layout.table(own, i)
+                if v.family.tabular
+                else with_prior(v.family).log_predictive(
+                    layout.table(hyper, i)[..., None, :], v.statistics
+                )
+                for i, v in enumerate(self.variables)
+            ]
+        )
+
+    def to_statistics(self, N: FloatArray) -> FloatArray:
+        """What counts of cells are worth as statistics: (..., cells) → (..., size)."""
+        return self.by_value.statistics(N)
+
+    @property
+    def dimension(self) -> int:
+        """Number of free parameters."""
+        return self.layout.dimension
+
+    @property
+    def observed(self) -> tuple[int, ...]:
+        """Indices of the variables that data can show."""
+        return tuple(i for i, v in enumerate(self.variables) if not v.hidden)
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Indices of the variables that no data shows."""
+        return tuple(i for i, v in enumerate(self.variables) if v.hidden)
+
+    @property
+    def hidden_sizes(self) -> dict[str, int]:
+        """How many states each of these has, by name."""
+        return {v.name: len(v.states) for v in self.variables if v.hidden}
+
+    def tidy(self) -> Columns:
+        """Give a row for each variable: its states, and its parents."""
+        from lacunet.models.summary import network_columns
+
+        return network_columns(self)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        from lacunet.models.summary import network_grid
+
+        return [network_grid(self)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(Printable):
+    """A structure with its parameters and the prior that goes with them."""
+
+    network: Network
+    theta: FloatArray  # (size,) θ_ijk in the network's layout: of a fitted model, the estimate
+    alpha: FloatArray  # (size,) Dirichlet exponents α_ijk
+    posterior: FloatArray | None = None  # (size,) those of θ given data, α + E[N]; None: no data
+    averaged: FloatArray | None = None  # (size,) those that numbers are averaged over; None: at θ
+    predictors: Predictors | None = None  # what predicts its class, if anything does
+    given: int | None = None  # variable that is told of every row, and has no probability itself
+
+    @cached_property
+    def predictive(self) -> Model:
+        """The model that rows are asked of: all θ by their posterior, if there is one.
+
+        A row meets each parameter of a family at most once. So the mean of its probabilities under
+        all θ is that of its cells: of categories the probability under E[θ], which is the θ of the
+        answer; of numbers that of another distribution, such as Student's t.
+        """
+        if self.posterior is None:
+            return self
+        layout = self.network.layout
+        mean = conjugacy.mean(self.posterior, layout)
+        return Model(
+            self.network,
+            mean,
+            self.alpha,
+            averaged=None if layout.tabular else self.posterior,
+            predictors=self.predictors and self.predictors.predictive,
+        )
+
+    @cached_property
+    def by_configuration(self) -> FloatArray:
+        """What numbers are averaged over in each configuration by itself, or θ, (size,)."""
+        if self.averaged is None:
+            return self.theta
+        return conjugacy.by_configuration(self.averaged, self.network.layout)
+
+    @cached_property
+    def log_weights(self) -> FloatArray:
+        """What rows are asked with, (cells,): log p of every cell, without its `log_base`."""
+        if self.averaged is not None:
+            return self.network.averaged_cells(self.theta, self.by_configuration)
+        return self.network.to_cells(conjugacy.natural(self.theta, self.network.layout))
+
+    def moments(self, i: int) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of a number in each configuration of its parents, in its unit."""
+        v, layout = self.network.variables[i], self.network.layout
+        at = i if v.family.stands_at is None else self.network.index(v.family.stands_at)
+        if self.averaged is not None:
+            return with_prior(v.family).averaged_moments(layout.table(self.by_configuration, at))
+        return v.family.moments(layout.table(self.theta, at))
+
+    def table(self, name: str) -> FloatArray:
+        """Give p(variable | parents): parents in their order, then the variable's states."""
+        return self.network.layout.table(self.theta, self.network.index(name))
+
+    def tidy(self) -> Columns:
+        """Give a row for each parameter."""
+        from lacunet.models.summary import parameter_columns
+
+        return parameter_columns(self)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        from lacunet.models.summary import whole_grids
+
+        return whole_grids(self)
+
+    def permuted(self, variable: int, order: Sequence[int]) -> Model:
+        """Renumber the states of a variable: its new state k is the old state `order[k]`.
+
+        The names of the states stay where they are, so for a hidden variable this is a relabelling.
+        """
+        return self.relabelled(Relabelling(self.network.layout, orders={variable: order}))
+
+    def relabelled(self, by: Relabelling) -> Model:
+        """Renumber states, or exchange variables, in all that the model knows."""
+        moved = self.moved(relabelled_network(self.network, by), by.apply)
+        if self.predictors is None:
+            return moved
+        order = by.orders.get(self.network.index(self.predictors.variable))
+        renumbered = self.predictors if order is None else self.predictors.renumbered(order)
+        return replace(moved, predictors=renumbered)
+
+    def moved(self, network: Network, move: Callable[[FloatArray], FloatArray]) -> Model:
+        """Give what stands at the positions of one layout those of another."""
+        posterior, averaged = (
+            None if x is None else move(x) for x in (self.posterior, self.averaged)
+        )
+        theta, alpha = move(self.theta), move(self.alpha)
+        return Model(network, theta, alpha, posterior, averaged, self.predictors)
+
+    @property
+    def dimension(self) -> int:
+        """Number of free parameters: coefficients take the place of class sizes."""
+        own, predictors = self.network.dimension, self.predictors
+        return own if predictors is None else own + predictors.free - len(predictors.asked) + 1

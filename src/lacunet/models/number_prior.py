@@ -1,0 +1,157 @@
+"""Priors of numbers, the same for every column and every number of classes.
+
+Of a Gaussian column they are said in its own terms, from its mean in its standard deviations: so an
+answer does not depend on the unit that a column is written in. Rates of counts are around the mean
+of their column. Exponents of ordered answers are those of categories.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from lacunet.errors import OptionError, did_you_mean
+from lacunet.likelihoods import joint_normal
+from lacunet.likelihoods.gaussian import hyperparameters
+from lacunet.models.covariance import Covariance
+from lacunet.runtime.arrays import FloatArray
+
+AUTOCLASS = "autoclass"
+
+# That a prior of numbers may be worth: integrals are differences of logs that large.
+MOST_CASES = 1e6
+FARTHEST = 1e8  # weight × mean² that still leaves eight digits of the scale beside it
+LARGEST_SCALE = 1e12  # beside which squares of the data still have some digits
+FAINTEST = 1e-6  # weight or scale that squares of a class, summed up, do not drown
+
+
+class Extent(NamedTuple):
+    """How far a column reaches, in its standard deviations."""
+
+    range: float  # from its lowest to its highest value
+    gap: float  # the least difference of two values
+
+
+@dataclass(frozen=True)
+class NumberPrior:
+    """What is thought of means, variances and rates before any data."""
+
+    mean: float = 0.0  # m: where means are expected, in standard deviations from the column's
+    weight: float = 0.1  # κ₀: cases that this is worth; by bench/number_prior.py
+    degrees: float = 3.0  # ν₀: degrees of freedom of a variance
+    scale: float = 1.0  # its scale, in variances of the column, or of what other columns leave
+    shape: float = 1.01  # of the Gamma distribution of a rate, whose mean is that of the column
+    covariance: Covariance = field(default=Covariance())  # which columns vary together
+    autoclass: bool = False  # whether all but `shape` follows from how far a column reaches
+
+    def __post_init__(self) -> None:
+        for name in ("weight", "degrees", "scale", "shape"):
+            value = getattr(self, name)
+            least = 2.0 if name == "degrees" else 0.0
+            if not (np.isfinite(value) and value > least):
+                raise OptionError(
+                    f"number prior: {name} {value:g} is not allowed. It must be above {least:g}."
+                )
+            if name != "scale" and value > MOST_CASES:
+                raise OptionError(
+                    f"number prior: {name} {value:g} is not allowed. It is worth cases, and beside "
+                    f"more than {MOST_CASES:g} of them those of the data are lost in rounding."
+                )
+        if not np.isfinite(self.mean):
+            raise OptionError(f"number prior: mean {self.mean:g} is not a finite number.")
+        if self.scale > LARGEST_SCALE:
+            raise OptionError(
+                f"number prior: scale {self.scale:g} is not allowed. It is in variances of a "
+                f"column, and from {LARGEST_SCALE:g} of them on the data are lost in rounding."
+            )
+        farthest = float(np.sqrt(FARTHEST * self.scale / self.weight))
+        if abs(self.mean) > farthest:
+            raise OptionError(
+                f"number prior: mean {self.mean:g} is not allowed. It is in standard deviations "
+                f"from the mean of a column, and from {farthest:.3g} of them on, with weight "
+                f"{self.weight:g}, the scale {self.scale:g} is lost in rounding beside its square."
+            )
+        if max(self.weight, self.scale) < FAINTEST:
+            raise OptionError(
+                f"number prior: weight {self.weight:g} and scale {self.scale:g} are not allowed "
+                f"together: the variance of equal values would be lost in rounding. One of them "
+                f"must be {FAINTEST:g} or more."
+            )
+
+    def of_gaussian(self, extent: Extent) -> tuple[float, ...]:
+        """Hyperparameters of a Gaussian whose unit is its column's standard deviation."""
+        if not self.autoclass:
+            return hyperparameters(self.mean, self.weight, self.degrees / 2.0, self.scale / 2.0)
+        # AutoClass has σ log-uniform from a measurement error to half the range. An inverse gamma
+        # is as flat in log σ² above its scale, and falls off after 1/shape of it.
+        largest = extent.range / 2.0
+        smallest = min(extent.gap, largest / np.e)
+        shape = 0.5 / float(np.log(largest / smallest))
+        return hyperparameters(0.0, _anywhere(extent), shape, smallest**2)
+
+    def of_block(self, extents: Sequence[Extent], shape: FloatArray) -> tuple[float, ...]:
+        """The same of d Gaussians together: as many degrees more as they are more.
+
+        `shape`, (d, d), is what the covariance of a class is expected to be in proportion to. Its
+        factor grows with the degrees, so that the expected precision does not depend on d.
+        """
+        d = len(extents)
+        if self.autoclass:
+            weight = float(np.exp(np.mean([np.log(_anywhere(extent)) for extent in extents])))
+            return joint_normal.block_hyperparameters(d, 0.0, weight, float(d), 1.0)
+        degrees = self.degrees + d - 1.0
+        scale = self.scale * degrees / self.degrees * shape
+        return joint_normal.block_hyperparameters(d, self.mean, self.weight, degrees, scale)
+
+    def of_rate(self, mean: float) -> tuple[float, ...]:
+        """Hyperparameters of a rate, of a column with this mean."""
+        return self.shape, self.shape / mean
+
+
+def _anywhere(extent: Extent) -> float:
+    """Cases that a prior of means is worth whose standard deviation is half the range."""
+    return (2.0 / extent.range) ** 2
+
+
+USUAL_NUMBERS = "mean=0,weight=0.1,degrees=3,scale=1,shape=1.01"
+GRAPH_NUMBERS = "mean=0,weight=0.01,degrees=3,scale=1,shape=1.01"  # of graphs, stacks and imputing
+NumberPriorLike: TypeAlias = NumberPrior | str | Mapping[str, float]
+
+
+def understand_number_prior(prior: NumberPriorLike) -> NumberPrior:
+    """Read a prior: NAME=NUMBER with commas between; what is not named is as usual.
+
+    >>> understand_number_prior("scale=0.25,weight=0.1").scale
+    0.25
+    """
+    if isinstance(prior, NumberPrior):
+        return prior
+    if prior == AUTOCLASS:
+        return NumberPrior(autoclass=True)
+    given: dict[str, str | float]
+    if isinstance(prior, Mapping):
+        given = dict(prior)
+    else:
+        parts = [part.partition("=") for part in prior.split(",") if part.strip()]
+        given = {name.strip(): text for name, _, text in parts}
+    names = [f.name for f in fields(NumberPrior) if f.name not in ("covariance", AUTOCLASS)]
+    numbers: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in names:
+            raise OptionError(
+                f"number prior: '{name}' is not known.{did_you_mean(name, names)} "
+                f"Choose from {', '.join(names)}; or give {AUTOCLASS} alone."
+            )
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            raise OptionError(
+                f"number prior: {name} '{value}' is not a number. Give for example {name}=0.5."
+            ) from None
+    return replace(NumberPrior(), **numbers)
+
+
+# A hidden variable in a graph must be worth more than classes in a class model: with the weight of
+# these, permuted columns that are not normal have one too often.
+OF_GRAPHS = understand_number_prior(GRAPH_NUMBERS)

@@ -1,0 +1,213 @@
+"""Independent Dirichlet priors, one for each family and parent configuration. CH96 eq. 3."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from lacunet.errors import OptionError
+from lacunet.likelihoods import ConjugatePrior
+from lacunet.models.layout import Layout
+from lacunet.models.network import Network
+from lacunet.runtime.arrays import FloatArray
+
+PAPER_ALPHA = 1.01  # CH96 §3: 1 + ε with ε = 0.01
+AVERAGE = "average"  # over strengths of the prior: `prior_grid`
+AUTOCLASS = "autoclass"  # 1 + 1/r of r states (Hanson, Stutz & Cheeseman 1991)
+_NUMBER = r"(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)"
+RANGE = re.compile(rf"bdeu:{_NUMBER}-{_NUMBER}")
+LEAST, MOST = 1e-100, 1e100  # beyond, sums and quotients of exponents are no numbers any more
+
+
+# One exponent for all; 'k2' (1 everywhere); 'bdeu:ESS' (an equivalent sample size, spread evenly);
+# 'autoclass' (1 and 1 over the number of states); 'average' (over strengths, to choose by);
+# or a table (or number) for each family, by child.
+Alpha: TypeAlias = float | str | Mapping[str, Any]
+
+
+def dirichlet(network: Network, alpha: Alpha) -> FloatArray:
+    """Give the exponents α_ijk that a prior means for a network.
+
+    >>> from lacunet.models.network import Variable
+    >>> network = Network.build([Variable("a", (0, 1)), Variable("b", (0, 1))], [(), (0,)])
+    >>> dirichlet(network, "bdeu:4").tolist()
+    [2.0, 2.0, 1.0, 1.0, 1.0, 1.0]
+    """
+    layout = network.layout
+    if isinstance(alpha, Mapping):
+        return _with_own(network, layout.prior(_tables(network, alpha)))
+    if alpha == AUTOCLASS:
+        states = np.array([len(v.states) for v in network.variables])[layout.owner]
+        return _with_own(network, layout.prior(1.0 + 1.0 / states))
+    value, is_size = understand_alpha(alpha)
+    if not is_size:
+        return _with_own(network, uniform_alpha(layout, value))
+    sizes = np.diff(layout.offsets)  # 0: a number whose parameters stand at another of its block
+    return _with_own(network, layout.prior(np.repeat(value / np.maximum(sizes, 1), sizes)))
+
+
+def _with_own(network: Network, alpha: FloatArray) -> FloatArray:
+    """Give variables that have a prior of their own just that, and nothing where none can be."""
+    whole = alpha
+    for i, v in enumerate(network.variables):
+        none = not isinstance(v.family, ConjugatePrior)
+        if v.prior or none:
+            whole = alpha.copy() if whole is alpha else whole
+            table = network.layout.table(whole, i)
+            times = table.size / table.shape[-1] if table.size else 1.0
+            table[...] = 0.0 if none else v.family.shared_out(np.array(v.prior), times)
+    return whole
+
+
+def check_alpha(alpha: Alpha) -> None:
+    """Refuse what is no prior."""
+    named = not isinstance(alpha, Mapping) and alpha in (AUTOCLASS, AVERAGE)
+    if not isinstance(alpha, Mapping) and not named and _range_of(alpha) is None:
+        understand_alpha(alpha)
+
+
+def base_alpha(alpha: Alpha) -> Alpha:
+    """Give the prior that models are fitted with, where the answer averages over several."""
+    return PAPER_ALPHA if alpha == AVERAGE else alpha
+
+
+def same_whatever_the_number(alpha: Alpha) -> bool:
+    """Whether states of a hidden variable have the same prior, however many there are."""
+    if isinstance(alpha, Mapping) or alpha == AUTOCLASS:
+        return False
+    return not understand_alpha(alpha)[1]
+
+
+def understand_alpha(alpha: float | str) -> tuple[float, bool]:
+    """Give the number, and whether it is a sample size to be spread over a family."""
+    if alpha == AUTOCLASS:
+        raise OptionError(
+            f"alpha {AUTOCLASS} is the prior of latent class models with a number of states each. "
+            "Give a number, k2 or bdeu:SIZE here."
+        )
+    if _range_of(alpha):
+        raise OptionError(
+            f"alpha '{alpha}' averages over equivalent sample sizes, as only searches for a graph "
+            "do. Give a number, k2 or bdeu:SIZE here."
+        )
+    if alpha == AVERAGE:
+        raise OptionError(
+            f"alpha {AVERAGE} is for choosing among candidates, as select and compare do. Give a "
+            "number, k2 or bdeu:SIZE here."
+        )
+    kind, _, rest = str(alpha).strip().lower().partition(":")
+    if kind == "k2" and not rest:
+        return 1.0, False
+    try:
+        value = float(rest if kind == "bdeu" else alpha)
+    except ValueError:
+        raise OptionError(
+            f"alpha '{alpha}' is not understood. Give a number above 0, k2, bdeu:SIZE, or "
+            f"{AUTOCLASS}."
+        ) from None
+    if not LEAST <= value <= MOST:
+        range_ = "above 0" if not value > 0 else f"from {LEAST:g} to {MOST:g}"
+        raise OptionError(
+            f"alpha {value:g} is not allowed: Dirichlet exponents must be {range_}. "
+            f"The usual choice is {PAPER_ALPHA}."
+        )
+    return value, kind == "bdeu"
+
+
+def understand_values(alpha: float | str) -> tuple[tuple[float, ...], bool]:
+    """Give the numbers that the table of a family is averaged over, and whether they are sizes.
+
+    From 'bdeu:LOW-HIGH' about one for each doubling; of any other prior its one number.
+
+    >>> understand_values("bdeu:1-4"), understand_values("k2")
+    (((1.0, 2.0, 4.0), True), ((1.0,), False))
+    """
+    ends = _range_of(alpha)
+    if ends is None:
+        value, is_size = understand_alpha(alpha)
+        return (value,), is_size
+    low, high = ends
+    number = max(2, round(math.log2(high / low)) + 1)
+    return tuple(np.geomspace(low, high, number).tolist()), True
+
+
+def _range_of(alpha: float | str) -> tuple[float, float] | None:
+    """Read 'bdeu:LOW-HIGH'; None of any other prior."""
+    found = RANGE.fullmatch(str(alpha).strip().lower())
+    if found is None:
+        return None
+    low, high = float(found[1]), float(found[2])
+    if not LEAST <= low < high <= MOST:
+        raise OptionError(
+            f"alpha '{alpha}' is not allowed: bdeu:LOW-HIGH averages over equivalent sample sizes "
+            "from LOW, above 0, to a larger one. The usual choice is bdeu:0.5-10."
+        )
+    return low, high
+
+
+def each_alpha(alpha: float | str) -> list[float | str]:
+    """Give the priors that a family is averaged over, each as it would be asked for."""
+    values, is_size = understand_values(alpha)
+    return [f"bdeu:{value!r}" if is_size else value for value in values]
+
+
+def scale_alpha(alpha: float | str, factor: float) -> float | str:
+    """Give a prior with so many times the exponents.
+
+    >>> scale_alpha("bdeu:10", 0.5), scale_alpha("k2", 2.0), scale_alpha("bdeu:0.5-10", 2.0)
+    ('bdeu:5', 2.0, 'bdeu:1-20')
+    """
+    if ends := _range_of(alpha):
+        return f"bdeu:{ends[0] * factor:g}-{ends[1] * factor:g}"
+    value, is_size = understand_alpha(alpha)
+    scaled = min(max(value * factor, LEAST), MOST)
+    return f"bdeu:{scaled:g}" if is_size else scaled
+
+
+def describe_alpha(alpha: float | str) -> str:
+    """Say a prior in words.
+
+    >>> describe_alpha("bdeu:10"), describe_alpha("k2")
+    ('BDeu, equivalent sample size 10', 'every Dirichlet exponent 1')
+    """
+    if ends := _range_of(alpha):
+        low, high = ends
+        return f"BDeu, averaged over equivalent sample sizes from {low:g} to {high:g}"
+    value, is_size = understand_alpha(alpha)
+    what = "BDeu, equivalent sample size" if is_size else "every Dirichlet exponent"
+    return f"{what} {value:g}"
+
+
+def _tables(network: Network, alpha: Mapping[str, Any]) -> FloatArray:
+    names = [v.name for v in network.variables]
+    for name in alpha:
+        if name not in names:
+            raise OptionError(f"alpha names '{name}', which is no variable of the network.")
+    layout, tables = network.layout, []
+    for i, name in enumerate(names):
+        if name not in alpha:
+            raise OptionError(
+                f"alpha says nothing of the family of '{name}'. Give a number or table."
+            )
+        shape = tuple(layout.shape(i))
+        table = np.asarray(alpha[name], dtype=np.float64)
+        if table.shape not in ((), shape):
+            raise OptionError(
+                f"alpha of '{name}' has shape {table.shape}; give a number, or {shape}."
+            )
+        whole = np.broadcast_to(table, shape)
+        own = whole[layout.table(layout.learned, i)]  # what is known needs no exponent
+        if not ((own >= LEAST) & (own <= MOST)).all():
+            raise OptionError(
+                f"alpha of '{name}': every exponent must be a number above 0, and from {LEAST:g} "
+                f"to {MOST:g}."
+            )
+        tables.append(whole)
+    return layout.flat(tables)
+
+
+def uniform_alpha(layout: Layout, value: float) -> FloatArray:
+    """Give every θ_ijk that is learned the same exponent."""
+    return layout.prior(np.full(layout.size, understand_alpha(value)[0]))

@@ -1,0 +1,170 @@
+"""Models made from a model: variables set from outside, spoken of by a witness, shown, or hidden.
+
+What is known of a case can be said by the structure alone, so that whoever answers questions sees
+nothing but a model and a row.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from lacunet.errors import ModelError
+from lacunet.models.network import Model, Network, Variable
+from lacunet.models.table_sizes import check_table_sizes
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.states import State
+
+COVARIATES = "covariates"  # what stands above a class that they predict
+
+
+def without_causes(network: Network, variables: Collection[int]) -> Network:
+    """Cut the edges into some variables: what is set from outside has no other cause."""
+    parents = [() if i in variables else pa for i, pa in enumerate(network.parents)]
+    return Network(forgotten(network.variables), tuple(parents))
+
+
+def intervened(model: Model, states: Mapping[int, int]) -> Model:
+    """Set variables from outside, do(X = x): cut off from their parents, each is in its state."""
+    network, layout = model.network, model.network.layout
+    tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
+    for i, k in states.items():
+        tables[i] = np.eye(layout.cards[i])[k]
+    return _without_prior(model, without_causes(network, states), tables)
+
+
+def with_witnesses(model: Model, likelihoods: Mapping[int, FloatArray]) -> Model:
+    """Add, for each variable of which something uncertain is heard, a child that is always seen.
+
+    The child has one state; its table is p(what is heard | state of the variable), not normalised
+    (Pearl's virtual evidence). The witnesses come last, in the order of `likelihoods`.
+    """
+    network, layout = model.network, model.network.layout
+    names = fresh_names(network, "witness", len(likelihoods))
+    variables = [*forgotten(network.variables), *(Variable(name, (0,)) for name in names)]
+    parents = [*network.parents, *((i,) for i in likelihoods)]
+    tables = [layout.table(model.theta, i) for i in range(len(network.variables))]
+    heard = [w[:, None] for w in likelihoods.values()]
+    return _without_prior(model, Network.build(variables, parents), [*tables, *heard])
+
+
+def shown(model: Model, variables: Collection[int]) -> Model:
+    """Let hidden variables be seen; the parameters stay."""
+    network, old = model.network, model.network.layout
+    seen = [
+        replace(v, hidden=v.hidden and i not in variables)
+        for i, v in enumerate(forgotten(network.variables))
+    ]
+    tables = [old.table(model.theta, i) for i in range(len(network.variables))]
+    return _without_prior(model, Network(tuple(seen), network.parents), tables)
+
+
+def hide(model: Model, names: Sequence[str]) -> Model:
+    """Declare variables of a model hidden; its parameters stay."""
+    network, old = with_hidden(model.network, dict.fromkeys(names)), model.network.layout
+
+    def stored(x: FloatArray) -> FloatArray:  # hidden variables come last
+        return network.layout.flat([old.table(x, i) for i in range(len(old.cards))])
+
+    return model.moved(network, stored)
+
+
+def with_hidden(network: Network, sizes: Mapping[str, int | None]) -> Network:
+    """Declare variables hidden; a number gives them that many states, 1 to k.
+
+    Edges stay as they are. A hidden variable has no names of its own for its states.
+    """
+    names = [v.name for v in network.variables]
+    for name, size in sizes.items():
+        network.index(name)
+        if size is not None and size < 1:
+            raise ModelError(f"hidden variable '{name}': {size} states; there must be at least 1.")
+    cards = [sizes.get(v.name) or len(v.states) for v in network.variables]
+    check_table_sizes(names, cards, network.parents)
+    variables = []
+    for v in network.variables:
+        size = sizes.get(v.name)
+        states = v.states if size is None else tuple(range(1, size + 1))
+        variables.append(replace(v, states=states, hidden=v.hidden or v.name in sizes))
+    return Network.build(variables, network.parents)
+
+
+def with_observed_states(network: Network, states: Mapping[str, Sequence[State]]) -> Network:
+    """Give observed variables other states, by name; hidden ones and the edges stay."""
+    variables = [
+        v if v.hidden else replace(v, states=tuple(states[v.name])) for v in network.variables
+    ]
+    cards = [len(v.states) for v in variables]
+    check_table_sizes([v.name for v in variables], cards, network.parents)
+    return Network.build(variables, network.parents)
+
+
+def with_shown(network: Network, variables: Sequence[Variable]) -> Network:
+    """Put others in the place of the observed variables, in their order; the edges stay."""
+    new = dict(zip(network.observed, variables, strict=True))
+    if all(v is network.variables[i] for i, v in new.items()):
+        return network
+    return Network.build([new.get(i, v) for i, v in enumerate(network.variables)], network.parents)
+
+
+def predicted(model: Model, matrix: FloatArray) -> Model:
+    """Put covariates above the class of a model that they predict: a parent that rows show.
+
+    It comes last, with a state for each row of a design, (patterns, p). Nothing is said of its own
+    probability: what is asked is given the covariates.
+    """
+    predictors, network, layout = model.predictors, model.network, model.network.layout
+    assert predictors is not None
+    root, above = network.index(predictors.variable), len(network.variables)
+    tables = [layout.table(model.theta, i) for i in range(above)]
+    tables[root] = predictors.sizes(matrix)
+    seen = Variable(fresh_names(network, COVARIATES, 1)[0], tuple(range(len(matrix))))
+    parents = [(above,) if i == root else pa for i, pa in enumerate(network.parents)]
+    whole = Network.build([*forgotten(network.variables), seen], [*parents, ()])
+    found = _without_prior(model, whole, [*tables, np.ones(len(matrix))])
+    return replace(found, given=above)
+
+
+def at_given(model: Model, state: int) -> Model:
+    """Give the model of rows that all have this state of what is given, which is then no variable.
+
+    It is a variable without parents that comes last.
+    """
+    network, layout, above = model.network, model.network.layout, model.given
+    assert above == len(network.variables) - 1
+    tables = [layout.table(model.theta, i) for i in range(above)]
+    for i, parents in enumerate(network.parents[:above]):
+        if above in parents:
+            tables[i] = np.take(tables[i], [state], parents.index(above)).squeeze(
+                parents.index(above)
+            )
+    rest = [tuple(p for p in pa if p != above) for pa in network.parents[:above]]
+    return _without_prior(model, Network.build(network.variables[:above], rest), tables)
+
+
+def forgotten(variables: Sequence[Variable]) -> tuple[Variable, ...]:
+    """The same variables with nothing known of their tables: who only asks learns none."""
+    return tuple(replace(v, known=None, tied_to=None) for v in variables)
+
+
+def fresh_names(network: Network, stem: str, number: int) -> list[str]:
+    """Names for new variables that no variable has."""
+    taken = {v.name for v in network.variables}
+    names = (f"{stem} {k}" for k in range(number + len(taken)))
+    return [name for name in names if name not in taken][:number]
+
+
+def _without_prior(model: Model, network: Network, tables: list[FloatArray]) -> Model:
+    """Give the tables to a network; who only asks needs no prior, and gets exponents of 1.
+
+    Numbers are averaged over what they were averaged over.
+    """
+    theta, averaged, old = network.layout.flat(tables), model.averaged, model.network.layout
+    if averaged is not None:
+        averaged = network.layout.flat(
+            [
+                t if kind.tabular else old.table(averaged, i)
+                for i, (t, kind) in enumerate(zip(tables, network.layout.kinds, strict=True))
+            ]
+        )
+    return Model(network, theta, np.ones_like(theta), averaged=averaged)

@@ -1,0 +1,344 @@
+"""Candidates for one table: fit and score each, then choose and average."""
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Self, TypeAlias
+
+import numpy as np
+
+from lacunet.data.sampling_design import flags_of
+from lacunet.data.table import Table
+from lacunet.evidence.measurement import Measurement
+from lacunet.fitting.fit import Fit, Options
+from lacunet.flags import Flag, Kind
+from lacunet.inference.problem import Problem
+from lacunet.models.latent_class import counted, has_classes, unit
+from lacunet.models.network import Model, Network
+from lacunet.models.prior import Alpha
+from lacunet.models.prior_grid import PriorGrid
+from lacunet.runtime.arrays import FloatArray
+from lacunet.scores import CS, RECOMMENDED, SCORES, Evidence, Score
+from lacunet.selection.average import Label, Labellings, NamedPrior, choose
+from lacunet.selection.certainty import Certainty, Factor, How
+from lacunet.selection.misfit import Misfit
+from lacunet.selection.reach import ENOUGH, Reach, largest_sizes, probability_of_more
+from lacunet.selection.sensitivity import Sensitivity, sensitivities
+from lacunet.selection.truth import TRUTH
+from lacunet.summaries.bootstrap_test import RatioTest
+from lacunet.tabular import Columns, Framed, Grid, Printable, transposed
+
+UNKNOWN = 0.01  # probability of candidates of which it is not known how many classes are used
+Sizes: TypeAlias = Mapping[str, int]  # states of hidden variables, by name
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A network to try."""
+
+    label: Label  # a number of hidden states, or a name
+    network: Network
+    sizes: Sizes  # states of the hidden variables that the search varies; empty if it varies none
+
+    @property
+    def title(self) -> str:
+        """The label in words."""
+        k = self.label
+        return k if isinstance(k, str) else counted(k, self.network)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Candidate(Framed):
+    """One network: its fit and its scores."""
+
+    proposal: Proposal
+    fit: Fit
+    dimension: int  # d, as the scores used it
+    scores: Mapping[str, Evidence]  # by name
+    log_labellings: float  # log of the number of equal modes that its labels make
+    measured: Measurement | None = None  # the evidence itself, where it was asked for
+    walked: Mapping[int, float] | None = None  # see `used`, by a walk over partitions
+
+    @property
+    def problem(self) -> Problem:
+        """The network joined with the data."""
+        return self.fit.problem
+
+    @property
+    def model(self) -> Model:
+        """The network with the parameters that were found."""
+        return self.fit.model
+
+    @property
+    def label(self) -> Label:
+        """What tells it from the others: a number of hidden states, or a name."""
+        return self.proposal.label
+
+    @property
+    def states(self) -> Label:
+        """The label, where that is a number of states."""
+        return self.proposal.label
+
+    @property
+    def title(self) -> str:
+        """The label in words."""
+        return self.proposal.title
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the fit, and of where its scores are taken."""
+        return (*self.fit.flags, *self.fit.mass_flags)
+
+    @property
+    def used(self) -> Mapping[int, float] | None:
+        """Posterior of the number of classes with a case, given this candidate; None: not known."""
+        if self.label == 1:
+            return {1: 1.0}
+        return self.walked or (self.measured and self.measured.used) or None
+
+    @property
+    def lower_bound(self) -> float:
+        """The highest of its scores that the evidence is never below."""
+        whole = self.dimension == self.problem.network.dimension  # else cs is corrected upwards
+        named = [s.name for s in SCORES if s.lower and (whole or s.name != CS.name)]
+        found = (self.scores[name] for name in named if name in self.scores)
+        return max((e.value for e in found if e.terms), default=-math.inf)
+
+    def with_evidence(self, evidence: Evidence) -> Self:
+        """Give it the measured evidence as one more score."""
+        return replace(self, scores={**self.scores, TRUTH.name: evidence})
+
+    def brief(self) -> str:
+        """Say what it is, and its scores."""
+        scores = (f"{name} {e.value:.2f}" for name, e in self.scores.items())
+        return ", ".join([self.title, *scores])
+
+    def tidy(self) -> Columns:
+        """Give a row for each score."""
+        rows = ((name, e.value, e.stderr) for name, e in self.scores.items())
+        return transposed(("score", "value", "stderr"), rows)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time of EM and of each score."""
+        return {"em": self.fit.seconds} | {n: e.seconds for n, e in self.scores.items()}
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A candidate that could not be fitted, and why; it takes no part in the answer."""
+
+    label: Label
+    title: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection(Printable):
+    """Every candidate, what each score chooses, and how sure that is."""
+
+    table: Table
+    candidates: tuple[Candidate, ...]  # in the order given; numbers of states ascend
+    options: Options
+    alpha: Alpha
+    prior: Mapping[Label, float] | None  # over the candidates; None = uniform
+    found: Certainty | None = None  # how sure, where more is known of that than a score says
+    grid: PriorGrid | None = None  # of priors: to average over, and to compare the answer with
+    by_prior: Mapping[Label, FloatArray] = field(default_factory=dict)  # (S,) log evidence
+    reach: Reach | None = None  # where a long range was left, if it was
+    ratio_tests: Mapping[int, RatioTest] = field(default_factory=dict)  # k against k − 1, if asked
+    failed: tuple[Failed, ...] = ()  # what was asked for besides, and could not be fitted
+    named_prior: NamedPrior | None = None  # of the number of classes, if it has a name
+    extended: bool = False  # whether the range was followed by itself while more were probable
+    misfit: Misfit | None = None  # what the classes may stand for, where that was looked at
+
+    @property
+    def under_alpha(self) -> dict[Label, float]:
+        """Log evidence of each candidate under `alpha` alone, which models are fitted with."""
+        if self.grid is None or not self.by_prior:
+            return dict(self.certainty.values)
+        return {k: float(values[self.grid.base]) for k, values in self.by_prior.items()}
+
+    @cached_property
+    def sensitivity(self) -> tuple[Sensitivity, ...]:
+        """What the answer would be with other priors."""
+        if self.grid is None:
+            return ()
+        each = {k: v for k, v in self.by_prior.items() if k in self.certainty.values}
+        return sensitivities(each, self.grid, self.prior)
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """The scores by which candidates can be compared: those that every candidate has.
+
+        Measured evidence is among them if the answer goes by it; candidates far behind have none.
+        """
+        common = [s for s in (TRUTH, *SCORES) if all(s.name in c.scores for c in self.candidates)]
+        decides = self.found is not None and self.found.by == TRUTH.name and TRUTH not in common
+        return (*([TRUTH] if decides else []), *common)
+
+    @property
+    def unit(self) -> str:
+        """What there may be several of: classes or states, or networks."""
+        first = self.candidates[0].proposal
+        return "networks" if isinstance(first.label, str) else unit(first.network)
+
+    def score(self, name: str) -> Score:
+        """Give a score by its name."""
+        return next(s for s in self.scores if s.name == name)
+
+    def values(self, score: str) -> dict[Label, float]:
+        """Give a score of each candidate, by label; NaN where it has none."""
+        each = {c.label: c.scores.get(score) for c in self.candidates}
+        return {label: evidence.value if evidence else math.nan for label, evidence in each.items()}
+
+    @cached_property
+    def chosen(self) -> dict[str, Label | None]:
+        """The candidate that each score, with the prior, makes most probable; None if none."""
+        by_scores = {s.name: choose(self.values(s.name), self.prior) for s in self.scores}
+        return {**by_scores, self.headline: self.label}
+
+    def by_score(self, name: str, labellings: Labellings = Labellings.PLAIN) -> Certainty:
+        """Give the posterior over the candidates by one score; how wrong that is, none can tell."""
+        values, score = self.values(name), self.score(name)
+        if labellings is Labellings.ALL and not score.every_labelling:
+            values = {c.label: values[c.label] + c.log_labellings for c in self.candidates}
+        if not score.only_exact:
+            return Certainty(name, values, self.prior, How.APPROXIMATED, notes=self._design_flags)
+        no_errors = np.zeros((len(values), len(values)))
+        return Certainty(name, values, self.prior, How.EXACT, no_errors, frozenset(values))
+
+    @cached_property
+    def certainty(self) -> Certainty:
+        """How probable each candidate is, and how sure that is: what the answer says."""
+        found = self.found or self.by_score(self.trusted.name)
+        more = [flag for flag in self._design_flags if flag not in found.notes]
+        return replace(found, notes=(*found.notes, *more)) if more else found
+
+    @property
+    def _design_flags(self) -> tuple[Flag, ...]:
+        return flags_of(self.table.design)
+
+    def posterior(
+        self, score: str | None = None, labellings: Labellings = Labellings.PLAIN
+    ) -> dict[Label, float]:
+        """Give the posterior over the candidates by a score (default: the answer's)."""
+        name = score or self.headline
+        if name == self.headline and (labellings is Labellings.PLAIN or name == TRUTH.name):
+            return self.certainty.probabilities
+        return self.by_score(name, labellings).probabilities
+
+    def bayes_factor(self, one: Label, other: Label) -> Factor:
+        """Give the Bayes factor of two candidates, with its error where that is known."""
+        return self.certainty.bayes_factor(one, other)
+
+    def odds(self, one: Label, other: Label) -> Factor:
+        """Give the posterior odds of two candidates, with their error where that is known."""
+        return self.certainty.odds(one, other)
+
+    @property
+    def trusted(self) -> Score:
+        """The score to go by where nothing is measured: an exact one, or the best recommended."""
+        return min((s for s in self.scores if s is not TRUTH), key=_distrust)
+
+    @property
+    def headline(self) -> str:
+        """What the answer goes by: a score, or the measured evidence."""
+        return self.certainty.by
+
+    @property
+    def label(self) -> Label | None:
+        """The answer: the label of the chosen candidate."""
+        return self.certainty.choice
+
+    @property
+    def states(self) -> Label | None:
+        """The same, where candidates are numbers of hidden states."""
+        return self.label
+
+    @cached_property
+    def more(self) -> float | None:
+        """How probable more classes than were tried are; None where candidates are no range."""
+        certainty, weighed = self.certainty, self.prior is not None and self.named_prior is None
+        if weighed or not all(isinstance(c.label, int) for c in self.candidates):
+            return None
+        return probability_of_more(certainty.values, certainty.probabilities, self.named_prior)
+
+    @property
+    def at_least(self) -> bool:
+        """Whether the answer is the largest number that was tried, and more may be right."""
+        return bool(self.at_edge) and (self.more is None or self.more > ENOUGH)
+
+    @property
+    def unidentified(self) -> tuple[Label, ...]:
+        """Candidates with more parameters than any data of these columns could determine."""
+        kind = Kind.TOO_MANY_PARAMETERS
+        return tuple(c.label for c in self.candidates if any(f.kind is kind for f in c.flags))
+
+    @cached_property
+    def used(self) -> dict[int, float] | None:
+        """Posterior of the number of classes with a case; None where it was not measured."""
+        if not all(has_classes(c.proposal.network) for c in self.candidates):
+            return None
+        p = self.certainty.probabilities
+        known = [(p[c.label], c.used) for c in self.candidates if c.used is not None]
+        total = math.fsum(chance for chance, _ in known)
+        if not total >= 1.0 - UNKNOWN:
+            return None
+        numbers = sorted({m for _, used in known for m in used})
+        shares = {m: math.fsum(x * used.get(m, 0.0) for x, used in known) / total for m in numbers}
+        return {m: share for m, share in shares.items() if share > 0}
+
+    @cached_property
+    def at_edge(self) -> tuple[str, ...]:
+        """Hidden variables of which the answer has as many states as were tried at most."""
+        if self.label is None or (self.prior is not None and self.named_prior is None):
+            return ()
+        return largest_sizes([c.proposal.sizes for c in self.candidates], self.best.proposal.sizes)
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate that the answer names."""
+        return next(c for c in self.candidates if c.label == self.label)
+
+    @property
+    def model(self) -> Model:
+        """The model of that candidate."""
+        return self.best.model
+
+    def brief(self) -> str:
+        """Say the answer."""
+        from lacunet.selection.grids import answer
+
+        return answer(self)
+
+    def tidy(self) -> Columns:
+        """Give a row for each candidate: its size, its probability and its scores."""
+        from lacunet.selection.grids import candidate_columns
+
+        return candidate_columns(self)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        from lacunet.selection.grids import selection_grids
+
+        return selection_grids(self)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write one self-contained HTML page: charts, class profiles, warnings, holes."""
+        # For whoever holds a selection; nothing below the page depends on it.
+        from lacunet.report.page import write_report
+
+        return write_report(self, path)
+
+
+def _distrust(score: Score) -> int:
+    if score in RECOMMENDED:
+        return 1 + RECOMMENDED.index(score)
+    return 0 if score.only_exact else 1 + len(RECOMMENDED)

@@ -1,0 +1,365 @@
+"""Learn models of several kinds, and weigh them by what they predict of held-out data.
+
+One ensemble, with two ways to hold out. A stack is weighed by whole rows: how probable is a row? A
+pool fills in missing values, and is weighed by hidden cells: given what a row shows, what is the
+rest of it? A model that remembers rows is good at the first on rows that it has seen, and bad at
+the second; so the weights of a pool are the same for every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lacunet.data.table import Table
+from lacunet.evidence.roundings import nearest_whole
+from lacunet.flags import Flag
+from lacunet.inference.problem import build_problem
+from lacunet.inference.queries.answers import row_log_lik
+from lacunet.inference.sampling.draws import Draws
+from lacunet.models import conjugacy
+from lacunet.models.ensemble import Ensemble, Member
+from lacunet.models.network import Model
+from lacunet.runtime.arrays import CodeArray, FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.selection.held_out import HeldOut, HeldOutRows, hold_out_rows, places, rows_digest
+from lacunet.selection.recipes import ImputerKind, Recipe, StackKind, stacked
+from lacunet.structure.task import check_seen, few_rows
+from lacunet.tabular import Columns, Grid, Printable, number
+
+FOLDS = 5
+HIDDEN_CELLS = "hidden cells"
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """How weights are found."""
+
+    prior: float = 1.0  # cases shared out evenly: a model that hardly ever counts may be the only
+    # one that finds a strange row possible
+    steps: int = 2_000  # of EM: it gets slow where models are alike, and then nothing depends on it
+    small: float = 1e-7  # nats per case: a step that gains less is the last
+    least: float = 0.02  # weight in a pool for which a model is learned from the whole table
+    resampled: float = 0.3  # of the weight of a graph in a pool, shared by its bootstrap graphs
+    sweeps: int = 30  # until a chain of parameters has left its start: holes are coupled weakly
+    shown: float = 0.01  # weight of a member that a person wants to see
+
+
+WEIGHING = Weighing()
+
+
+def stack_weights(log_lik: FloatArray, counts: FloatArray) -> FloatArray:
+    """Give the weights, (members,), that maximise the held-out log-likelihood, by EM.
+
+    `log_lik` is (members, cases), `counts` (cases,): Σ_n counts_n log Σ_m w_m p_mn is concave in w.
+
+    >>> stack_weights(np.log([[0.9, 0.9], [0.1, 0.1]]), np.array([50.0, 50.0])).round(2)
+    array([0.99, 0.01])
+    """
+    share = WEIGHING.prior / len(log_lik)
+    weights, before = np.full(len(log_lik), 1.0 / len(log_lik)), -np.inf
+    for _ in range(WEIGHING.steps):
+        joint = log_lik + np.log(weights)[:, None]
+        rows = logsumexp(joint, axis=0)
+        value = float(counts @ rows + share * np.log(weights).sum())
+        if value - before < WEIGHING.small * counts.sum():
+            break
+        before = value
+        members = np.exp(joint - rows) @ counts
+        weights = (members + share) / (counts.sum() + WEIGHING.prior)
+    return np.asarray(weights)
+
+
+class Learned(NamedTuple):
+    """Models of a recipe learned from one table."""
+
+    models: tuple[Model, ...]
+    held: FloatArray  # (models, cases) log p(what was held out | what was shown)
+    resampled: tuple[tuple[Model, ...], ...] = ()  # of the Bayesian bootstrap, for each model
+
+
+def _learned(seed: int, task: tuple[Recipe, Table | HeldOut]) -> Learned:
+    """Learn a recipe from a table, or from what is left of one, and judge it by the rest."""
+    recipe, given = task
+    if isinstance(given, Table):
+        models = recipe.learn(given, seed)
+        return Learned(models, np.zeros((len(models), 0)), recipe.resampled(given, seed))
+    models = recipe.learn(given.table, seed)
+    return Learned(models, np.stack([_predictive(model, given) for model in models]))
+
+
+def _predictive(model: Model, held: HeldOut) -> FloatArray:
+    """Log p(whole | shown) of each case, (cases,)."""
+    whole = row_log_lik(model, held.whole)
+    return whole if held.shown is None else whole - row_log_lik(model, held.shown)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutScores:
+    """What each model says of all that was held out."""
+
+    log_p: FloatArray  # (models, cases), fold after fold
+    counts: FloatArray  # (cases,)
+
+    @classmethod
+    def of(
+        cls, recipes: Sequence[Recipe], told: Sequence[Learned], held: Sequence[HeldOut]
+    ) -> HeldOutScores:
+        """Join what recipes say, one fold after the other."""
+        nothing = np.zeros((sum(len(recipe.names) for recipe in recipes), 0))
+        log_p = [np.vstack([one.held for one in fold]) for fold in _by_fold(told, len(recipes))]
+        counts = [one.counts for one in held]
+        return cls(np.hstack([nothing, *log_p]), np.concatenate([np.zeros(0), *counts]))
+
+    def weights(self, own: Sequence[int]) -> FloatArray:
+        """Weights of some of the models, which sum to 1."""
+        return stack_weights(self.log_p[own], self.counts)
+
+    def total(self, own: Sequence[int], weights: FloatArray) -> float:
+        """Log p of all that was held out by some of the models together."""
+        with np.errstate(divide="ignore"):
+            found = logsumexp(self.log_p[own] + np.log(weights)[:, None], axis=0)
+        return float(self.counts @ found)
+
+
+def _by_fold(told: Sequence[Learned], recipes: int) -> list[Sequence[Learned]]:
+    return [told[first : first + recipes] for first in range(0, len(told), recipes)]
+
+
+# Stacks: rows are held out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stack(Printable):
+    """Models that predict rows together, and how well each predicted held-out rows."""
+
+    ensemble: Ensemble
+    held_out: FloatArray  # (members,) mean log p of held-out rows, nats per case
+    together: float  # the same of all of them with their weights
+    folds: int
+    in_order: bool  # whether folds were rows that follow each other; else cases at random
+    own: HeldOutRows  # rows of the data, by models that had not seen them
+    flags: tuple[Flag, ...] = ()
+
+    def tidy(self) -> Columns:
+        """Give a row for each model."""
+        return {**self.ensemble.tidy(), "nats_per_row": self.held_out.tolist()}
+
+    def grids(self) -> Sequence[Grid]:
+        each = zip(self.ensemble.members, self.held_out, strict=True)
+        ranked = sorted(each, key=lambda one: -one[0].weight)
+        rows = tuple(
+            (member.name, f"{member.weight:.2f}", number(value))
+            for member, value in ranked
+            if member.weight >= WEIGHING.shown
+        )
+        best = float(self.held_out.max())
+        held = "rows that follow each other" if self.in_order else "cases at random"
+        notes = (
+            f"Held out: {self.folds} times {held}. The best single model: {number(best)}.",
+            "cases / 4: searched as if there were a quarter of the rows; tables: their prior.",
+            f"{len(self.ensemble.members)} models in all; those with little weight are not shown.",
+        )
+        title = f"held-out rows: {number(self.together)} nats each"
+        return (Grid(title, ("model", "weight", "nats per row"), rows, notes=notes),)
+
+
+def learn_stack(
+    table: Table,
+    rows: CodeArray | None = None,
+    *,
+    own: CodeArray | None = None,
+    folds: int = FOLDS,
+    only: StackKind | None = None,
+    seed: int = 0,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
+) -> Stack:
+    """Learn a stack; `rows` are those of the table in their order, if they have one.
+
+    `own` are rows of the data to say afterwards how unusual they are; if there are none, and rows
+    have no order, these are the distinct rows of the table.
+    """
+    check_seen(table)
+    held, in_order = hold_out_rows(table, rows, folds, np.random.default_rng(seed))
+    recipes = stacked(table, only)
+    tasks = [(recipe, given) for given in (*held, table) for recipe in recipes]
+    told = kept.map(partial(_learned, seed), tasks, executor, name="model")
+    scores = HeldOutScores.of(recipes, told[: -len(recipes)], held)
+    everyone = list(range(len(scores.log_p)))
+    weights = scores.weights(everyone)
+    names = [name for recipe in recipes for name in recipe.names]
+    *inside, whole = (
+        Ensemble(tuple(map(Member, names, weights.tolist(), [m for r in part for m in r.models])))
+        for part in _by_fold(told, len(recipes))
+    )
+    ends = np.cumsum([len(one.counts) for one in held])[:-1]
+    share = scores.counts / scores.counts.sum()
+    columns = [c.name for c in table.columns], [c.states for c in table.columns]
+    if in_order and rows is not None:
+        place = np.arange(len(rows))
+    elif (asked := own if rows is None else rows) is None:
+        place = np.arange(len(table.codes))
+    else:
+        place = places(table.codes, asked)
+    return Stack(
+        replace(whole, seen=rows_digest(*columns, table.codes)),
+        scores.log_p @ share,
+        HeldOutScores(scores.log_p, share).total(everyone, weights),
+        len(held),
+        in_order,
+        HeldOutRows(tuple(inside), tuple(held), tuple(np.split(scores.log_p, ends, axis=1)), place),
+        tuple(few_rows(table)),
+    )
+
+
+# Pools: cells are hidden
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool(Printable):
+    """Models that fill in cells together, and how well each kind predicted hidden ones."""
+
+    ensemble: Ensemble
+    kinds: tuple[ImputerKind, ...]  # of each member
+    scores: Mapping[ImputerKind, float]  # mean log p of a hidden cell, by a kind's models; nats
+    together: float  # the same by all
+    hidden: float  # cells that were hidden
+    what: str = HIDDEN_CELLS
+
+    @property
+    def weights(self) -> dict[ImputerKind, float]:
+        """The weight of each kind; they sum to 1."""
+        own, kinds = self.ensemble.weights, np.array(self.kinds)
+        return {kind: float(own[kinds == kind].sum()) for kind in self.scores}
+
+    @property
+    def chosen(self) -> ImputerKind:
+        """The kind of largest weight."""
+        return max(self.weights, key=self.weights.__getitem__)
+
+    def brief(self) -> str:
+        """Say the weights of the kinds."""
+        told = ", ".join(f"{kind} {weight:.2f}" for kind, weight in self.weights.items())
+        return f"{len(self.kinds)} models ({told}), {number(self.together, 3)} nats each"
+
+    def tidy(self) -> Columns:
+        """Give a row for each model."""
+        return {**self.ensemble.tidy(), "kind": [kind.value for kind in self.kinds]}
+
+    @property
+    def by_kind(self) -> Grid:
+        """How well each kind did, and its weight."""
+        rows = tuple(
+            (kind.value, f"{self.weights[kind]:.2f}", number(value, 3))
+            for kind, value in self.scores.items()
+        )
+        title = f"{self.what}: {number(self.together, 3)} nats each"
+        note = f"Judged by {self.hidden:,.0f} {self.what}; higher is better."
+        return Grid(title, ("models", "weight", "nats each, alone"), rows, notes=(note,))
+
+    def grids(self) -> Sequence[Grid]:
+        shares: dict[str, float] = {}  # bootstrap graphs of a graph stand in one line
+        for member in self.ensemble.members:
+            shares[member.name] = shares.get(member.name, 0.0) + member.weight
+        ranked = sorted(shares.items(), key=lambda one: -one[1])
+        members = tuple((name, f"{weight:.2f}") for name, weight in ranked)
+        return self.by_kind, Grid("", ("model", "weight"), members)
+
+
+def learn_pool(
+    table: Table,
+    recipes: Mapping[ImputerKind, Sequence[Recipe]],
+    held: Sequence[HeldOut],
+    *,
+    seed: int = 0,
+    executor: Executor = SERIAL,
+    what: str = HIDDEN_CELLS,
+) -> Pool:
+    """Learn every recipe with cells hidden, and those that are worth it from the whole table."""
+    every = [recipe for own in recipes.values() for recipe in own]
+    kind_of = [kind for kind, own in recipes.items() for _ in own]
+    learn = partial(_learned, seed)
+    tasks = [(recipe, given) for given in held for recipe in every]
+    told = executor.count(learn, tasks, "model", first=0, total=len(tasks))
+    scores, hidden = HeldOutScores.of(every, told, held), sum(one.hidden for one in held)
+    of = [r for r, recipe in enumerate(every) for _ in recipe.names]
+    alone: dict[ImputerKind, list[int]] = {}
+    for m, r in enumerate(of):
+        alone.setdefault(kind_of[r], []).append(m)
+
+    def mean(own: Sequence[int], weights: FloatArray) -> float:
+        return scores.total(own, weights) / hidden if hidden else float("nan")
+
+    everyone = list(range(len(of)))
+    weights = scores.weights(everyone)
+    weights = np.where(weights >= min(WEIGHING.least, float(weights.max())), weights, 0.0)
+    weights /= weights.sum()
+    wanted = sorted({of[m] for m in np.flatnonzero(weights).tolist()})
+    last = [(every[r], table) for r in wanted]
+    whole = executor.count(learn, last, "model", first=0, total=len(last))
+    members = _members(every, dict(zip(wanted, whole, strict=True)), of, weights)
+    kinds, each = zip(*((kind_of[r], member) for r, member in members), strict=True)
+    return Pool(
+        Ensemble(each, fixed=True),
+        kinds,
+        {kind: mean(own, scores.weights(own)) for kind, own in alone.items()},
+        mean(everyone, weights),
+        hidden,
+        what,
+    )
+
+
+def _members(
+    recipes: Sequence[Recipe],
+    learned: Mapping[int, Learned],
+    of: Sequence[int],
+    weights: FloatArray,
+) -> Iterator[tuple[int, Member]]:
+    """Give each model its weight, and some of that to those of its Bayesian bootstrap."""
+    for m in np.flatnonzero(weights).tolist():
+        r, weight = of[m], float(weights[m])
+        which = m - of.index(r)
+        name = recipes[r].names[which]
+        others = learned[r].resampled[which] if learned[r].resampled else ()
+        share = WEIGHING.resampled * weight if others else 0.0
+        yield r, Member(name, weight - share, learned[r].models[which])
+        for other in others:
+            yield r, Member(f"{name}; rows weighed anew", share / len(others), other)
+
+
+def draw_parameters(
+    ensemble: Ensemble, table: Table, number: int, rng: np.random.Generator
+) -> tuple[Ensemble, ...]:
+    """Give ensembles whose members have parameters drawn from their posterior given the table.
+
+    Data augmentation: what the table does not show is drawn given the parameters, these given all
+    of it, in turns. Every chain starts at the posterior means, and each gives one draw.
+    """
+    drawn = [_drawn(member.model, table, number, rng) for member in ensemble.members]
+    return tuple(
+        replace(
+            ensemble,
+            members=tuple(
+                replace(one, model=Model(one.model.network, theta, one.model.alpha))
+                for one, theta in zip(ensemble.members, thetas, strict=True)
+            ),
+        )
+        for thetas in zip(*drawn, strict=True)
+    )
+
+
+def _drawn(model: Model, table: Table, chains: int, rng: np.random.Generator) -> list[FloatArray]:
+    """θ of each chain, (size,) each."""
+    problem = nearest_whole(build_problem(table, model.network, model.alpha))
+    draws = Draws(problem, rng)
+    natural = np.tile(conjugacy.natural(model.theta, problem.layout), (chains, 1))
+    for _ in range(1 if problem.exact else WEIGHING.sweeps):
+        natural = draws.natural(problem.prior + draws.hidden(natural))
+    return [conjugacy.parameters(one, problem.layout) for one in natural]

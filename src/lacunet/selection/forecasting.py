@@ -1,0 +1,254 @@
+"""What work would take, before it starts: rows, components, memory, and time as far as is known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from lacunet.fitting.fit import Options
+from lacunet.fitting.objective import Estimate, Objective
+from lacunet.fitting.schedules import FINALISTS, RACED, Schedule
+from lacunet.inference.curvature.coordinates import free_coordinates
+from lacunet.inference.curvature.hessian import softmax_hessian
+from lacunet.inference.expectation import expect
+from lacunet.inference.plans.plan import EStep
+from lacunet.inference.problem import Problem
+from lacunet.models.conjugacy import random_theta
+from lacunet.runtime.memory import in_bytes
+from lacunet.selection.average import Label
+from lacunet.selection.forecast_measuring import Measuring
+from lacunet.tabular import Columns, Grid, Printable
+
+# Steps that a climb takes from a start to its maximum: the median of 21 fits of seven tables.
+CLIMB = 60
+OFTEN = "Some fits take ten times the usual number."
+FURTHER = 4.0  # times as many where the search goes further, about
+LOOK = 0.2  # seconds for which steps are measured
+ALL_ROWS = 60  # steps over all rows, where a part of them is searched first: the mean of 3 fits
+SCORED = 30  # steps for the scores of a fit: those of the softmax mode, bounds and counts
+HESSIANS = 2  # at the mode of θ, and at that of φ
+FEW = 1 << 12  # rows from which the time of a Hessian is known
+NUMBER = 8  # bytes
+
+
+@dataclass(frozen=True)
+class FitForecast:
+    """What a candidate would take."""
+
+    label: Label
+    parameters: int
+    components: int  # distinct ones, which an E step goes over
+    step: float  # seconds of a step of EM on one core, measured
+    steps: int  # of a fit: an estimate
+    memory: int  # bytes of components and starts
+    scores: float = 0.0  # seconds of its scores on one core: an estimate
+
+    @property
+    def seconds(self) -> float:
+        """The time of a fit on one core: an estimate."""
+        return self.step * self.steps
+
+
+@dataclass(frozen=True, repr=False)
+class Forecast(Printable):
+    """What work would take."""
+
+    source: str
+    rows: int
+    distinct_rows: int
+    columns: int
+    table_bytes: int  # codes and counts
+    fits: tuple[FitForecast, ...]
+    engine: str  # who would do it, in words
+    workers: int  # that would work side by side
+    measuring: Measuring | None = None  # what is sampled after fits and scores; None: no such
+    reading: float | None = None  # seconds that reading the table took; None: it was read before
+    drawn: int = 0  # fits of drawn data at most, for bootstrap tests
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the data, and of all that is made of them."""
+        return self.table_bytes + sum(fit.memory for fit in self.fits)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all fits: an estimate."""
+        return sum(fit.seconds for fit in self.fits) / self.workers
+
+    @property
+    def scoring(self) -> float:
+        """The time of all scores: an estimate."""
+        return sum(fit.scores for fit in self.fits) / self.workers
+
+    @property
+    def sampling(self) -> float | None:
+        """Seconds at most for measuring the evidence after that; None: nobody asks for it."""
+        return None if self.measuring is None else self.measuring.seconds
+
+    @property
+    def total(self) -> float:
+        """All of it together: reading, fits, scores, and measuring at most."""
+        return (self.reading or 0.0) + self.seconds + self.scoring + (self.sampling or 0.0)
+
+    def tidy(self) -> Columns:
+        """Give a row for each candidate."""
+        told: dict[str, list[str | int | float]] = {
+            "candidate": [fit.label for fit in self.fits],
+            "parameters": [fit.parameters for fit in self.fits],
+            "components": [fit.components for fit in self.fits],
+            "memory": [fit.memory for fit in self.fits],
+            "em_step": [fit.step for fit in self.fits],
+            "steps": [fit.steps for fit in self.fits],
+            "seconds": [fit.seconds for fit in self.fits],
+            "scores": [fit.scores for fit in self.fits],
+        }
+        return told
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        shown = ("candidate", "parameters", "components", "memory", "EM step", "steps", "fit")
+        header = (*shown, *(["scores"] if self.scoring else []))
+        rows = tuple(
+            (
+                str(fit.label),
+                f"{fit.parameters:,}",
+                f"{fit.components:,}",
+                in_bytes(fit.memory),
+                in_time(fit.step),
+                f"{fit.steps:,}",
+                in_time(fit.seconds),
+                *([in_time(fit.scores)] if self.scoring else []),
+            )
+            for fit in self.fits
+        )
+        return [Grid(self.brief(), header, rows, notes=tuple(self._notes()))]
+
+    def _notes(self) -> list[str]:
+        whole, table = in_bytes(self.memory), in_bytes(self.table_bytes)
+        times = [] if self.reading is None else [f"reading {in_time(self.reading)} (measured)"]
+        times.append(f"fits about {in_time(self.seconds)}")
+        times += [f"scores about {in_time(self.scoring)}"] if self.scoring else []
+        if self.measuring is not None and self.measuring.seconds:
+            times.append(f"measured evidence at most {in_time(self.measuring.seconds)}")
+        if self.drawn:
+            times.append(f"bootstrap tests up to {self.drawn:,} fits more, of drawn data")
+        notes = [
+            f"engine: {self.engine}",
+            f"memory: {whole}, of which the table {table}; the program itself comes on top",
+            f"time: {', '.join(times)}: {in_time(self.total)} in all",
+        ]
+        if self.measuring is not None:
+            notes.append(f"measured: {self.measuring.what}")
+        notes.append(
+            "times are estimates: EM steps were measured, but how many there will be was not. "
+            + OFTEN
+        )
+        return notes
+
+    def brief(self) -> str:
+        """Say how large it is."""
+        return (
+            f"{self.source}: {self.rows:,} rows, {self.distinct_rows:,} distinct; "
+            f"{self.columns} columns. Nothing was fitted."
+        )
+
+
+def forecast_fits(
+    problems: Sequence[Problem], labels: Sequence[Label], options: Options, *, scored: bool
+) -> tuple[FitForecast, ...]:
+    """Look at each candidate: an E step is measured, and a Hessian if it is to be scored."""
+    each = zip(problems, labels, strict=True)
+    return tuple(_fit(problem, label, options, scored=scored) for problem, label in each)
+
+
+def _fit(problem: Problem, label: Label, options: Options, *, scored: bool) -> FitForecast:
+    network, plans = problem.network, problem.components.plans
+    step = em_step(problem, options.estimate)
+    starts = options.starts * 2 * NUMBER * problem.layout.size
+    return FitForecast(
+        label,
+        network.dimension,
+        sum(number for plan in plans for number in plan.by_part(_components)),
+        step,
+        steps_of(problem, options) if plans else 1,
+        starts + sum(map(size_of, plans)),
+        SCORED * step + HESSIANS * hessian_seconds(problem) if scored and plans else 0.0,
+    )
+
+
+def _components(plan: EStep) -> int:
+    return len(plan.counts)
+
+
+def steps_of(problem: Problem, options: Options) -> int:
+    """Steps of a fit over all rows; of very many rows a part is searched, and counts as a part."""
+    steps = em_steps(options)
+    if problem.part is None or options.schedule is Schedule.PAPER:
+        return steps
+    return round(steps * len(problem.part.counts) / len(problem.counts)) + ALL_ROWS
+
+
+def hessian_seconds(problem: Problem) -> float:
+    """Seconds of a Hessian, from some of the rows."""
+    some = problem.at_most(FEW)
+    theta = random_theta(some.layout, np.random.default_rng(0), some.alpha)
+    began = time.perf_counter()
+    softmax_hessian(some, theta, expect(some, theta).N, free_coordinates(some.layout, theta))
+    return (time.perf_counter() - began) * len(problem.counts) / len(some.counts)
+
+
+def em_step(problem: Problem, estimate: Estimate) -> float:
+    """Seconds of a step of EM, the shortest of a few."""
+    objective = Objective.build(problem, estimate)
+    theta = random_theta(problem.layout, np.random.default_rng(0), problem.alpha)
+    point = objective.at(theta)
+    began, shortest = time.perf_counter(), np.inf
+    while time.perf_counter() - began < LOOK or shortest == np.inf:
+        before = time.perf_counter()
+        point = objective.em_step(point)
+        shortest = min(shortest, time.perf_counter() - before)
+    return float(shortest)
+
+
+def em_steps(options: Options) -> int:
+    """Steps of a fit: the race of its starts, and a typical number for each climb after it.
+
+    >>> em_steps(Options(starts=64)), em_steps(Options(starts=4))
+    (796, 188)
+    """
+    starts = options.starts
+    finalists = min(FINALISTS, max(starts // RACED, min(2, starts)))
+    raced, left, iterations = starts, starts, 1
+    while left > finalists:
+        raced += left * iterations
+        left, iterations = max(finalists, left // 2), 2 * iterations
+    steps = raced + CLIMB * (finalists + 1)
+    further = options.schedule is Schedule.THOROUGH
+    return round(steps * (FURTHER if further else 1.0))
+
+
+def size_of(thing: Any) -> int:
+    """Bytes of the arrays in a plan, however deep."""
+    if isinstance(thing, np.ndarray):
+        return int(thing.nbytes)
+    if isinstance(thing, tuple):
+        return sum(map(size_of, thing))
+    if is_dataclass(thing):
+        return sum(size_of(getattr(thing, f.name)) for f in fields(thing))
+    return 0
+
+
+def in_time(seconds: float) -> str:
+    """Give a time in the unit that people use.
+
+    >>> in_time(0.0021), in_time(75), in_time(7200)
+    ('2.1 ms', '75 s', '2 h')
+    """
+    for unit, size, least in (("h", 3600.0, 5400.0), ("min", 60.0, 120.0), ("s", 1.0, 1.0)):
+        if seconds >= least:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{1000 * seconds:.3g} ms"

@@ -1,0 +1,225 @@
+"""The result of comparing groups: how far classes are the same, by evidence and by tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.fitting.fit import Fit
+from lacunet.flags import Flag
+from lacunet.models.conjugacy import log_marginal
+from lacunet.models.grouped import Grouped
+from lacunet.models.network import Model
+from lacunet.runtime.arrays import FloatArray
+from lacunet.selection.candidates import Candidate, Selection
+from lacunet.selection.certainty import Certainty
+from lacunet.selection.effects.adding import Trial
+from lacunet.selection.groups.alignment import Alignment
+from lacunet.selection.groups.levels import Level, LevelFit, Levels
+from lacunet.summaries.information_criteria import criteria
+from lacunet.summaries.likelihood_ratio import LikelihoodRatio
+from lacunet.tabular import Columns, Grid, Printable, transposed
+
+
+@dataclass(frozen=True)
+class LevelTest:
+    """A likelihood-ratio test of one level against a wider one."""
+
+    narrow: Level
+    wide: Level
+    ratio: LikelihoodRatio
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupComparison(Printable):
+    """Latent classes in groups, with answers equal in all of them, in part, or free.
+
+    Log-likelihoods, dimensions and evidence are about the answers given the groups: how many cases
+    a group has is the same in all models.
+    """
+
+    levels: Levels
+    selection: Selection  # the same models as candidates, with their evidence
+
+    @property
+    def group(self) -> str:
+        """Name of the column of groups."""
+        return self.equal.grouped.variable.name
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups."""
+        return self.equal.grouped.variable.labels
+
+    @property
+    def equal(self) -> LevelFit:
+        """The model whose answers are equal in all groups."""
+        return self.levels.fits[0]
+
+    @cached_property
+    def cases(self) -> FloatArray:
+        """Cases of each group."""
+        problem, grouped = self.equal.fitted.fit.problem, self.equal.grouped
+        return problem.layout.table(problem.seen, grouped.group)
+
+    @cached_property
+    def certainty(self) -> Certainty:
+        """The posterior over levels: partly equal is the sum over all sets that were fitted.
+
+        Equal, partly equal and free have the same weight before the data, apart from sets of free
+        items that were not fitted.
+        """
+        known, weights = self.selection.certainty, self.levels.set_weights
+        if not weights:
+            return known
+        partly = known.values[str(Level.PARTLY)] + math.log(math.fsum(weights.values()))
+        return replace(known, values={**known.values, str(Level.PARTLY): partly}, prior=None)
+
+    @cached_property
+    def set_probabilities(self) -> dict[tuple[str, ...], float]:
+        """Posterior probability of each set of free items that was fitted, among all of them."""
+        p, weights = self.certainty.probabilities, self.levels.set_weights
+        found = {f.grouped.free: p[str(f.level)] for f in self.levels.fits}
+        total = math.fsum(weights.values())
+        shares = {names: p[str(Level.PARTLY)] * w / total for names, w in weights.items()}
+        return {**found, **shares}
+
+    def log_factor(self, names: Sequence[str], other: Sequence[str] = ()) -> float:
+        """Log Bayes factor of two sets of free items; the same wherever the two are compared."""
+        return self._value(tuple(names)) - self._value(tuple(other))
+
+    def _value(self, names: tuple[str, ...]) -> float:
+        """Log evidence of a set; what measuring changed in the set that is shown holds for all."""
+        values = self.selection.certainty.values
+        shown = {f.grouped.free: values[str(f.level)] for f in self.levels.fits}
+        if names in shown:
+            return shown[names]
+        partly, other = self.of(Level.PARTLY), self.levels.fitted(names)
+        return values[str(Level.PARTLY)] + other.log_evidence - partly.fitted.log_evidence
+
+    def item_probability(self, name: str) -> float:
+        """Posterior probability that an item is free, alone or with others."""
+        return math.fsum(p for names, p in self.set_probabilities.items() if name in names)
+
+    @property
+    def level(self) -> Level:
+        """The answer: the most probable level."""
+        return Level(str(self.certainty.choice))
+
+    @property
+    def best(self) -> Candidate:
+        """The model that the answer names."""
+        return self.candidate(self.level)
+
+    @property
+    def fit(self) -> Fit:
+        """Its fit."""
+        return self.best.fit
+
+    @property
+    def model(self) -> Model:
+        """Its parameters, a network in which the group is a variable."""
+        return self.best.model
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Items that differ between groups, in the model that the answer names."""
+        return self.of(self.level).grouped.free
+
+    @property
+    def items(self) -> tuple[Trial, ...]:
+        """Items set free one at a time, all others equal: their tests."""
+        return tuple(trial for trial in self.levels.trials if trial.step == 0)
+
+    @property
+    def alignment(self) -> Alignment:
+        """How well the classes of groups match each other, all answers free."""
+        return self.levels.alignment
+
+    def of(self, level: Level | str) -> LevelFit:
+        """Give one of the models."""
+        return next(f for f in self.levels.fits if f.level == level)
+
+    def candidate(self, level: Level | str) -> Candidate:
+        """Give one of the models as a candidate, with its scores and its evidence."""
+        return next(c for c in self.selection.candidates if c.label == level)
+
+    def sizes(self, level: Level | str) -> FloatArray:
+        """Give p(class | group), (groups, K)."""
+        found, grouped = self.candidate(level), self.of(level).grouped
+        return found.problem.layout.table(found.model.theta, grouped.root)
+
+    def log_lik(self, level: Level | str) -> float:
+        """Log p(answers | groups) where it is greatest; at the estimate, if it has no maximum."""
+        fitted = self.of(level).fitted
+        point = (fitted.likeliest or fitted.fit).point
+        shares = fitted.fit.problem.layout.table(point.theta, self.equal.grouped.group)
+        return point.log_lik - float(self.cases @ np.log(shares))
+
+    def dimension(self, level: Level | str) -> int:
+        """Free parameters, without those of the groups themselves."""
+        return self.of(level).fitted.network.dimension - (len(self.groups) - 1)
+
+    def criteria(self, level: Level | str) -> dict[str, float]:
+        """Give AIC, BIC and their kin; lower is better."""
+        return criteria(self.log_lik(level), self.dimension(level), float(self.cases.sum()))
+
+    def log_evidence(self, level: Level | str) -> float:
+        """Log p(answers | groups) over all parameters, as the answer knows it."""
+        problem = self.equal.fitted.fit.problem
+        own = log_marginal(problem.seen, problem.alpha, problem.layout)
+        return self.selection.certainty.values[str(level)] - float(own[self.equal.grouped.group])
+
+    @cached_property
+    def tests(self) -> tuple[LevelTest, ...]:
+        """Likelihood-ratio tests of each level against every wider one."""
+        return tuple(self._tests())
+
+    def _tests(self) -> Iterator[LevelTest]:
+        fits = self.levels.fits
+        for i, narrow in enumerate(fits):
+            for wide in fits[i + 1 :]:
+                ratio = wide.fitted.ratio_to(narrow.fitted)
+                if ratio is not None:
+                    yield LevelTest(narrow.level, wide.level, ratio)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the model that the answer names, and of how classes match."""
+        return (*self.best.flags, *self.alignment.flags())
+
+    def grouped(self, level: Level | str) -> Grouped:
+        """Give where the variables of a model are."""
+        return self.of(level).grouped
+
+    def brief(self) -> str:
+        """Say the answer."""
+        from lacunet.selection.groups.grids import answer
+
+        return answer(self)
+
+    def tidy(self) -> Columns:
+        """Give a row for each model that is shown; probabilities are over all that were fitted."""
+        names = ("model", "log_likelihood", "dimension", "AIC", "BIC", "log_evidence")
+        rows = (
+            (
+                str(f.level),
+                self.log_lik(f.level),
+                self.dimension(f.level),
+                *(self.criteria(f.level)[name] for name in ("AIC", "BIC")),
+                self.log_evidence(f.level),
+                self.set_probabilities[f.grouped.free],
+            )
+            for f in self.levels.fits
+        )
+        return transposed((*names, "probability"), rows)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        from lacunet.selection.groups.grids import comparison_grids
+
+        return comparison_grids(self)

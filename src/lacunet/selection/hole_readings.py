@@ -1,0 +1,303 @@
+"""Missing at random, or missing as an answer? Two readings of holes, as models of the same data.
+
+Evidence can be compared only for the same data, so both readings give a probability to everything
+that was seen: to the values, and to which cells are missing. Each column with holes gets a second,
+binary one, its mask.
+
+- At random: a cell of column j is missing with probability π_j, the same for every class. Its mask
+  is a root of the network, and the values are read as usual: the holes say nothing.
+- As an answer: it is missing with probability π_jc in class c. Its mask is a child of the class.
+
+With π ~ Beta(α, r α) and the r states ~ Dirichlet(α), the second is exactly the model in which a
+hole is one more state with Dirichlet(α) over all r + 1 (Dirichlets aggregate); the first has the
+same prior for its one π_j. So nothing but the dependence is compared.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from lacunet.data.missing_state import HOLE, SEEN, with_masks
+from lacunet.data.table import Table
+from lacunet.errors import DataError, OptionError
+from lacunet.fitting.fit import Options
+from lacunet.inference.problem import build_problem
+from lacunet.models.latent_class import HIDDEN_NAMES
+from lacunet.models.network import Network, Variable
+from lacunet.models.prior import PAPER_ALPHA, Alpha, dirichlet, understand_alpha
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.scores import HEADLINE, Score
+from lacunet.selection.candidates import Candidate, Proposal, Selection
+from lacunet.selection.evaluating import candidates_of
+from lacunet.tabular import Columns, Grid, Printable, number
+
+AT_RANDOM = "missing at random"
+AN_ANSWER = "missing as an answer"
+# From which log Bayes factor on, and what it is called. Kass & Raftery (1995).
+WORDS = ((5.0, "very strong"), (3.0, "strong"), (1.0, "some"))
+MEANING = (
+    (
+        "- Above 0: which cells are missing tells something of {hidden}. Reading a hole as an "
+        "answer (--missing-as-state) uses that; leaving it open wastes it."
+    ),
+    "- Below 0: holes are as frequent everywhere. Leaving them open, as usual, loses nothing.",
+    "- 1 nat is some evidence, 3 are strong, 5 very strong (Kass & Raftery 1995).",
+    (
+        "- Holes may go with {hidden} only because they depend on answers that are seen. Given "
+        "those they are still missing at random, and leaving them open is no mistake."
+    ),
+    (
+        "- No data can tell whether a cell is missing because of the very value that it hides: "
+        "neither reading covers that."
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnReading:
+    """The holes of one column."""
+
+    name: str
+    missing: float  # weighted share of its cells that are missing
+    alone: Mapping[str, float]  # log Bayes factor by score: only its holes may go with the classes
+    given_others: Mapping[str, float] | None  # its holes too, where those of all others may
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MissingComparison(Printable):
+    """Log Bayes factors of missing as an answer against at random; above 0 for the first."""
+
+    table: Table  # as it was read
+    selection: Selection  # the two readings of all holes
+    columns: tuple[ColumnReading, ...]
+    hidden: str  # the variable that holes may depend on
+
+    @property
+    def headline(self) -> str:
+        """The score that the answer goes by."""
+        return self.selection.headline
+
+    @property
+    def log_bayes_factors(self) -> dict[str, float]:
+        """Of the two readings of all holes, by score."""
+        random, answer = self.selection.candidates
+        return _factors(self.selection, answer, random)
+
+    @property
+    def log_bayes_factor(self) -> float:
+        """Of the two readings of all holes, by the headline's score."""
+        return self.log_bayes_factors[self.headline]
+
+    def tidy(self) -> Columns:
+        """Give a row for each column with holes: log Bayes factors, by score."""
+        names = [score.name for score in self.selection.scores]
+        others = [c.given_others or {} for c in self.columns]
+        return {
+            "column": [c.name for c in self.columns],
+            "missing": [c.missing for c in self.columns],
+            **{name: [c.alone[name] for c in self.columns] for name in names},
+            "given_others": [other.get(self.headline) for other in others],
+        }
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        lines = tuple(line.format(hidden=self._what) for line in MEANING)
+        meaning = Grid("What this means", notes=lines)
+        return [Grid(self._answer()), self._table(), *self._flags(), meaning]
+
+    @property
+    def _what(self) -> str:
+        """What holes may go with, in words."""
+        return "the classes" if self.hidden in HIDDEN_NAMES else self.hidden
+
+    def _answer(self) -> str:
+        title = next(s.title for s in self.selection.scores if s.name == self.headline)
+        factor = self.log_bayes_factor
+        signed = "–" if math.isnan(factor) else f"{factor:+.2f}"
+        return (
+            f"All holes together: {words(factor, self._what)}; "
+            f"log Bayes factor {signed} nats, by {title}."
+        )
+
+    def _table(self) -> Grid:
+        titles = {s.name: s.title for s in self.selection.scores}
+        both = any(c.given_others is not None for c in self.columns)
+
+        missing, factors = float(self.table.missing.mean()), self.log_bayes_factors
+        every = ColumnReading("all of them", missing, factors, None)
+        rows = tuple(
+            (
+                c.name,
+                f"{c.missing:.1%}",
+                *(number(c.alone[name]) for name in titles),
+                *([number(c.given_others[self.headline]) if c.given_others else "–"] * both),
+                words(c.alone[self.headline], self._what),
+            )
+            for c in (*self.columns, every)
+        )
+        others = ["given the others"] * both
+        header = ("holes in", "missing", *titles.values(), *others, "in words")
+        notes = [
+            f"Each column alone: its holes may depend on {self._what}, those of the others may not."
+        ]
+        if both:
+            notes.append(
+                "Given the others: its holes too, where those of all others do "
+                f"(by {titles[self.headline]})."
+            )
+        title = f"Log Bayes factors, {AN_ANSWER} against {AT_RANDOM} (nats; above 0 for the first)"
+        words_at = frozenset({0, len(header) - 1})
+        return Grid(title, header, rows, words_at, tuple(notes))
+
+    def _flags(self) -> list[Grid]:
+        flags = [
+            f"- {c.label}: {flag}"
+            for c in self.selection.candidates
+            for flag in (*c.flags, *(f for e in c.scores.values() for f in e.flags))
+        ]
+        return [Grid("What to know", notes=tuple(flags))] if flags else []
+
+
+def words(factor: float, hidden: str) -> str:
+    """Say what a log Bayes factor means.
+
+    >>> words(4.2, "H"), words(-7.0, "H"), words(0.3, "H")
+    ('go with H (strong)', 'do not go with H (very strong)', 'cannot tell')
+    """
+    if math.isnan(factor):
+        return "no value"
+    size = next((word for least, word in WORDS if abs(factor) >= least), None)
+    if size is None:
+        return "cannot tell"
+    return f"{'' if factor > 0 else 'do not '}go with {hidden} ({size})"
+
+
+def compare_readings(
+    table: Table,
+    network: Network,
+    *,
+    scores: Sequence[Score] = (HEADLINE,),
+    options: Options | None = None,
+    alpha: Alpha = PAPER_ALPHA,
+    both_ways: bool = False,
+    executor: Executor = SERIAL,
+) -> MissingComparison:
+    """Compare the readings: of all holes, and of each column's.
+
+    `network` is a latent class model of the table, or any network with one hidden variable.
+    """
+    hidden, options = the_hidden(network), options or Options()
+    masked, masks = with_masks(table)
+    if not masks:
+        raise DataError(
+            f"{table.source}: no cell is missing, so there is nothing to compare. Declare markers "
+            "of missing cells with --missing."
+        )
+    names = [name for c in table.shown if (name := table.columns[c].name) in masks]
+    # Which holes may depend on the class: none, all, each alone, and (both ways) all but each.
+    dependent: dict[str, list[str]] = {AT_RANDOM: [], AN_ANSWER: names}
+    if len(names) > 1:  # with one column, alone is all
+        dependent |= {f"alone: {name}": [name] for name in names}
+        if both_ways:
+            dependent |= {f"without: {name}": [n for n in names if n != name] for name in names}
+    read = partial(
+        _reading, masked, network, masks, alpha, tuple(scores), options, executor.silent()
+    )
+    fits = executor.count(read, list(dependent.items()), "holes:", 0, len(dependent))
+    readings = dict(zip(dependent, fits, strict=True))
+    random, answer = readings[AT_RANDOM], readings[AN_ANSWER]
+    selection = Selection(masked, (random, answer), options, alpha, None)
+    if not selection.scores:
+        raise OptionError(
+            f"none of these scores is defined for both readings. Use {HEADLINE.name}."
+        )
+    share = dict(zip((c.name for c in table.columns), table.missing, strict=True))
+    columns = []
+    for name in names:
+        alone, without = (readings.get(f"{how}: {name}") for how in ("alone", "without"))
+        given_others = _factors(selection, answer, without or random) if both_ways else None
+        factors = _factors(selection, alone or answer, random)
+        columns.append(ColumnReading(name, float(share[name]), factors, given_others))
+    return MissingComparison(table, selection, tuple(columns), network.variables[hidden].name)
+
+
+def _reading(
+    masked: Table,
+    network: Network,
+    masks: Mapping[str, str],
+    alpha: Alpha,
+    scores: Sequence[Score],
+    options: Options,
+    executor: Executor,
+    reading: tuple[str, Sequence[str]],
+) -> Candidate:
+    """Fit and score the network in which the holes of some columns may go with the classes."""
+    label, dependent = reading
+    structure = with_mask_variables(network, the_hidden(network), masks, dependent)
+    prior = dirichlet(structure, mask_prior(network, structure, masks, alpha))
+    problem = build_problem(masked, structure, prior)
+    proposal = Proposal(label, structure, {})
+    (candidate,) = candidates_of(
+        [proposal], [problem], scores=scores, options=options, executor=executor
+    )
+    return candidate
+
+
+def the_hidden(network: Network) -> int:
+    """Give the one hidden variable that holes may depend on; refuse none, several, or one state."""
+    if len(network.hidden) != 1:
+        names = ", ".join(f"'{network.variables[h].name}'" for h in network.hidden)
+        raise OptionError(
+            f"the network has {len(network.hidden)} hidden variables{f' ({names})' * bool(names)}; "
+            "holes can be compared with the states of exactly one. Use a network with one."
+        )
+    (h,) = network.hidden
+    if len(network.variables[h].states) < 2:
+        raise OptionError(
+            f"'{network.variables[h].name}' has 1 state: then both readings are the same model. "
+            "Give 2 or more states."
+        )
+    return h
+
+
+def with_mask_variables(
+    network: Network, hidden: int, masks: Mapping[str, str], dependent: Iterable[str]
+) -> Network:
+    """Add a mask for each column: a child of the hidden variable, or a root."""
+    chosen = set(dependent)
+    return Network.build(
+        [*network.variables, *(Variable(mask, (SEEN, HOLE)) for mask in masks.values())],
+        [*network.parents, *((hidden,) if name in chosen else () for name in masks)],
+    )
+
+
+def mask_prior(
+    network: Network, masked: Network, masks: Mapping[str, str], alpha: Alpha
+) -> dict[str, FloatArray]:
+    """Give the exponents of every family: the network's own, and Beta(α, r α) for the masks.
+
+    An equivalent sample size is spread over the classes and over the r + 1 states.
+    """
+    if isinstance(alpha, Mapping):
+        raise OptionError("a prior for each family says nothing of holes. Give a number or bdeu.")
+    own = network.layout.pooled(dirichlet(network, alpha))
+    exponents = {v.name: network.layout.table(own, i) for i, v in enumerate(network.variables)}
+    value, is_size = understand_alpha(alpha)
+    states = {v.name: len(v.states) for v in network.variables}
+    parents = dict(zip((v.name for v in masked.variables), masked.parents, strict=True))
+    for name, mask in masks.items():
+        shape = [len(masked.variables[p].states) for p in parents[mask]]
+        r = states[name]
+        a = value / (math.prod(shape) * (r + 1)) if is_size else value
+        exponents[mask] = np.broadcast_to(np.array([r * a, a]), (*shape, 2))
+    return exponents
+
+
+def _factors(selection: Selection, more: Candidate, less: Candidate) -> dict[str, float]:
+    """Log Bayes factor of one reading against another, by score."""
+    names = [s.name for s in selection.scores]
+    return {name: more.scores[name].value - less.scores[name].value for name in names}

@@ -1,0 +1,330 @@
+"""The members of an ensemble before they are learned: graphs, latent classes, latent trees.
+
+A graph that is learned from all cases has every edge that they ask for, even if they all came from
+one village. So graphs are also searched as if there were a quarter of the cases, a 16th, and so on:
+what is left are the edges that hold everywhere. Each graph gets several sizes of the prior of its
+tables.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from lacunet.data.kinds import ColumnKind
+from lacunet.data.table import Table
+from lacunet.fitting.fit import Options
+from lacunet.fitting.objective import Estimate
+from lacunet.fitting.predictive import learn_posterior, quick_posterior
+from lacunet.fitting.ranks import MASS
+from lacunet.fitting.variational import at_hyperparameters, vary
+from lacunet.inference.leaves import leaves_of, widest_block
+from lacunet.inference.problem import Problem, build_problem
+from lacunet.models.covariance import Covariance
+from lacunet.models.latent_class import over_leaves
+from lacunet.models.network import Model, Network
+from lacunet.models.number_prior import OF_GRAPHS
+from lacunet.models.prior import dirichlet
+from lacunet.structure.hidden.latent_tree import FEWEST_COLUMNS, learn_tree
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.learning import find_graph
+from lacunet.structure.searching import GraphSearch
+from lacunet.structure.task import graph_task
+
+
+@dataclass(frozen=True)
+class RecipeGrid:
+    """What members differ in. Weights choose, so values are far apart rather than many."""
+
+    sizes: tuple[int, ...] = (10, 1)  # equivalent sample sizes of graph searches: many edges, few
+    tables: tuple[int, ...] = (1, 10, 100)  # and those of the prior of their tables
+    thinner: int = 4  # from one number of cases to the next that a graph search sees
+    fewest: int = 20  # cases that a graph is searched with: fewer show no edge
+    classes: tuple[int, ...] = (2, 4, 8, 16, 32)
+    members: int = 10  # cases for each class: fewer do not say what it is like
+    exponents: tuple[float, ...] = (1.0, 0.25)  # of classes: uniform, and for more different ones
+    scales: tuple[float, ...] = (1.0, 0.1, 0.01, 0.001)  # class variances, in that of the column
+    common_scale: float = 0.1  # of covariances that classes share: all rows inform them
+    starts: int = 4  # of a fit: there are many members
+    imputing_scales: tuple[float, ...] = (1.0, 0.1, 0.01)  # fewer: cells, not tails, are judged
+    for_each_number: int = 3  # cases of a class for each number in its covariance matrix
+    bootstraps: int = 3  # graphs of reweighted rows for each graph that imputes
+    tree_alpha: float = 1.0
+    tree_cells: int = 10_000  # distinct rows × columns: of larger tables a tree is learned if asked
+    tree_cases: int = 50  # of smaller tables too: fewer hardly tell what joins the columns
+
+
+GRID = RecipeGrid()
+
+
+class StackKind(StrEnum):
+    """Kinds of models that a stack may be made of."""
+
+    GRAPHS = "graphs"
+    CLASSES = "classes"
+
+
+class ImputerKind(StrEnum):
+    """Kinds of models that fill in missing values."""
+
+    CLASSES = "classes"
+    NETWORK = "network"
+    TREE = "tree"
+
+
+@dataclass(frozen=True)
+class Recipe(ABC):
+    """A way to learn models from a table. All tables give as many, with the same names."""
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What each model is."""
+
+    @abstractmethod
+    def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
+        """Learn them; their parameters are posterior means."""
+
+    def resampled(self, table: Table, seed: int) -> tuple[tuple[Model, ...], ...]:  # noqa: ARG002
+        """Learn each model from reweighted rows: a Bayesian bootstrap, where there is one."""
+        return ()
+
+
+@dataclass(frozen=True)
+class GraphRecipe(Recipe):
+    """A graph over the columns."""
+
+    size: int  # equivalent sample size of the search
+    thinned: int = 1  # the search sees one in so many cases
+    edges: bool = True  # without: the columns are independent
+    bootstraps: int = 0  # searches with reweighted rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        what = f"graph, bdeu:{self.size}" if self.edges else "no edges"
+        thinned = f", cases / {self.thinned}" if self.thinned > 1 else ""
+        return tuple(f"{what}{thinned}; tables bdeu:{size}" for size in GRID.tables)
+
+    def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
+        """Search for the graph once, and fill in its tables several times."""
+        known = Knowledge(max_parents=None if self.edges else 0)
+        return with_tables(table, quick_graph(self._seen(table), self.size, known, seed))
+
+    def resampled(self, table: Table, seed: int) -> tuple[tuple[Model, ...], ...]:
+        """Search again with Gamma(n) weights of rows; tables are those of all rows.
+
+        Weights are around those that rows have (the Bayesian bootstrap, Rubin 1981): none is lost,
+        and no column with it. The search gives edges alone: units and priors of numbers follow the
+        weights, and are those of the table itself.
+        """
+        seen, each, variables = self._seen(table), [], leaves_of(table, OF_GRAPHS)
+        for which in range(self.bootstraps):
+            weights = np.random.default_rng([seed, which]).standard_gamma(seen.counts)
+            again = replace(seen, counts=weights * (seen.weight / weights.sum()))
+            edges = quick_graph(again, self.size, Knowledge(), seed, sweeps=0).parents
+            each.append(with_tables(table, Network.build(variables, edges)))
+        return tuple(zip(*each, strict=True))
+
+    def _seen(self, table: Table) -> Table:
+        return replace(table, counts=table.counts / self.thinned)
+
+
+@dataclass(frozen=True)
+class ClassRecipe(Recipe):
+    """A latent class model."""
+
+    classes: int
+    alpha: float
+    scale: float | None = None  # of the variances of numbers; None: there are none
+    together: bool = False  # whether numbers vary together within a class
+    common: bool = False  # and alike in all classes
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        many = "1 class" if self.classes == 1 else f"{self.classes} classes"
+        scale = "" if self.scale is None else f", scale = {self.scale:g}"
+        shared = f"{', covariances' * self.together}{', common' * self.common}"
+        return (f"{many}, α = {self.alpha:g}{scale}{shared}",)
+
+    def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
+        """Fit it from a few starts."""
+        blocks = widest_block(table) if self.together else ()
+        covariance = Covariance(named=blocks, common=self.common)
+        prior = replace(OF_GRAPHS, scale=self.scale or 1.0, covariance=covariance)
+        network = over_leaves(leaves_of(table, prior), self.classes)
+        problem = build_problem(table, network, dirichlet(network, self.alpha))
+        if self.scale is None:
+            how = Options(starts=GRID.starts, seed=seed, estimate=Estimate.SOFTMAX)
+            return (learn_posterior(problem, how, ranks=MASS).model.predictive,)
+        # With numbers there are many such models, for every scale: each gets less of a search.
+        return (quick_posterior(problem, GRID.starts // 2, seed).predictive,)
+
+
+@dataclass(frozen=True)
+class TreeRecipe(Recipe):
+    """A latent tree over the columns, which may fall apart."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("latent tree",)
+
+    def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
+        return (learn_tree(table, GRID.tree_alpha, apart=True, seed=seed).model.predictive,)
+
+
+@dataclass(frozen=True)
+class ParentRecipe(Recipe):
+    """A network in which one column is a parent of every other: naive Bayes, or augmented."""
+
+    target: str
+    augmented: bool = False  # whether columns may have one more parent, as in TAN
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        what = "augmented naive Bayes" if self.augmented else "naive Bayes"
+        return tuple(f"{what}; tables bdeu:{size}" for size in GRID.tables)
+
+    def learn(self, table: Table, seed: int) -> tuple[Model, ...]:
+        """Find the graph, and fill in its tables several times."""
+        if self.augmented:
+            others = [c.name for c in table.columns if c.name != self.target]
+            known = Knowledge(require=[(self.target, name) for name in others], max_parents=2)
+            return with_tables(table, quick_graph(table, GRID.sizes[0], known, seed))
+        leaves = leaves_of(table, OF_GRAPHS)
+        root = [v.name for v in leaves].index(self.target)
+        parents = [() if j == root else (root,) for j in range(len(leaves))]
+        return with_tables(table, Network.build(leaves, parents))
+
+
+def quick_graph(table: Table, size: int, known: Knowledge, seed: int, sweeps: int = 1) -> Network:
+    """Search for a graph once, and probe no moves; `size`: equivalent sample size of the prior."""
+    how = GraphSearch(sweeps=sweeps, restarts=0, probes=0, seed=seed)
+    return find_graph(graph_task(table, f"bdeu:{size}", how, known))
+
+
+def with_tables(table: Table, network: Network) -> tuple[Model, ...]:
+    """Fill in the tables of a graph, once for each size of their prior."""
+    priors = [dirichlet(network, f"bdeu:{size}") for size in GRID.tables]
+    problem = build_problem(table, network, priors[0])  # rows are taken apart once for all
+    return tuple(expected(replace(problem, alpha=prior)) for prior in priors)
+
+
+def expected(problem: Problem) -> Model:
+    """Give a graph its expected parameters: exact where no cell is missing, else variational."""
+    return vary(at_hyperparameters(problem, problem.prior)).model.predictive
+
+
+NO_EDGES = GraphRecipe(GRID.sizes[-1], edges=False)
+
+
+def stacked(table: Table, only: StackKind | None = None) -> tuple[Recipe, ...]:
+    """Give the members of a stack; columns without edges are of either kind."""
+    found: list[Recipe] = [NO_EDGES]
+    numbers, categories = (
+        any(c.kind.number is are for c in table.columns) for are in (True, False)
+    )
+    if only is not StackKind.CLASSES and categories:
+        found += [GraphRecipe(size, by) for size in GRID.sizes for by in _thinned(table.weight)]
+    if only is not StackKind.GRAPHS:
+        scales = GRID.scales if numbers else (None,)
+        exponents = GRID.exponents if categories else GRID.exponents[:1]
+        classes = _worthwhile(table, always=GRID.classes[0])
+        several = _measured(table) > 1
+        each = ((1, *classes) if numbers else classes, exponents, scales)
+        vary_together = (False, True) if several else (False,)
+        found += [ClassRecipe(*one) for one in itertools.product(*each, vary_together)]
+        if several:
+            alike = itertools.product(classes, exponents)
+            found += [ClassRecipe(*one, GRID.common_scale, True, True) for one in alike]
+    return tuple(found)
+
+
+def _thinned(cases: float) -> Iterator[int]:
+    by = 1
+    yield by
+    while cases / (by := by * GRID.thinner) >= GRID.fewest:
+        yield by
+
+
+def _worthwhile(table: Table, always: int) -> list[int]:
+    """Numbers of classes that the rows can tell apart, and one that is tried in any case."""
+    return [k for k in GRID.classes if k == always or k * GRID.members <= table.weight]
+
+
+def _measured(table: Table) -> int:
+    return sum(column.kind is ColumnKind.GAUSSIAN for column in table.columns)
+
+
+def imputers(
+    table: Table, only: ImputerKind | None = None, *, bootstraps: int | None = None
+) -> dict[ImputerKind, tuple[Recipe, ...]]:
+    """Give the members that fill in missing values, by kind; one kind alone, if it is asked for."""
+    found: dict[ImputerKind, tuple[Recipe, ...]] = {}
+    if only in (None, ImputerKind.CLASSES):
+        found[ImputerKind.CLASSES] = _imputing_classes(table)
+    if only in (None, ImputerKind.NETWORK):
+        resampled = GRID.bootstraps if bootstraps is None else bootstraps
+        found[ImputerKind.NETWORK] = _imputing_networks(table, resampled)
+    worth = table.weight >= GRID.tree_cases and table.codes.size <= GRID.tree_cells
+    if only is ImputerKind.TREE or (only is None and worth):
+        enough = len(table.columns) >= FEWEST_COLUMNS
+        found[ImputerKind.TREE] = (TreeRecipe(),) if enough else ()
+    return {kind: recipes for kind, recipes in found.items() if recipes}
+
+
+def _imputing_networks(table: Table, bootstraps: int) -> tuple[Recipe, ...]:
+    """Graphs of many and few edges; without categories there is nothing to join."""
+    found = [NO_EDGES]
+    if any(not column.kind.number for column in table.columns):
+        thinned = list(itertools.islice(_thinned(table.weight), 2))
+        found += [
+            GraphRecipe(size, by, bootstraps=bootstraps) for size in GRID.sizes for by in thinned
+        ]
+    return tuple(found)
+
+
+def _imputing_classes(table: Table) -> tuple[Recipe, ...]:
+    """Few and many classes, that differ more and less; numbers with and without covariances."""
+    classes = (1, *_worthwhile(table, always=0))
+    if not any(column.kind.number for column in table.columns):
+        return tuple(itertools.starmap(ClassRecipe, itertools.product(classes, GRID.exponents)))
+    plain, scales = GRID.exponents[0], GRID.imputing_scales
+    found = [ClassRecipe(k, plain, scale) for k in classes for scale in scales]
+    measured = _measured(table)
+    if measured > 1:
+        few = [k for k in classes if k == 1 or k * measured * GRID.for_each_number <= table.weight]
+        found += [ClassRecipe(k, plain, scales[0], True) for k in few]
+        found += [ClassRecipe(k, plain, GRID.common_scale, True, True) for k in few]
+    return tuple(found)
+
+
+def classifiers(
+    table: Table, target: str, only: ImputerKind | None = None
+) -> dict[ImputerKind, tuple[Recipe, ...]]:
+    """Give the members that predict one column, by kind.
+
+    Latent trees only if they are asked for: there are folds of rows, and each takes its time.
+    """
+    kinds = [ImputerKind.CLASSES, ImputerKind.NETWORK] if only is None else [only]
+    found: dict[ImputerKind, tuple[Recipe, ...]] = {}
+    for kind in kinds:
+        found |= imputers(table, kind, bootstraps=0)
+    if ImputerKind.NETWORK in found:
+        own: list[Recipe] = [ParentRecipe(target)]
+        if _may_be_augmented(table, target):
+            own.append(ParentRecipe(target, augmented=True))
+        found[ImputerKind.NETWORK] = (*found[ImputerKind.NETWORK], *own)
+    return found
+
+
+def _may_be_augmented(table: Table, target: str) -> bool:
+    """Whether there are two columns besides that could depend on each other."""
+    own = [c for c in table.columns if c.name != target]
+    varied = any(len(c.states) > 1 and not c.kind.number for c in own)
+    constant = any(len(c.states) < 2 for c in table.columns)
+    return varied and len(own) >= 2 and not constant

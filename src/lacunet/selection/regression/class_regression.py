@@ -1,0 +1,182 @@
+"""The result of fitting classes together with what predicts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.data.sampling_design import flags_of
+from lacunet.data.table import Table
+from lacunet.fitting.ascent import Outcome
+from lacunet.fitting.diagnose import diagnose
+from lacunet.fitting.regression.fit import ClassFit
+from lacunet.fitting.regression.predicting import model_of
+from lacunet.flags import Flag, Kind
+from lacunet.inference.regression.design import Design
+from lacunet.models.display import profile_grid
+from lacunet.models.network import Model
+from lacunet.runtime.arrays import FloatArray
+from lacunet.selection.regression.covariate_worth import Weighed, Worth
+from lacunet.summaries.classification import Classification, classify
+from lacunet.summaries.identification import Why
+from lacunet.summaries.information_criteria import criteria
+from lacunet.summaries.intervals import Intervals
+from lacunet.summaries.regression.coefficients import Coefficients
+from lacunet.summaries.regression.precision import ClassPrecision, class_precision
+from lacunet.summaries.regression.predicted_statistics import predicted_statistics
+from lacunet.summaries.regression.resampled import ClassReplicates
+from lacunet.summaries.statistics import FitStatistics
+from lacunet.tabular import Columns, Grid, Printable, number
+from lacunet.wording import worded
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassRegression(Printable):
+    """Classes, what they answer, and how covariates predict them."""
+
+    table: Table  # rows that were used, with items and covariates
+    weighed: Weighed  # the fit, and its evidence
+    worth: tuple[Worth, ...]  # of each covariate, and of all of them
+    level: float  # of confidence
+    replicates: ClassReplicates | None = None  # of a bootstrap, if errors are from one
+
+    @property
+    def fit(self) -> ClassFit:
+        """The maximum that was found."""
+        return self.weighed.fit
+
+    @property
+    def design(self) -> Design:
+        """The covariates as columns of numbers."""
+        return self.fit.given.design
+
+    @cached_property
+    def model(self) -> Model:
+        """The latent class model of the items, and what predicts its classes."""
+        return model_of(self.fit, self.weighed.mode)
+
+    @cached_property
+    def _precision(self) -> ClassPrecision:
+        return class_precision(self.fit)
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """Log odds of classes, against the first (`against` gives others)."""
+        found = self._precision.coefficients(self.level)
+        return found if self.replicates is None else self.replicates.told(found)
+
+    @cached_property
+    def intervals(self) -> Intervals:
+        """Class sizes and items with standard errors, which know of the covariates."""
+        return (self.replicates or self._precision).intervals(self.level)
+
+    @cached_property
+    def statistics(self) -> FitStatistics:
+        """What other programs print of a fit: criteria, entropy R², G², bivariate residuals."""
+        return predicted_statistics(self.fit)
+
+    @property
+    def log_lik(self) -> float:
+        """Log p(items | covariates) at the parameters."""
+        return self.fit.point.log_lik
+
+    @property
+    def log_evidence(self) -> float:
+        """Log p(items | covariates), over all parameters and all orders of the classes."""
+        return self.weighed.log_evidence
+
+    @property
+    def dimension(self) -> int:
+        """Free parameters."""
+        return self.fit.dimension
+
+    @property
+    def criteria(self) -> dict[str, float]:
+        """AIC, BIC and their kin; lower is better."""
+        return criteria(self.log_lik, self.dimension, self.fit.given.problem.cases)
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """(distinct rows of `table`, K) p(class | items, covariates)."""
+        (found,) = self.fit.given.problem.about_hidden(self.fit.point.theta)
+        return found
+
+    @cached_property
+    def classification(self) -> Classification:
+        """How well rows are told apart by items and covariates together."""
+        (found,) = classify(self.fit.given.problem, self.fit.point.theta)
+        return found
+
+    @cached_property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the fit."""
+        return tuple(self._flags())
+
+    def _flags(self) -> Iterator[Flag]:
+        fit, given = self.fit, self.fit.given
+        if fit.outcome is not Outcome.CONVERGED:
+            yield Flag(Kind.NOT_CONVERGED, detail={"outcome": fit.outcome})
+        if fit.finalists > 1 and fit.reached <= 1:
+            detail: dict[str, str | float] = {
+                "finalists": fit.finalists,
+                "reached": "only 1",
+                "doubt": fit.doubt,
+                "further": "more --starts",
+            }
+            yield Flag(Kind.UNSTABLE, detail=detail)
+        why = self._precision.coefficients(self.level).identified.why
+        for title in np.array(self.design.titles)[(why == Why.SEPARATED).any(axis=0)].tolist():
+            yield Flag(Kind.SEPARATED, detail={"covariate": title})
+        plain = given.to_plain(fit.point.theta), given.to_plain_counts(fit.point.N)
+        yield from diagnose(given.plain, *plain)
+        yield from self._precision.flags
+        yield from self.weighed.approximated.flags
+        yield from flags_of(self.table.design)
+
+    def tidy(self) -> Columns:
+        """Give a row for each coefficient."""
+        return self.coefficients.tidy()
+
+    def brief(self) -> str:
+        """Say what was fitted, and how well."""
+        names = ", ".join(self.design.names) or "no covariates"
+        return f"{self.fit.given.states} classes predicted by {names}"
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        fit, lower = self.fit, self.criteria
+        named = f"AIC {lower['AIC']:.2f}, BIC {lower['BIC']:.2f} (lower is better)"
+        notes = (
+            f"{fit.outcome}; {fit.reached} of {fit.finalists} final starts reached it",
+            f"d = {self.dimension}, {named}, entropy R² {self.classification.entropy_r2:.3f}",
+            f"log evidence {self.log_evidence:.2f}{self._how_sure}",
+            *(f"- {flag}" for flag in self.flags),
+        )
+        title = f"{self.brief()}: log p(items | covariates) = {self.log_lik:.6f}"
+        grids = [Grid(title, (), (), notes=notes), *self.coefficients.grids()]
+        if self.worth:
+            grids.append(self._worth_grid())
+        return [*grids, profile_grid(self.model)]
+
+    @property
+    def _how_sure(self) -> str:
+        measured = self.weighed.measured
+        if measured is None:
+            return worded(" (an approximation, csl; --evidence measures it)")
+        return f"{measured.error} ({measured.verdict})"
+
+    def _worth_grid(self) -> Grid:
+        rows = tuple(
+            (w.name, number(w.log_bayes_factor), "" if w.stderr is None else number(w.stderr))
+            for w in self.worth
+        )
+        sd = self.fit.given.coefficient_sd
+        note = (
+            "Above 0: the data are more probable with it. Prior: log odds ratios of two classes "
+            f"are N(0, {sd:g}²), for one standard deviation of a number or between two states."
+        )
+        header = ("covariate", "log Bayes factor", "s.e.")
+        return Grid("What a covariate adds to the evidence, in nats", header, rows, notes=(note,))

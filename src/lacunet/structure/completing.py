@@ -1,0 +1,133 @@
+"""Draw what is missing, cell by cell given all others (Gibbs), so that any family can be counted.
+
+Only proposals rest on these draws; what is accepted goes by a bound that needs none.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lacunet.data.table import Table
+from lacunet.models.network import Model, Network
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
+
+BURN_IN, APART = 20, 3  # sweeps before the first completion, and between two
+ROWS = 25_000  # rows that all completions together may have, where one has fewer
+MOST = 20  # completions
+
+
+class Wiring(NamedTuple):
+    """Which families each variable is in, and where they stand in a flat vector; ragged lists."""
+
+    cards: IntArray  # (n,) states of each variable
+    offsets: IntArray  # (n,) where the family of each child begins
+    starts: IntArray  # (n + 1,) first member of each family in the next two
+    member: IntArray  # its variables, the child among them
+    stride: IntArray  # how far neighbouring states of each are apart
+    touched: IntArray  # (n + 1,) first family of each variable in the next
+    family: IntArray  # families that a variable is in: its own, and its children's
+
+
+def wiring_of(network: Network) -> Wiring:
+    """Write the families of a network out."""
+    layout, n = network.cells, len(network.variables)
+    families = layout.families
+    around = [[f for f in range(n) if v in families[f]] for v in range(n)]
+    strides = (layout.stride(f, v) for f in range(n) for v in families[f])
+    return Wiring(
+        np.array(layout.cards, dtype=np.int64),
+        layout.offsets[:-1].astype(np.int64),
+        np.cumsum([0, *map(len, families)], dtype=np.int64),
+        np.fromiter(chain.from_iterable(families), dtype=np.int64),
+        np.fromiter(strides, dtype=np.int64),
+        np.cumsum([0, *map(len, around)], dtype=np.int64),
+        np.fromiter(chain.from_iterable(around), dtype=np.int64),
+    )
+
+
+def weights_of(model: Model) -> FloatArray:
+    """What each cell weighs, (cells,): its probability, or of a number what counts of its density.
+
+    That is relative to the best configuration of its parents, so that products do not vanish.
+    """
+    network = model.network
+    if network.layout.tabular:
+        return model.theta
+    log_weights = model.log_weights
+    tables = [network.cells.table(log_weights, i) for i in range(len(network.variables))]
+    for i, v in enumerate(network.variables):
+        if not v.family.tabular:
+            tables[i] = tables[i] - tables[i].max(axis=tuple(range(tables[i].ndim - 1)))
+    return np.exp(network.cells.flat(tables))
+
+
+@kernel
+def sweep(codes: CodeArray, holes: IntArray, wiring: Wiring, theta: FloatArray, rng: Any) -> None:
+    """Draw every missing cell once, given the others of its row; (row, variable) in `holes`.
+
+    What else is missing is a number, which has no children, and says nothing.
+    """
+    weight = np.empty(wiring.cards.max())
+    for h in range(holes.shape[0]):
+        row, v = codes[holes[h, 0]], holes[h, 1]
+        weight[: wiring.cards[v]] = 1.0
+        for t in range(wiring.touched[v], wiring.touched[v + 1]):
+            f = wiring.family[t]
+            first, step, told = wiring.offsets[f], 0, True
+            for e in range(wiring.starts[f], wiring.starts[f + 1]):
+                if wiring.member[e] == v:
+                    step = wiring.stride[e]
+                else:
+                    told = told and row[wiring.member[e]] >= 0
+                    first += row[wiring.member[e]] * wiring.stride[e]
+            for k in range(wiring.cards[v] if told else 0):
+                weight[k] *= theta[first + k * step]
+        left = rng.random() * weight[: wiring.cards[v]].sum()
+        k = 0
+        while k < wiring.cards[v] - 1 and left >= weight[k]:
+            left -= weight[k]
+            k += 1
+        row[v] = k
+
+
+class Completer:
+    """Completed rows that walk on from one model to the next."""
+
+    def __init__(self, table: Table, rng: np.random.Generator) -> None:
+        self.table, self.rng = table, rng
+        categories = [not column.kind.number for column in table.columns]
+        self.holes = np.argwhere((table.codes < 0) & np.array(categories))
+        self.codes = table.codes.astype(np.int32)
+        for v in np.flatnonzero(categories).tolist():
+            column = self.codes[:, v]
+            seen = column >= 0
+            share = np.bincount(column[seen], table.counts[seen], len(table.columns[v].states))
+            share += not seen.any()  # of what is hidden every state is as likely
+            column[~seen] = rng.choice(len(share), int((~seen).sum()), p=share / share.sum())
+        self.sweeps = BURN_IN
+
+    def draw(self, model: Model) -> CodeArray:
+        """Complete the table a few times, (times, rows, columns)."""
+        wiring, weights, m = wiring_of(model.network), weights_of(model), len(self.codes)
+        drawn = []
+        for _ in range(max(1, min(MOST, ROWS // m))):
+            for _ in range(self.sweeps):
+                sweep(self.codes, self.holes, wiring, weights, self.rng)
+            drawn.append(self.codes.copy())
+            self.sweeps = APART
+        return np.array(drawn)
+
+    def __call__(self, model: Model) -> Table:
+        """Complete the table a few times, each row with its share of the weight."""
+        return as_table(self.table, self.draw(model))
+
+
+def as_table(table: Table, drawn: CodeArray) -> Table:
+    """Take completions of a table together, (times, rows, columns), each with its share."""
+    times = len(drawn)
+    counts = np.tile(table.counts / times, times)
+    return Table.from_codes(drawn.reshape(-1, drawn.shape[2]), table.columns, counts)

@@ -1,0 +1,179 @@
+"""How often the states of a family occur, and its log BD: the loops that take the time.
+
+Sets of parents are arrays of columns. Configurations of parents are numbers; where there could be
+far more of them than rows, those that occur are numbered anew.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lacunet.inference.kernels.numbering import renumber
+from lacunet.likelihoods.gamma_functions import log_gamma_above, log_rising_scalar
+from lacunet.models.prior import understand_values
+from lacunet.runtime.arrays import CodeArray, FloatArray, IntArray
+from lacunet.runtime.jit import kernel
+
+AIR = 4  # a table may have this many cells per row before those that occur are numbered anew
+LANES = 4  # tables that neighbouring rows take turns with
+NO_ZEROS = np.zeros((0, 0), dtype=np.int64)
+
+
+class Columns(NamedTuple):
+    """A table without holes, column by column."""
+
+    codes: CodeArray  # (n, m) states of each variable in each distinct row
+    counts: FloatArray  # (m,) weight of each distinct row
+    cards: IntArray  # (n,) states of each variable
+    possible: IntArray = NO_ZEROS  # (n, m) how many states zeros leave a child in each row
+
+
+class Child(NamedTuple):
+    """The column whose probability is asked for."""
+
+    x: CodeArray  # (m,) its states
+    r: int  # how many it has
+    counts: FloatArray  # (m,) weight of each row
+    possible: IntArray  # (m,) how many of its states zeros leave it there; (0,): no zeros
+
+
+class Prior(NamedTuple):
+    """The exponents of a family's Dirichlet distributions."""
+
+    values: FloatArray  # one exponent for all cells, or several that a family is averaged over; or
+    is_size: bool  # equivalent sample sizes that are spread over the cells of a family
+
+
+def prior_of(alpha: float | str) -> Prior:
+    """Give the exponents that a prior means."""
+    values, is_size = understand_values(alpha)
+    return Prior(np.array(values), is_size)
+
+
+@kernel
+def refine(j: IntArray, configurations: int, x: CodeArray, r: int, out: IntArray) -> int:
+    """Cut configurations by one more parent, x; give how many numbers there are then."""
+    for row in range(j.shape[0]):
+        out[row] = j[row] * r + x[row]
+    size = configurations * r
+    return renumber(out) if size > AIR * j.shape[0] else size
+
+
+@kernel
+def add_up(key: IntArray, counts: FloatArray, size: int) -> FloatArray:
+    """Sum the counts of equal keys: (size,)."""
+    N = np.zeros(size)
+    for row in range(key.shape[0]):
+        N[key[row]] += counts[row]
+    return N
+
+
+@kernel
+def add_up_states(
+    key: IntArray, configurations: int, x: CodeArray, r: int, counts: FloatArray
+) -> FloatArray:
+    """Sum the counts of each state of x with each key: (configurations · r,), states next to it.
+
+    Neighbouring rows often have the same key, and then wait for each other's sum: they take turns
+    with several tables, as long as these are small. No place is below 0, and is said to be none:
+    otherwise each would be looked at.
+    """
+    m, size = key.shape[0], configurations * r
+    whole = m - m % LANES if size * LANES < m else 0
+    N = np.zeros(size)
+    if whole:
+        lanes = np.zeros((LANES, size))
+        for row in range(0, whole, LANES):
+            lanes[0, np.uint64(key[row] * r + x[row])] += counts[row]
+            lanes[1, np.uint64(key[row + 1] * r + x[row + 1])] += counts[row + 1]
+            lanes[2, np.uint64(key[row + 2] * r + x[row + 2])] += counts[row + 2]
+            lanes[3, np.uint64(key[row + 3] * r + x[row + 3])] += counts[row + 3]
+        for cell in range(size):
+            N[cell] = (lanes[0, cell] + lanes[1, cell]) + (lanes[2, cell] + lanes[3, cell])
+    for row in range(whole, m):
+        N[key[row] * r + x[row]] += counts[row]
+    return N
+
+
+@kernel
+def log_rising_sum(a: float, N: FloatArray) -> float:
+    """Sum log Γ(a + N) − log Γ(a) over all N above 0."""
+    total, at_rest = 0.0, log_gamma_above(a, 0.0)
+    for cell in range(N.shape[0]):
+        if N[cell] > 0.0:
+            total += log_gamma_above(a, N[cell]) - at_rest
+    return total
+
+
+@kernel
+def exponents(cells: float, prior: Prior) -> FloatArray:
+    """Give the exponents of each cell of a table, (values,)."""
+    return prior.values / cells if prior.is_size else prior.values
+
+
+@kernel
+def log_mean(log: FloatArray) -> float:
+    """Give the log of a mean; of one number, that number."""
+    if log.shape[0] == 1:
+        return float(log[0])
+    top = log.max()
+    return float(top + np.log(np.exp(log - top).mean()))
+
+
+@kernel
+def log_bd(child: Child, j: IntArray, configurations: int, cells: float, prior: Prior) -> float:
+    """Log BD of a child's column given its parents' configurations, averaged over the exponents."""
+    return log_mean(log_bd_each(child, j, configurations, cells, prior))
+
+
+@kernel
+def log_bd_each(
+    child: Child, j: IntArray, configurations: int, cells: float, prior: Prior
+) -> FloatArray:
+    """Log BD of a child's column given its parents' configurations, by exponent; CH96 eq. 5.
+
+    `cells` is the size of the family's whole table, also of what never occurs.
+    """
+    each = exponents(cells, prior)
+    if configurations * child.r > AIR * j.shape[0]:
+        key = np.empty(j.shape[0], dtype=np.int64)
+        for row in range(j.shape[0]):
+            key[row] = j[row] * child.r + child.x[row]
+        N = add_up(key, child.counts, renumber(key))
+        N_j = add_up(j, child.counts, configurations)
+    else:
+        N = add_up_states(j, configurations, child.x, child.r, child.counts)
+        N_j = N.reshape((configurations, child.r)).sum(axis=1)
+    values = np.empty(each.shape[0])
+    left = np.empty(configurations, dtype=np.int64)  # states that zeros leave; the same in all rows
+    for row in range(j.shape[0] if child.possible.shape[0] > 0 else 0):
+        left[j[row]] = child.possible[row]
+    for k in range(each.shape[0]):
+        a = each[k]
+        values[k] = log_rising_sum(a, N)
+        if child.possible.shape[0] == 0:
+            values[k] -= log_rising_sum(child.r * a, N_j)
+            continue
+        for q in range(configurations):
+            if N_j[q] > 0.0:
+                values[k] -= log_rising_scalar(left[q] * a, N_j[q])
+    return values
+
+
+@kernel
+def child_of(columns: Columns, v: int) -> Child:
+    """Take a column as the one whose probability is asked for."""
+    x, r, possible = columns.codes[v], columns.cards[v], columns.possible
+    left = possible[v] if possible.shape[0] > 0 else np.empty(0, dtype=np.int64)
+    return Child(x, r, columns.counts, left)
+
+
+@kernel
+def cut_rows(columns: Columns, parents: IntArray, left_out: int, j: IntArray) -> int:
+    """Number the configurations of some parents in every row; give how many there are."""
+    j[:] = 0
+    q = 1
+    for p in parents:
+        if p != left_out:
+            q = refine(j, q, columns.codes[p], columns.cards[p], j)
+    return q

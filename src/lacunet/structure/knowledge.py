@@ -1,0 +1,219 @@
+"""What is known of a graph before the data are looked at: one value, checked when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from lacunet.errors import OptionError, did_you_mean
+from lacunet.models.equivalence import EquivalenceClass, equivalence_class
+from lacunet.models.known_tables import KnownTables
+from lacunet.models.network import Network
+from lacunet.runtime.arrays import BoolArray
+from lacunet.structure.moves import Limits
+
+Edge: TypeAlias = tuple[str, str]  # parent, child
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What every graph of a search keeps to, and where the search starts.
+
+    >>> Knowledge(require=[("age", "income")], tiers=[["age", "sex"], ["income"]]).max_parents
+    """
+
+    require: Sequence[Edge] = ()  # edges that there must be, as (parent, child)
+    forbid: Sequence[Edge] = ()  # edges that there may not be
+    tiers: Sequence[Sequence[str]] = ()  # no edge goes from a later tier to an earlier one
+    start: Sequence[Edge] = ()  # the graph to start from, besides what is required
+    max_parents: int | None = None  # most parents of a variable
+    fixed: Sequence[Mapping[str, Any]] = ()  # tables that are known: child, parents, table
+    tied: Sequence[Sequence[str]] = ()  # children that share a table, with the parents required
+    zeros: Sequence[Mapping[str, Any]] = ()  # impossible: child, state, given states of parents
+
+    def __post_init__(self) -> None:
+        for name in ("require", "forbid", "tiers", "start", "tied"):  # lists, as in a file
+            object.__setattr__(self, name, tuple(tuple(entry) for entry in getattr(self, name)))
+        for name in ("fixed", "zeros"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("require", "forbid", "start"):
+            _check_edges(name, getattr(self, name))
+        if self.max_parents is not None and self.max_parents < 0:
+            raise OptionError(f"max_parents {self.max_parents} is not allowed: give 0 or more.")
+        _check_tiers(self.tiers)
+        for name in ("needed", "start"):
+            for u, v in getattr(self, name):
+                if why := self._against(u, v):
+                    word = "require" if name == "needed" else name
+                    raise OptionError(f"{word}: the edge {u} → {v} is {why}. Give one of the two.")
+        _check_cycles("required edges", self.needed)
+        _check_cycles("edges to start from and required ones", (*self.start, *self.needed))
+        self._check_numbers()
+
+    @cached_property
+    def tables(self) -> KnownTables:
+        """What is known of tables."""
+        return KnownTables(self.fixed, self.tied, self.zeros)
+
+    @cached_property
+    def needed(self) -> tuple[Edge, ...]:
+        """Edges that are required, by themselves or by a table that is known."""
+        told = [(u, f["child"]) for f in self.fixed for u in f.get("parents", ())]
+        told += [(u, z["child"]) for z in self.zeros for u in z.get("given", {})]
+        return tuple(dict.fromkeys((*self.require, *told)))
+
+    @cached_property
+    def settled(self) -> dict[str, list[str]]:
+        """The parents of children whose table is fixed or tied, in order: they have no others.
+
+        Those of a fixed table stand with it, those of a tied one are all that are required.
+        """
+        tied = (name for group in self.tied for name in group)
+        found = {name: [u for u, v in self.needed if v == name] for name in tied}
+        return found | {f["child"]: list(f.get("parents", ())) for f in self.fixed}
+
+    def _against(self, u: str, v: str) -> str:
+        """Say what speaks against an edge in a search; nothing where it is allowed."""
+        if u not in self.settled.get(v, [u]):
+            return f"none of the table of '{v}', which is fixed or tied with other parents"
+        return self._forbidden(u, v)
+
+    def _forbidden(self, u: str, v: str) -> str:
+        """Say what speaks against an edge in any network; nothing where it is allowed."""
+        tier = {name: k for k, names in enumerate(self.tiers, 1) for name in names}
+        if (u, v) in self.forbid:
+            return "also forbidden"
+        if u in tier and v in tier and tier[u] > tier[v]:
+            return f"against the tiers: '{u}' is in tier {tier[u]}, '{v}' in tier {tier[v]}"
+        return ""
+
+    def _check_numbers(self) -> None:
+        edges = {*self.needed, *self.start}
+        for child in {v for _, v in edges}:
+            needed = sorted(u for u, v in edges if v == child)
+            if self.max_parents is not None and len(needed) > self.max_parents:
+                raise OptionError(
+                    f"'{child}' is given the parents {', '.join(needed)}, more than the "
+                    f"{self.max_parents} of max_parents. Raise it, or take edges away."
+                )
+
+    @property
+    def names(self) -> Iterator[str]:
+        """Every variable that is spoken of."""
+        yield from (name for edge in (*self.require, *self.forbid, *self.start) for name in edge)
+        yield from (name for tier in self.tiers for name in tier)
+        yield from self.tables.names
+
+    def check_names(self, columns: Sequence[str]) -> None:
+        """Refuse names that no column has."""
+        for name in self.names:
+            if name not in columns:
+                hint = did_you_mean(name, columns) or f" There are {', '.join(columns)}."
+                raise OptionError(f"what is known of the graph names '{name}', no column.{hint}")
+
+    def limits(self, columns: Sequence[str]) -> Limits:
+        """Say the same of numbered columns."""
+        self.check_names(columns)
+        n = len(columns)
+        may = [[u != v and not self._against(u, v) for u in columns] for v in columns]
+        most = n if self.max_parents is None else self.max_parents
+        return Limits(np.array(may), _matrix(self.needed, columns), np.full(n, most))
+
+    def first_graph(self, columns: Sequence[str]) -> BoolArray:
+        """Give the graph to start from: (n, n), whether u is a parent of v at [v, u]."""
+        return _matrix((*self.start, *self.needed), columns)
+
+    @property
+    def orients(self) -> bool:
+        """Whether edges point one way by what is known."""
+        return bool(self.needed or self.forbid or self.tiers or self.settled)
+
+    def equivalence_class(self, network: Network) -> EquivalenceClass:
+        """Give all graphs with the independences of a network that keep to what is known.
+
+        An edge that is required, or whose reverse is not allowed, points one way; so do the edges
+        that follow from it. `max_parents` limits a search and is not knowledge of a direction.
+        """
+        self._check_edges_of(network)
+        names = [v.name for v in network.variables]
+        allowed, required, _ = self.limits(names)
+        return equivalence_class(network, allowed & ~required.T)
+
+    def of(self, network: Network) -> Network:
+        """Tell a network what is known of its tables; refuse one that does not keep to the rest."""
+        self._check_edges_of(network)
+        return self.tables.of(network)
+
+    def _check_edges_of(self, network: Network) -> None:
+        """Refuse a network that does not keep to the edges required, forbidden or against tiers."""
+        edges = edges_of(network)
+        for u, v in self.require:
+            if (u, v) not in edges:
+                raise OptionError(f"the network has no edge {u} → {v}, which is required.")
+        for u, v in edges:
+            if why := self._forbidden(u, v):
+                raise OptionError(f"the network has the edge {u} → {v}, which is {why}.")
+
+    def and_also(self, other: Knowledge) -> Knowledge:
+        """Join two; the number of parents, tiers and the start are the other's if it has them."""
+        return Knowledge(
+            (*self.require, *other.require),
+            (*self.forbid, *other.forbid),
+            other.tiers or self.tiers,
+            other.start or self.start,
+            self.max_parents if other.max_parents is None else other.max_parents,
+            (*self.fixed, *other.fixed),
+            (*self.tied, *other.tied),
+            (*self.zeros, *other.zeros),
+        )
+
+
+def edges_of(network: Network) -> list[Edge]:
+    """Give the edges of a network by name."""
+    names = [v.name for v in network.variables]
+    return [
+        (names[u], v.name)
+        for v, pa in zip(network.variables, network.parents, strict=True)
+        for u in pa
+    ]
+
+
+def _matrix(edges: Sequence[Edge], columns: Sequence[str]) -> BoolArray:
+    """Give the edges of numbered columns."""
+    parents = np.zeros((len(columns), len(columns)), dtype=bool)
+    for u, v in edges:
+        parents[columns.index(v), columns.index(u)] = True
+    return parents
+
+
+def _check_edges(name: str, edges: Sequence[Edge]) -> None:
+    for edge in edges:
+        if len(edge) != 2:
+            raise OptionError(
+                f"{name}: {list(edge)} is no edge. Give the names of its parent and its child."
+            )
+        if edge[0] == edge[1]:
+            raise OptionError(f"{name}: '{edge[0]}' cannot be its own parent. Name two variables.")
+
+
+def _check_tiers(tiers: Sequence[Sequence[str]]) -> None:
+    names = [name for tier in tiers for name in tier]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"tiers: '{name}' stands twice. Put it in one tier.")
+
+
+def _check_cycles(what: str, edges: Sequence[Edge]) -> None:
+    parents: dict[str, list[str]] = {}
+    for u, v in edges:
+        parents.setdefault(v, []).append(u)
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        cycle = " → ".join(f"'{name}'" for name in error.args[1])
+        raise OptionError(f"{what} form a cycle: {cycle}. Take one of them away.") from None

@@ -1,0 +1,181 @@
+"""The graph that was learned, and what it is worth."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lacunet.evidence.measurement import Measurement
+from lacunet.fitting.variational import Variational
+from lacunet.flags import Flag, Kind
+from lacunet.models.equivalence import EquivalenceClass
+from lacunet.models.network import Model, Network
+from lacunet.models.prior import Alpha, describe_alpha
+from lacunet.runtime.arrays import BoolArray
+from lacunet.structure.averaging import is_averaged
+from lacunet.structure.between_numbers import BetweenNumbers
+from lacunet.structure.graph_prior import MEANINGS, GraphPrior
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.missingness import Missingness
+from lacunet.structure.searching import GraphScore
+from lacunet.structure.sensitivity import Sensitivity
+from lacunet.tabular import Columns, Grid, Printable, number, transposed
+
+NOTHING = Knowledge()
+ARROWS = (
+    "→: as in every graph with the same independences{known}; —: may as well point the other way."
+)
+DECIDED = {
+    GraphScore.AVAILABLE: "available cases alone: each move on the rows that show all it is about",
+    GraphScore.EXPECTED: "expected counts alone: rows completed under the graph before",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Learned(Printable):
+    """The best graph that was found."""
+
+    posterior: Variational  # of parameters and of what is missing
+    alpha: float | str  # the prior, as it was asked for
+    families: tuple[float, ...]  # log BD of (expected) counts by variable; all of it if exact
+    scored: int  # families scored
+    averaging: float = 0.0  # of `log_evidence`: what averaging over sizes adds to the posterior's
+    graph_prior: GraphPrior = GraphPrior.UNIFORM
+    log_prior: float = 0.0  # log p(S) of the graph, up to a constant
+    known: Knowledge = NOTHING  # what the graph keeps to
+    steps: int = 0  # moves made, over all climbs
+    exact: bool = False  # whether no graph that is allowed has more
+    # With holes:
+    score: GraphScore = GraphScore.BOUND  # what decided between graphs
+    csl: float | None = None  # log p(D|S) by the score CSL; None where that does not exist
+    measured: Measurement | None = None  # log p(D|S) itself, if it was asked for
+    bounds: tuple[float, ...] = ()  # with log p(S), of each graph that was accepted
+    fitted: int = 0  # graphs that were fitted to see whether they are better
+    finalists: int = 1  # graphs with nearly the same bound, between which CSL or measuring decided
+    between: BetweenNumbers | None = None  # what it leaves unexplained; None without two numbers
+    missingness: Missingness | None = None  # of which cells are missing; None: few are
+    sensitivity: Sensitivity | None = None  # to the prior
+    flags: tuple[Flag, ...] = ()
+
+    @cached_property
+    def model(self) -> Model:
+        """The graph with parameters, which are posterior means."""
+        return self.posterior.model
+
+    @property
+    def network(self) -> Network:
+        """The graph."""
+        return self.posterior.problem.network
+
+    @property
+    def table_alpha(self) -> Alpha:
+        """The prior that its tables were given: one for each, where sizes were averaged over."""
+        if not is_averaged(self.alpha):
+            return self.alpha
+        problem = self.posterior.problem
+        return {
+            v.name: problem.layout.table(problem.alpha, i) if v.family.tabular else 1.0
+            for i, v in enumerate(self.network.variables)
+        }
+
+    @property
+    def parents(self) -> BoolArray:
+        """(n, n) whether u is a parent of v, at [v, u]."""
+        n = len(self.network.variables)
+        return np.array([np.isin(np.arange(n), own) for own in self.network.parents])
+
+    @property
+    def log_evidence(self) -> float:
+        """Log p(D|S): exact where no cell is missing, else a lower bound."""
+        return self.posterior.bound + self.averaging
+
+    @property
+    def log_joint(self) -> float:
+        """Log p(D|S) and log p(S), up to a constant: what graphs are compared by."""
+        return self.log_evidence + self.log_prior
+
+    @property
+    def complete(self) -> bool:
+        """Whether no cell was missing, so that the evidence is exact."""
+        return not self.bounds
+
+    @property
+    def log_bd(self) -> float:
+        """The same as `log_evidence`: of complete data it is log BD."""
+        return self.log_evidence
+
+    @cached_property
+    def equivalence_class(self) -> EquivalenceClass:
+        """All graphs with the same independences that keep to what is known."""
+        return self.known.equivalence_class(self.network)
+
+    def tidy(self) -> Columns:
+        """Give a row for each edge."""
+        names, sure = [v.name for v in self.network.variables], {*self.equivalence_class.compelled}
+        edges = [(names[p], names[i]) for i in self.network.shown for p in self.network.parents[i]]
+        rows = [(*edge, edge in sure) for edge in edges]
+        return transposed(("parent", "child", "compelled"), rows)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        network, names = self.network, [v.name for v in self.network.variables]
+        sure = {*self.equivalence_class.compelled}
+
+        def told(parent: str, child: str) -> str:
+            return f"{parent} {'→' if (parent, child) in sure else '—'}"
+
+        rows = tuple(
+            (
+                names[i],
+                ", ".join(told(names[p], names[i]) for p in network.parents[i]) or "–",
+                number(self.families[i]),
+            )
+            for i in network.shown
+        )
+        edges = sum(len(p) for p in self.network.parents)
+        what = "= {:.4f} (BD, exact)" if self.complete else "≥ {:.4f} (variational bound)"
+        left_out = self.between is not None and bool(self.between.unexplained)
+        without = ", none of them between numbers" if left_out else ""
+        title = f"log p(D|S) {what.format(self.log_evidence)}; {edges} edges{without}"
+        notes = (
+            ARROWS.format(known=" that keeps to what is known" if self.known.orients else ""),
+            f"Prior: {describe_alpha(self.alpha)}; of graphs, {MEANINGS[self.graph_prior]}.",
+            f"{self._way()}; {self.scored:,} families scored.",
+            *self._evidence(),
+            *([str(self.sensitivity)] if self.sensitivity else []),
+            *([str(self.missingness)] if self.missingness and not self.missingness.flags else []),
+            *([str(self.between)] if self.between and not left_out else []),
+            *(f"- {flag}" for flag in self.flags if flag.kind is not Kind.BETWEEN_NUMBERS),
+        )
+        families = Grid(title, ("variable", "parents", "log BD"), rows, frozenset({0, 1}), notes)
+        return [*self.warnings(), families]
+
+    def warnings(self) -> list[Grid]:
+        """Give what stands before the graph, as it changes what the graph says."""
+        first = [f for f in self.flags if f.kind is Kind.BETWEEN_NUMBERS]
+        return [Grid("", notes=tuple(f"Warning: {flag}." for flag in first))] if first else []
+
+    def brief(self) -> str:
+        """Say in a few words what it is."""
+        return self.grids()[-1].title
+
+    def _way(self) -> str:
+        """Say how the graph was found."""
+        if self.complete:
+            return "The best of all graphs" if self.exact else f"{self.steps:,} moves"
+        if self.score is not GraphScore.BOUND:
+            return f"Decided by {DECIDED[self.score]}"
+        times, nats = len(self.bounds) - 1, self.bounds[-1] - self.bounds[0]
+        return f"{self.fitted} graphs fitted, bound raised {times} times, by {nats:.1f} nats"
+
+    def _evidence(self) -> Iterator[str]:
+        """Say what else is known of the evidence, and what decided where the bound could not."""
+        if self.csl is not None:
+            yield f"log p(D|S) ≈ {self.csl:.2f} by CSL, an approximation."
+        if self.measured is not None:
+            how = f"{self.measured.method}, {self.measured.verdict}"
+            yield f"log p(D|S) = {self.measured.value:.2f}{self.measured.error}, measured ({how})."
+        if self.finalists > 1:
+            judge = "measured evidence" if self.measured else "CSL" if self.csl else "the bound"
+            yield f"Best by {judge} of {self.finalists} graphs whose bounds are close."

@@ -1,0 +1,163 @@
+"""What a search for a graph works on, checked once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from lacunet.data.table import Table
+from lacunet.errors import DataError, OptionError
+from lacunet.flags import Flag, Kind
+from lacunet.inference.leaves import leaves_apart
+from lacunet.inference.problem import check_possible
+from lacunet.models.network import Network, Variable
+from lacunet.models.number_prior import OF_GRAPHS, NumberPrior
+from lacunet.models.table_sizes import check_table_sizes
+from lacunet.runtime.arrays import BoolArray, FloatArray, IntArray
+from lacunet.structure.exact import check_size
+from lacunet.structure.graph_prior import log_prior_over
+from lacunet.structure.knowledge import Knowledge
+from lacunet.structure.moves import Limits
+from lacunet.structure.numbers import are_numbers
+from lacunet.structure.searching import GraphSearch
+
+NOTHING, USUAL = Knowledge(), OF_GRAPHS
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTask:
+    """A table, a prior, and what its graph may look like."""
+
+    table: Table
+    variables: tuple[Variable, ...]  # of its columns
+    alpha: float | str
+    how: GraphSearch
+    limits: Limits
+    start: BoolArray  # (n, n) the graph to start from: whether u is a parent of v, at [v, u]
+    known: Knowledge = NOTHING  # what graphs keep to, and tables
+
+    @property
+    def numbers(self) -> BoolArray:
+        """Which columns hold numbers, (n,)."""
+        return are_numbers(self.table)
+
+    @cached_property
+    def log_prior(self) -> FloatArray:
+        """Log p of k parents of each variable, at [v, k], (n, n), up to a constant."""
+        return log_prior_over(self.table, self.how.prior)
+
+    def log_priors(self, parents: BoolArray) -> FloatArray:
+        """Log p of the parents that a graph gives each variable, (n,), up to a constant."""
+        own: FloatArray = self.log_prior[np.arange(len(parents)), parents.sum(axis=1)]
+        return own
+
+    @property
+    def complete(self) -> bool:
+        """Whether no category is missing: a number that is says nothing, for it has no children."""
+        return not (self.table.missing[~self.numbers] > 0).any()
+
+    def network(self, parents: BoolArray) -> Network:
+        """Give a graph its variables, and the tables that are known."""
+        return network_of(self.variables, parents, self.known)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Say, in what JSON can hold, which search it is: no other one may go on from its file."""
+        data, known = hashlib.sha256(), hashlib.sha256()
+        data.update(repr([(c.name, c.states) for c in self.table.columns]).encode())
+        data.update(repr([(v.family, v.unit, v.prior) for v in self.variables if v.prior]).encode())
+        data.update(self.table.codes.astype(np.int64).tobytes())
+        data.update(self.table.counts.tobytes())
+        for array in (*self.limits, self.start):
+            known.update(array.tobytes())
+        known.update(repr(self.known.tables).encode())
+        settings = {**asdict(self.how), "alpha": self.alpha}
+        return {"data": data.hexdigest(), "knowledge": known.hexdigest(), "settings": settings}
+
+
+def network_of(variables: Sequence[Variable], parents: BoolArray, known: Knowledge) -> Network:
+    """Give a graph its variables, and the tables that are known."""
+    names, lists = [v.name for v in variables], parent_lists(parents)
+    for child, own in known.settled.items():  # tied tables are alike in this order
+        lists[names.index(child)] = [names.index(u) for u in own]
+    return known.tables.of(Network.build(variables, lists))
+
+
+def graph_task(
+    table: Table,
+    alpha: float | str,
+    how: GraphSearch,
+    knowledge: Knowledge,
+    prior: NumberPrior = USUAL,
+) -> GraphTask:
+    """Check that what is known fits the table, that it fits into memory, that there are data."""
+    names = [column.name for column in table.columns]
+    limits, start = knowledge.limits(names), knowledge.first_graph(names)
+    numbers = are_numbers(table)
+    _check_numbers(names, numbers, start, how)
+    check_seen(table)
+    variables = tuple(leaves_apart(table, prior))
+    cards = [v.family.width(v.states) for v in variables]
+    check_table_sizes(names, cards, parent_lists(start))
+    if how.exact:
+        check_size(len(names))
+    limits = without_constants(limits, np.array(cards), start)
+    limits = limits._replace(allowed=limits.allowed & ~numbers[None, :])
+    task = GraphTask(table, variables, alpha, how, limits, start, knowledge)
+    check_possible(task.network(start), table.codes)
+    return task
+
+
+def _check_numbers(
+    names: Sequence[str], numbers: BoolArray, start: BoolArray, how: GraphSearch
+) -> None:
+    """Refuse what cannot be with columns of numbers."""
+    wrong = np.argwhere(start & numbers[None, :])
+    if len(wrong):
+        child, parent = (names[i] for i in wrong[0])
+        raise OptionError(
+            f"the edge {parent} → {child} cannot be: '{parent}' is a number, and only categories "
+            "can be parents. Turn it round, or put the numbers into a few bins."
+        )
+    if how.exact and numbers.any():
+        name = names[int(numbers.argmax())]
+        raise OptionError(
+            f"an exact search takes categories alone, and '{name}' holds numbers. Leave --exact "
+            "out."
+        )
+
+
+def without_constants(limits: Limits, cards: IntArray, start: BoolArray) -> Limits:
+    """Allow no edge with a column that has one state, unless it was asked for.
+
+    Such an edge says nothing, so that no score speaks for it or against it.
+    """
+    constant = cards == 1
+    empty = constant[:, None] | constant[None, :]
+    return limits._replace(allowed=limits.allowed & ~(empty & ~start))
+
+
+def check_seen(table: Table) -> None:
+    """Refuse columns of which nothing was seen."""
+    for column, missing in zip(table.columns, table.missing, strict=True):
+        if missing == 1.0:
+            raise DataError(
+                f"column '{column.name}' is all missing: it has no place in a graph that is "
+                f"learned from the data. Leave it out with --exclude {column.name}."
+            )
+
+
+def few_rows(table: Table) -> Iterator[Flag]:
+    """Say so where there are fewer rows than variables."""
+    rows, variables = table.rows, len(table.columns)
+    if rows < variables:
+        yield Flag(Kind.FEW_ROWS, detail={"rows": rows, "variables": variables})
+
+
+def parent_lists(parents: BoolArray) -> list[Sequence[int]]:
+    """Give the parents of each variable."""
+    return [np.flatnonzero(row).tolist() for row in parents]

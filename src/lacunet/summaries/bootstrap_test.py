@@ -1,0 +1,230 @@
+"""The bootstrap likelihood-ratio test: do the data ask for one more hidden state?
+
+Twice the gain in log-likelihood has no χ² distribution here: a model with k states is a model with
+k + 1 of which one is empty, on the boundary and not identified. So its distribution is found by
+drawing data from the fitted smaller model (McLachlan 1987). Real and simulated data go through the
+same search, with the same starts: whatever the search misses, it misses on both sides.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from lacunet.data.sampling_design import flags_of
+from lacunet.errors import OptionError
+from lacunet.fitting.fit import Fit, Options, learn
+from lacunet.flags import Flag, Kind, Sizes
+from lacunet.inference.problem import Problem, problem_of_codes
+from lacunet.models.latent_class import counted, unit
+from lacunet.models.network import Network
+from lacunet.models.surgery import with_shown
+from lacunet.runtime.arrays import FloatArray
+from lacunet.runtime.checkpoint import FORGETFUL, Kept
+from lacunet.runtime.executor import SERIAL, Executor
+from lacunet.summaries.bootstrap import check_replicates, simulate_like
+from lacunet.summaries.vuong_test import VuongTest, vuong_test
+from lacunet.tabular import Columns, Grid, Printable, number, probability
+
+REPLICATES = 200
+FEWEST_DRAWS = 19  # with which p, 1/(1 + B) at least, can be 0.05
+STARTS = 16  # of each fit; there are two fits for each replicate
+TIE = 1e-6  # nats: statistics this near are equal, as far as the search can tell
+NAN = float("nan")
+BATCH = 16  # replicates between two looks at whether to stop early
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RatioTest(Printable):
+    """Twice the gain in log-likelihood, against what chance gives when nothing is gained."""
+
+    states: tuple[int, int]  # of the hidden variable: k, and one more
+    variable: str  # whose number of states is in question
+    small: Fit
+    large: Fit
+    statistic: float  # 2 (log L of k + 1 − log L of k), at least 0
+    replicates: FloatArray  # (B,) the same for data drawn from the smaller model
+    asked: int  # replicates that were asked for
+    stop_after: int | None  # exceedances after which to stop
+
+    @property
+    def exceeding(self) -> int:
+        """Replicates whose statistic is at least as large as that of the data."""
+        return int(np.sum(self.replicates >= self.statistic - TIE))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether enough replicates exceeded the data to stop before the end."""
+        return self.stop_after is not None and self.exceeding >= self.stop_after
+
+    @property
+    def p_value(self) -> float:
+        """Probability of so large a statistic where k states are true.
+
+        (1 + exceeding)/(1 + B), so that the data count as one of the draws that they would be;
+        after an early stop, exceeding/B (Besag & Clifford 1991).
+        """
+        if self.stopped:
+            return self.exceeding / len(self.replicates)
+        return (1 + self.exceeding) / (1 + len(self.replicates))
+
+    @property
+    def stderr(self) -> float:
+        """Monte Carlo standard error of p: how far other draws would move it."""
+        return math.sqrt(self.p_value * (1.0 - self.p_value) / len(self.replicates))
+
+    @cached_property
+    def vuong(self) -> VuongTest | None:
+        """The test of Vuong, Lo, Mendell & Rubin of the same fits; None where it has no meaning."""
+        return vuong_test(self.small, self.large)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What to know of the two fits."""
+        flags = [
+            replace(flag, fits=Sizes((k,), self._unit(several=k > 1)))
+            for k, fit in zip(self.states, (self.small, self.large), strict=True)
+            for flag in fit.flags
+        ]
+        if self.large.log_lik < self.small.log_lik - TIE:
+            fewer, more = self.states
+            flags.append(Flag(Kind.MORE_STATES_FIT_WORSE, detail={"fewer": fewer, "more": more}))
+        return (*flags, *flags_of(self.small.problem.design))
+
+    def tidy(self) -> Columns:
+        """Give one row; `replicates` has the statistics of the data that were drawn."""
+        return {
+            "states": [self.states[0]],
+            "against": [self.states[1]],
+            "statistic": [self.statistic],
+            "p_value": [self.p_value],
+            "replicates": [len(self.replicates)],
+            "exceeding": [self.exceeding],
+            "p_stderr": [self.stderr],
+            "vlmr_p": [NAN if self.vuong is None else self.vuong.p_value],
+            "lmr_p": [NAN if self.vuong is None else self.vuong.adjusted_p],
+        }
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        k, more = self.states
+        small = counted(k, self.small.model.network)
+        answer = f"p = {number(self.p_value, 4)}. {self._words(small, more)}"
+        rows = tuple(
+            (str(states), str(fit.model.network.dimension), number(fit.log_lik, 4))
+            for states, fit in ((k, self.small), (more, self.large))
+        )
+        quantiles = ", ".join(
+            f"{q:.0%} {number(float(np.quantile(self.replicates, q)))}" for q in (0.5, 0.9, 0.95)
+        )
+        ending = " (stopped early)" if self.stopped else ""
+        drawn = f"{self.exceeding} of {len(self.replicates)} data sets"
+        notes = (
+            f"2 log ratio = {number(self.statistic, 4)}",
+            f"{drawn} drawn from {small} reach it{ending}",
+            f"quantiles of theirs: {quantiles}",
+            *self._limit_words(),
+            *(f"- {flag}" for flag in self.flags),
+        )
+        what = self._unit()
+        title, header = "Bootstrap likelihood-ratio test (ML fits)", (what, "d", "log L")
+        of = "" if what == "classes" else f" of {self.variable}"
+        return [
+            Grid(f"{k} against {more} {what}{of}: {answer}"),
+            Grid(title, header, rows, frozenset(), notes),
+        ]
+
+    def _limit_words(self) -> Iterator[str]:
+        """Say what the test of Vuong, Lo, Mendell & Rubin gives, and how far to trust it."""
+        if self.vuong is not None:
+            told = self.vuong
+            yield (
+                f"VLMR p-value {probability(told.p_value)} (mean {number(told.mean)}, sd "
+                f"{number(told.deviation)}); LMR (adjusted to {number(told.adjusted)}) "
+                f"p-value {probability(told.adjusted_p)}"
+            )
+            yield "theory does not carry VLMR and LMR over to classes: go by the bootstrap"
+
+    def _unit(self, *, several: bool = True) -> str:
+        return unit(self.small.model.network, several=several)
+
+    def _words(self, states: str, more: int) -> str:
+        if self.p_value <= 0.05:
+            evidence = "Strong evidence" if self.p_value <= 0.01 else "Evidence"
+            return f"{evidence} against {states}: the data ask for {more} or more."
+        if not self.exceeding:
+            return f"Too few replicates to tell: none of {len(self.replicates)} gains as much."
+        return f"No evidence against {states}: chance gains as much."
+
+
+def ratio_test(
+    small: Problem,
+    large: Problem,
+    options: Options,
+    replicates: int = REPLICATES,
+    *,
+    stop_after: int | None = None,
+    executor: Executor = SERIAL,
+) -> RatioTest:
+    """Test a model against one with more states of one hidden variable, on the same data."""
+    quiet = executor.if_worth(large.components.nanoseconds).silent()
+    fits = learn(small, options, executor=quiet), learn(large, options, executor=quiet)
+    return ratio_of_fits(*fits, replicates, stop_after=stop_after, executor=executor)
+
+
+def ratio_of_fits(
+    small: Fit,
+    large: Fit,
+    replicates: int = REPLICATES,
+    *,
+    stop_after: int | None = None,
+    executor: Executor = SERIAL,
+    kept: Kept = FORGETFUL,
+) -> RatioTest:
+    """Test a fit against one with more states of one hidden variable, made by the same search.
+
+    Replicates are numbered, and an early stop looks at them in their order, so the result depends
+    on the seed only.
+    """
+    check_replicates(small.problem.counts, replicates)
+    if stop_after is not None and stop_after < 1:
+        raise OptionError(f"stop after {stop_after} exceedances: there must be at least 1.")
+    executor = executor.if_worth(large.problem.components.nanoseconds)
+    statistic = _statistic(small, large)
+    replicate = partial(_replicate, small, large, executor.silent())
+    drawn: list[float] = []
+    batch = replicates if stop_after is None else BATCH
+    while len(drawn) < replicates:
+        numbers = range(len(drawn), min(len(drawn) + batch, replicates))
+        drawn += kept.map(replicate, numbers, executor, "bootstrap", of=(len(drawn), replicates))
+        exceeding = np.cumsum(np.array(drawn) >= statistic - TIE)
+        if stop_after is not None and exceeding[-1] >= stop_after:
+            drawn = drawn[: int(np.argmax(exceeding >= stop_after)) + 1]
+            break
+    variable = _in_question(small.problem.network, large.problem.network)
+    states = small.problem.layout.cards[variable], large.problem.layout.cards[variable]
+    name = small.problem.network.variables[variable].name
+    told = np.array(drawn), replicates, stop_after
+    return RatioTest(states, name, small, large, statistic, *told)
+
+
+def _in_question(small: Network, large: Network) -> int:
+    """Where the variable is whose number of states differs."""
+    return next(i for i in small.hidden if small.variables[i] != large.variables[i])
+
+
+def _replicate(small: Fit, large: Fit, executor: Executor, replicate: int) -> float:
+    """Give the statistic of data drawn from the smaller model."""
+    drawn = simulate_like(small.problem, small.model.theta, small.options.seed, replicate)
+    wide, shown = large.problem, [drawn.network.variables[i] for i in drawn.network.observed]
+    network = with_shown(wide.network, shown)  # the numbers that were drawn
+    wider = problem_of_codes(drawn.codes, drawn.counts, network, wide.alpha)
+    options = small.options
+    fits = learn(drawn, options, executor=executor), learn(wider, options, executor=executor)
+    return _statistic(*fits)
+
+
+def _statistic(small: Fit, large: Fit) -> float:
+    return max(0.0, 2.0 * (large.log_lik - small.log_lik))

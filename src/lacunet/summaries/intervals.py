@@ -1,0 +1,311 @@
+"""Standard errors and confidence intervals of every parameter of a fit."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from lacunet.data.sampling_design import SamplingDesign
+from lacunet.errors import ModelError, OptionError
+from lacunet.fitting.diagnose import EMPTY
+from lacunet.fitting.objective import Estimate, Objective, Point
+from lacunet.flags import Flag, Kind
+from lacunet.inference.curvature.information import DesignEffect, precision
+from lacunet.inference.problem import Problem
+from lacunet.models import conjugacy
+from lacunet.models.display import shown_families
+from lacunet.models.joint import table_of
+from lacunet.models.latent_class import LatentClasses, find_classes
+from lacunet.models.layout import Layout
+from lacunet.models.network import Model, Variable
+from lacunet.models.summary import PARAMETER, parameter_rows
+from lacunet.runtime.arrays import BoolArray, FloatArray
+from lacunet.tabular import Columns, Grid, Printable, measured, number, probability, transposed
+from lacunet.tabular.numbers import SHOWN
+
+LEVEL = 0.95
+NOT_A_MAXIMUM = 1e-3  # scaled gradient, in cases, from which θ is no maximum
+# Expected cases below which a probability is taken to be on the boundary: the standard error of its
+# logit would be above 3, and its interval would say "anywhere".
+HELD = 0.1
+LARGEST = 0.5  # standard deviation of anything between 0 and 1; more than that says nothing
+STEP = 1e-4  # of a standard error: how far a derivative looks
+LEAST, MOST = SHOWN, 1.0 - SHOWN  # an interval from below the one to above the other says nothing
+
+
+class Interval(NamedTuple):
+    """The table of one variable: parents in their order, then its states; or what is told of it."""
+
+    estimate: FloatArray
+    stderr: FloatArray
+    low: FloatArray
+    high: FloatArray
+    deff: FloatArray | None = None  # design effect, where it is known how rows were drawn
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals(Printable):
+    """Standard error and interval of each θ_ijk; NaN where there is none (a flag says why)."""
+
+    model: Model
+    estimate: Estimate
+    level: float  # of confidence
+    method: str  # how they were found, in words
+    stderr: FloatArray  # (size,)
+    low: FloatArray  # (size,)
+    high: FloatArray  # (size,)
+    flags: tuple[Flag, ...]
+    replicates: int = 0  # of the bootstrap; 0 without it
+    design: DesignEffect | None = None  # of a survey, from linearised standard errors
+
+    def table(self, name: str) -> Interval:
+        """Give p(variable | parents) with its standard errors and intervals, by name.
+
+        Of a number they are parameters in the unit of its family: see `told`.
+        """
+        network = self.model.network
+        i, every = network.index(name), [self.model.theta, self.stderr, self.low, self.high]
+        if self.design is not None:
+            every.append(_ratio(self.stderr, self.design.simple))
+        return Interval(*(table_of(network, x, i) for x in every))
+
+    def told(self, name: str) -> dict[str, Interval]:
+        """Give what is told of a number by its title, as mean and sd, in the unit of the data.
+
+        One for each configuration of its parents, an axis each.
+        """
+        v = self.model.network.variables[self.model.network.index(name)]
+        theta, stderr, low, high, _ = self.table(name)
+        shape, width = theta.shape[:-1], theta.shape[-1]
+
+        def read(x: FloatArray) -> dict[str, FloatArray]:
+            return {t: y.reshape(shape) for t, y in v.told(x.reshape(-1, width)).items()}
+
+        # What is told changes with its own parameter alone: the delta method, by a small step.
+        def errors(stderr: FloatArray) -> dict[str, FloatArray]:
+            up, down = (read(theta + sign * STEP * stderr) for sign in (1, -1))
+            return {t: (up[t] - down[t]) / (2 * STEP) for t in up}
+
+        own, first, last = errors(stderr), read(low), read(high)
+        simple = {}
+        if self.design is not None:
+            table = table_of(self.model.network, self.design.simple, self.model.network.index(name))
+            simple = {t: _ratio(own[t], x) for t, x in errors(table).items()}
+        return {
+            t: Interval(x, own[t], first[t], last[t], simple.get(t)) for t, x in read(theta).items()
+        }
+
+    def tidy(self) -> Columns:
+        """Give a row for each parameter."""
+        names = ["estimate", "stderr", "low", "high"]
+        if self.design is not None:
+            names.append("design_effect")
+        kept = [row[:-1] for row in parameter_rows(self.model)]
+        return {
+            **transposed(PARAMETER[:-1], kept),
+            **{n: [x for one in self._every() for x in one[k]] for k, n in enumerate(names)},
+        }
+
+    def _every(self) -> Iterator[list[list[float]]]:
+        """Estimates, errors and ends of one table or number after the other, as they are told."""
+        for v in self.model.network.variables:
+            if v.family.tabular:
+                yield _flat(self.table(v.name))
+            else:
+                for interval in self.told(v.name).values():
+                    yield _flat(interval)
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show: a line for each probability."""
+        notes = [self.method, *(f"- {flag}" for flag in self.flags)]
+        if (classes := find_classes(self.model.network)) is not None:
+            left, rows = "", list(self._profile_rows(classes))
+        else:
+            shown, left = shown_families(self.model.network)
+            rows = [row for i in shown for row in self._family_rows(i)]
+        if left:
+            notes.append(f"{left}: --json gives all.")
+        every = self.model.network.layout.tabular
+        title = f"with standard errors and {100 * self.level:g} % intervals"
+        title = f"{'Probabilities' if every else 'Probabilities and numbers'} {title}"
+        header = ["given", "probability of" if every else "of", "estimate", "s.e.", "low", "high"]
+        if self.design is not None:
+            header.append("deff")
+            notes.insert(
+                1,
+                f"deff: design effect, against a simple random sample of as many rows; "
+                f"{self.design.overall:.2f} overall (mean over all parameters).",
+            )
+        return [Grid(title, tuple(header), tuple(rows), frozenset({0, 1}), tuple(notes))]
+
+    def _profile_rows(self, classes: LatentClasses) -> Iterator[tuple[str, ...]]:
+        given = [f"{classes.variable.name} {state}" for state in classes.variable.labels]
+        for c, name in enumerate(given):
+            yield (name, "size", *self._cells(classes.root, (c,)))
+        for i in (i for i in self.model.network.shown if i in classes.leaves):
+            v = self.model.network.variables[i]
+            if not v.family.tabular:
+                yield from self._number_rows(v, given)
+                continue
+            for k in shown_states(v):
+                for c, name in enumerate(given):
+                    yield (name, f"{v.name} = {v.labels[k]}", *self._cells(i, (c, k)))
+
+    def _family_rows(self, i: int) -> Iterator[tuple[str, ...]]:
+        network = self.model.network
+        child, parents = network.variables[i], [network.variables[p] for p in network.parents[i]]
+        every = list(itertools.product(*(range(len(p.states)) for p in parents)))
+        given = [
+            ", ".join(f"{p.name} = {p.labels[s]}" for p, s in zip(parents, j, strict=True))
+            for j in every
+        ]
+        if not child.family.tabular:
+            yield from self._number_rows(child, given)
+            return
+        for j, words in zip(every, given, strict=True):
+            for k in shown_states(child):
+                yield (words, f"{child.name} = {child.labels[k]}", *self._cells(i, (*j, k)))
+
+    def _number_rows(self, v: Variable, given: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        for title, interval in self.told(v.name).items():
+            for words, row in zip(given, zip(*_flat(interval), strict=True), strict=True):
+                four, deff = row[:4], row[4:]
+                told = (*map(measured, four), *(number(x) for x in deff))
+                yield (words, f"{v.name}: {title}", *told)
+
+    def _cells(self, i: int, at: tuple[int, ...]) -> tuple[str, ...]:
+        interval = self.table(self.model.network.variables[i].name)
+        estimate, stderr, low, high, *deff = (x[at] for x in interval if x is not None)
+        ends = probability(low), probability(high)
+        return (probability(estimate), number(stderr, 4), *ends, *(number(x) for x in deff))
+
+
+def _flat(interval: Interval) -> list[list[float]]:
+    return [x.reshape(-1).tolist() for x in interval if x is not None]
+
+
+def _ratio(own: FloatArray, simple: FloatArray) -> FloatArray:
+    """Design effects: squares of standard errors, one over the other; NaN where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(simple > 0, (own / simple) ** 2, np.nan)
+
+
+def shown_states(v: Variable) -> range:
+    """Of two states the second tells all."""
+    return range(1 if len(v.states) == 2 else 0, len(v.states))
+
+
+def check_level(level: float) -> float:
+    """Refuse what is no level of confidence."""
+    if not 0.0 < level < 1.0:
+        raise OptionError(
+            f"level {level:g} is not allowed: give a number between 0 and 1, as 0.95."
+        )
+    return level
+
+
+def hessian_intervals(
+    problem: Problem, model: Model, estimate: Estimate, level: float = LEVEL
+) -> Intervals:
+    """Give intervals from the observed information, on a scale without ends.
+
+    That is the logit of a probability, the logarithm of a variance or a rate, a mean itself.
+    `model` must be a maximum of what `estimate` maximises.
+    """
+    objective = Objective.build(problem, estimate)
+    point = check_maximum(objective, model)
+    held = on_boundary(point.N, objective.pseudo, problem.layout)
+    sure = precision(problem, point.theta, point.N + objective.pseudo, held)
+    layout, design = problem.layout, problem.design
+    tail = (1.0 + level) / 2.0
+    reach = (ndtri(tail) if design is None else stdtrit(design.degrees, tail)) * sure.scaled
+    ends = [conjugacy.off_scale(point.theta, sign * reach, layout) for sign in (-1, 1)]
+    vague = layout.in_simplex & (sure.theta > LARGEST)
+    nowhere = anywhere(layout, *ends) & ~vague
+    # No parameter: the probability is known, and 1 where there is one state only.
+    certain = (layout.in_tables & (_states(layout) == 1)) | ~layout.learned
+    flags = [
+        *counted(Kind.HELD_AT_BOUNDARY, held),
+        *(() if sure.maximum else (Flag(Kind.SADDLE),)),
+        *counted(Kind.NOT_IDENTIFIED, sure.unidentified),
+        *counted(Kind.HARDLY_IDENTIFIED, vague, largest=LARGEST),
+        *counted(Kind.ANYWHERE, nowhere, least=LEAST, most=MOST),
+    ]
+    exactly = np.zeros_like(model.theta), model.theta, model.theta
+    stderr, low, high = (
+        np.where(certain, exact, np.where(vague | nowhere, np.nan, x))
+        for exact, x in zip(exactly, (sure.theta, *ends), strict=True)
+    )
+    at = objective.estimate.words
+    how = f"From the observed information at the {at} parameters, on the logit scale."
+    if design is not None:
+        how = f"{linearised_words(design)} At the {at} parameters, on the logit scale."
+    if not layout.tabular:
+        how = f"{how[:-1]}; numbers on that of their mean, log variance or log rate."
+    found = (level, how, stderr, low, high, tuple(flags))
+    return Intervals(model, objective.estimate, *found, design=sure.design)
+
+
+def linearised_words(design: SamplingDesign) -> str:
+    """Say how standard errors of a survey were found."""
+    where = "around the means of strata" if design.strata is not None else "around their mean"
+    what = "scores of units" if design.clusters else "scores of rows"
+    degrees = f"t with {design.degrees:,} degrees of freedom"
+    return f"Linearised (sandwich) standard errors: {what}, weighted, {where}; {degrees}."
+
+
+def no_intervals(model: Model, estimate: Estimate, why: str) -> Intervals:
+    """Give every parameter no standard error and no interval, and say why."""
+    none = np.full_like(model.theta, np.nan)
+    return Intervals(model, estimate, LEVEL, why, none, none, none, ())
+
+
+def check_maximum(objective: Objective, model: Model) -> Point:
+    """Refuse parameters that are no maximum: there is no theory for them."""
+    point = objective.at(model.theta)
+    check_flat(float(np.abs(objective.gradient(point)).max(initial=0.0)), objective.estimate)
+    return point
+
+
+def check_flat(steepest: float, estimate: Estimate) -> None:
+    """Refuse parameters where the largest scaled gradient is not 0."""
+    if not steepest <= NOT_A_MAXIMUM:
+        raise ModelError(
+            f"these parameters are not at the {estimate.words} maximum for these data: "
+            f"the scaled gradient is {steepest:.2g} cases. Fit the model to them first, with the "
+            "default schedule."
+        )
+
+
+def on_boundary(N: FloatArray, pseudo: FloatArray, layout: Layout) -> BoolArray:
+    """Find probabilities that neither the data nor a prior worth half a case hold off 0 or 1.
+
+    N are expected counts, `pseudo` is what the prior adds to them.
+    """
+    held = (layout.pooled(N) < HELD) & (layout.pooled(pseudo) < EMPTY)
+    held &= layout.learned & layout.in_tables
+    # What is left over is 1 where all other states are held at 0.
+    alive = conjugacy.cases(np.where(held, 0.0, 1.0 * layout.learned), layout)
+    found = (held | (alive == 1)) & layout.learned & (_states(layout) > 1)
+    return np.asarray(found & layout.in_tables)
+
+
+def anywhere(layout: Layout, low: FloatArray, high: FloatArray) -> BoolArray:
+    """Find probabilities whose interval is all that a probability can be."""
+    return np.asarray(layout.in_simplex & (low < LEAST) & (high > MOST))
+
+
+def _states(layout: Layout) -> FloatArray:
+    """Number of learned states that share one sum, at every position."""
+    return conjugacy.cases(layout.learned.astype(np.float64), layout)
+
+
+def counted(kind: Kind, which: BoolArray, **detail: float) -> list[Flag]:
+    """Flag the probabilities of which something is true, by their number, if there are any."""
+    number = int(which.sum())
+    return [Flag(kind, detail={"number": number, "total": which.size, **detail})] if number else []

@@ -1,0 +1,206 @@
+"""Observed against expected counts: of whole rows (G², Pearson's X²), and of pairs of columns."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, xlogy
+
+from lacunet.inference.plans.decompose import hole_patterns, totals
+from lacunet.inference.queries.answers import row_log_lik
+from lacunet.inference.queries.query import marginal
+from lacunet.models import conjugacy
+from lacunet.models.latent_class import has_classes
+from lacunet.models.network import Model, Network
+from lacunet.runtime.arrays import BoolArray, CodeArray, FloatArray, IntArray
+
+LARGEST_TABLE = 1 << 20  # cells: beyond that a table is so sparse that no test of it means anything
+ENOUGH = 5.0  # expected cases of an average cell, the usual rule for χ² to describe the statistics
+
+
+@dataclass(frozen=True)
+class GoodnessOfFit:
+    """The whole contingency table against the model."""
+
+    g2: float  # likelihood-ratio (deviance) statistic
+    x2: float  # Pearson's
+    df: int  # cells − 1 for each pattern of holes and of covariates, less the parameters
+    cells: int
+    per_cell: float  # cases of an average cell
+    patterns: int  # patterns of holes, each with a table of its own
+    contexts: int = 1  # patterns of covariates, each with tables of its own
+
+    @property
+    def p_g2(self) -> float:
+        """P-value of G² by the χ² distribution; NaN where that does not describe it."""
+        return self._p_value(self.g2)
+
+    @property
+    def p_x2(self) -> float:
+        """P-value of X² by the χ² distribution; NaN where that does not describe it."""
+        return self._p_value(self.x2)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the table is too sparse for the χ² distribution."""
+        return self.per_cell < ENOUGH
+
+    def _p_value(self, statistic: float) -> float:
+        return math.nan if self.df <= 0 or self.sparse else float(chdtrc(self.df, statistic))
+
+
+def goodness_of_fit(
+    model: Model, codes: CodeArray, counts: FloatArray, dimension: int | None = None
+) -> GoodnessOfFit | None:
+    """Compare distinct rows with what the model expects; None if the table is too large, or none.
+
+    Rows with the same pattern of holes are compared with each other: G² = 2 Σ n log(n/m), with m
+    the cases of the pattern times p(row). Cells that nobody is in need not be listed: Σ (n − m)²/m
+    over all cells is Σ n²/m over those that occur, less the cases. Where something is given, as
+    covariates are, rows with the same of it are compared. `dimension`: of the model, if its network
+    does not tell.
+    """
+    network = model.network
+    if not network.layout.tabular:  # numbers have no cells to count in
+        return None
+    columns = [j for j, i in enumerate(network.observed) if i != model.given]
+    cards = np.array([len(network.variables[network.observed[j]].states) for j in columns])
+    holes, of_holes = hole_patterns(codes[:, columns])
+    context = np.zeros(len(codes), dtype=np.int64)
+    if model.given is not None:
+        context = codes[:, network.observed.index(model.given)].astype(np.int64)
+    groups, which = np.unique(np.stack([of_holes, context]), axis=1, return_inverse=True)
+    which = which.reshape(-1)
+    cells = [math.prod(cards[~hole].tolist()) for hole in holes]
+    if sum(cells[h] for h in groups[0]) > LARGEST_TABLE:
+        return None
+    seen = counts > 0
+    cases = totals(which, counts, groups.shape[1])
+    m = cases[which] * np.exp(row_log_lik(model, codes))
+    n, m = counts[seen], m[seen]
+    with np.errstate(divide="ignore"):
+        g2, x2 = 2.0 * float(np.sum(xlogy(n, n / m))), float(np.sum(n**2 / m) - n.sum())
+    if not network.layout.learned.all():
+        cells = [_possible_cells(network, cards, hole) for hole in holes]
+    there = groups[:, cases > 0]
+    used = [cells[h] for h in there[0]]
+    df = sum(c - 1 for c in used) - (network.dimension if dimension is None else dimension)
+    patterns, contexts = (len(np.unique(x)) for x in there)
+    total = sum(used)
+    return GoodnessOfFit(g2, x2, df, total, float(n.sum()) / total, patterns, contexts)
+
+
+def _possible_cells(network: Network, cards: IntArray, hole: BoolArray) -> int:
+    """How many cells of a pattern's table known numbers leave possible."""
+    shown = np.flatnonzero(~hole)
+    sizes = cards[shown].tolist()
+    codes = np.full((math.prod(sizes), len(cards)), -1, dtype=np.int32)
+    codes[:, shown] = np.indices(sizes).reshape(len(shown), len(codes)).T
+    anything = np.ones(network.layout.size)
+    model = Model(network, conjugacy.mean(anything, network.layout), anything)
+    return int(np.count_nonzero(np.isfinite(row_log_lik(model, codes))))
+
+
+@dataclass(frozen=True)
+class PairResidual:
+    """How badly the model describes two columns together."""
+
+    first: str
+    second: str
+    x2: float  # Pearson's statistic of their two-way table
+    df: int  # (r − 1)(s − 1)
+    cases: float  # that show both
+
+    @property
+    def value(self) -> float:
+        """X²/df: near 1 where the model explains how they go together, large where it does not."""
+        return self.x2 / self.df if self.df else math.nan
+
+
+def bivariate_residuals(
+    model: Model, codes: CodeArray, counts: FloatArray, sizes: FloatArray | None = None
+) -> list[PairResidual]:
+    """Compare every two-way table with its expectation, over the rows that show both; worst first.
+
+    Columns of numbers have no such table.
+    Where cells are missing, the expected table is that of as many rows drawn from the model: holes
+    are taken to be spread over the rows without regard to the two columns. Where covariates predict
+    classes, `sizes` are the probabilities of the classes in each row, (rows, K).
+    """
+    variables, pairs = model.network.variables, []
+    tables, columns = PairTables(model), enumerate(model.network.observed)
+    tabular = [(a, i) for a, i in columns if variables[i].family.tabular]
+    for (a, i), (b, j) in itertools.combinations(tabular, 2):
+        both = (codes[:, a] >= 0) & (codes[:, b] >= 0)
+        cases = counts[both].sum()
+        own = None if sizes is None or not cases else counts[both] @ sizes[both] / cases
+        expected = cases * (tables if own is None else PairTables(model, own))(i, j)
+        cell = codes[both, a].astype(np.int64) * expected.shape[1] + codes[both, b]
+        observed = totals(cell, counts[both], expected.size).reshape(expected.shape)
+        pairs.append(pair_residual(variables[i].name, variables[j].name, observed, expected))
+    return worst_first(pairs)
+
+
+def pair_residual(
+    first: str, second: str, observed: FloatArray, expected: FloatArray
+) -> PairResidual:
+    """Compare the counts of a two-way table with those that are expected."""
+    possible, (r, s) = expected > 0, expected.shape
+    x2 = float(np.sum((observed - expected)[possible] ** 2 / expected[possible]))
+    if observed[~possible].any():
+        x2 = math.inf
+    return PairResidual(first, second, x2, (r - 1) * (s - 1), float(observed.sum()))
+
+
+def worst_first(pairs: Sequence[PairResidual]) -> list[PairResidual]:
+    """Put pairs into their order; those without degrees of freedom come last."""
+    return sorted(pairs, key=lambda pair: -pair.value if pair.df else math.inf)
+
+
+def pair_table(model: Model, i: int, j: int, sizes: FloatArray | None = None) -> FloatArray:
+    """Give p(x_i, x_j) of two variables that can be seen; with other class sizes, (K,)."""
+    return PairTables(model, sizes)(i, j)
+
+
+class PairTables:
+    """p(x_i, x_j) of any two variables of a model that can be seen.
+
+    Where one hidden root stands behind every answer, two answers that no path of direct effects
+    joins are independent within its classes; only the others ask the whole network.
+    """
+
+    def __init__(self, model: Model, sizes: FloatArray | None = None) -> None:
+        """Find the classes, of which there may be other `sizes` (K,), and which answers join."""
+        network = model.network
+        self.model, self.joined = model, list(range(len(network.variables)))
+        self.root = network.hidden[0] if has_classes(network) else None
+        if self.root is None:
+            return
+        self.sizes = network.layout.table(model.theta, self.root) if sizes is None else sizes
+        self.of_class: dict[int, FloatArray] = {}
+        for child, parents in enumerate(network.parents):
+            for parent in set(parents) - {self.root}:
+                old, new = self.joined[child], self.joined[parent]
+                self.joined = [new if other == old else other for other in self.joined]
+
+    def __call__(self, i: int, j: int) -> FloatArray:
+        """Give the table of a pair."""
+        if self.root is None or self.joined[i] == self.joined[j]:
+            return marginal(self.model, (i, j))
+        a, b = (self._given_class(v, self.root) for v in (i, j))
+        joint: FloatArray = np.einsum("c,ca,cb->ab", self.sizes, a, b)
+        return joint
+
+    def _given_class(self, i: int, root: int) -> FloatArray:
+        """p(x_i | class), (K, r)."""
+        if i not in self.of_class:
+            network = self.model.network
+            if network.parents[i] == (root,):
+                self.of_class[i] = network.layout.table(self.model.theta, i)
+            else:
+                both = marginal(self.model, (root, i))
+                size = both.sum(axis=1, keepdims=True)
+                self.of_class[i] = both / np.where(size > 0, size, 1.0)
+        return self.of_class[i]

@@ -1,0 +1,191 @@
+"""Fit statistics: what other latent-class programs print beside a fit, in their conventions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lacunet.fitting.objective import Estimate
+from lacunet.inference.problem import Problem
+from lacunet.inference.queries.answers import row_log_lik
+from lacunet.models.latent_class import has_classes, is_latent_class
+from lacunet.models.network import Model
+from lacunet.summaries.classification import Classification, classify
+from lacunet.summaries.information_criteria import FORMULAS, LOWER, criteria
+from lacunet.summaries.residuals import (
+    LARGEST_TABLE,
+    GoodnessOfFit,
+    PairResidual,
+    bivariate_residuals,
+    goodness_of_fit,
+)
+from lacunet.tabular import Columns, Grid, Printable, number, share, transposed
+from lacunet.wording import edge_words, residual_words
+
+UNEXPLAINED = 4.0  # X²/df from which two columns are said to need more than classes
+PAIRS = 10  # pairs of columns that are shown
+MOST_WORK = 1_000_000_000  # rows to look at for all pairs of columns: some seconds
+INFERENCE = 500_000  # rows that can be looked at while a network works out one pair
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FitStatistics(Printable):
+    """Criteria (lower is better), classification, and observed against expected counts."""
+
+    model: Model
+    estimate: Estimate | None  # how the parameters were found; None if that is not known
+    log_lik: float  # log p(D|θ)
+    cases: float  # N
+    dimension: int  # d, number of parameters
+    criteria: Mapping[str, float]  # AIC, AIC3, BIC, CAIC, SABIC: lower is better
+    classification: tuple[Classification, ...]  # one for each hidden variable
+    goodness: GoodnessOfFit | None  # None where the table is too large, or numbers have none
+    residuals: tuple[PairResidual, ...] | None  # worst first; None where there are too many pairs
+
+    def tidy(self) -> Columns:
+        """Give a row for each statistic; `residuals` has the pairs of columns."""
+        fit = self.goodness
+        rows: list[tuple[str, float, int | None, float | None]] = [
+            ("log likelihood", self.log_lik, None, None),
+            ("parameters", float(self.dimension), None, None),
+            *((name, x, None, None) for name, x in self.criteria.items()),
+            *((f"entropy R² of {c.name}", c.entropy_r2, None, None) for c in self.classification),
+            *((f"error of {c.name}", c.error, None, None) for c in self.classification),
+        ]
+        if fit is not None:
+            rows += [("G²", fit.g2, fit.df, fit.p_g2), ("X²", fit.x2, fit.df, fit.p_x2)]
+        return transposed(("statistic", "value", "df", "p_value"), rows)
+
+    def brief(self) -> str:
+        """Say the likelihood, and of what."""
+        return f"log L = {self.log_lik:.2f}, d = {self.dimension}, N = {self.cases:g}"
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        return [
+            self._criteria_grid(),
+            *self._classification_grids(),
+            self._goodness_grid(self.goodness),
+            *([self._residual_grid(self.residuals)] if self.residuals != () else []),
+        ]
+
+    def _criteria_grid(self) -> Grid:
+        rows = tuple((name, number(x), FORMULAS[name]) for name, x in self.criteria.items())
+        notes = [
+            f"log L = {self.log_lik:.4f}, d = {self.dimension}, N = {self.cases:g}.",
+            "The scores of select and score are log p(D|S): there, higher is better.",
+        ]
+        bounded = all(kind.bounded for kind in self.model.network.layout.kinds)
+        if self.estimate not in (None, Estimate.ML) and bounded:
+            notes.append(
+                f"log L is taken at the {self.estimate.words} parameters, so it is a little below "
+                "its maximum. Other programs take the maximum: --estimate ml."
+            )
+        header = ("criterion", "value", "formula")
+        return Grid(f"Fit statistics ({LOWER})", header, rows, frozenset({0, 2}), tuple(notes))
+
+    def _classification_grids(self) -> Iterator[Grid]:
+        for c in self.classification:
+            rows = [
+                (f"given {state}", *map(share, (c.given[a], *c.average[a])))
+                for a, state in enumerate(c.states)
+            ]
+            yield Grid(
+                f"Classification by {c.name}: mean posterior of the rows that are given each state",
+                (c.name, "share", *(f"p({s})" for s in c.states)),
+                (*rows, ("expected", "", *map(share, c.sizes))),
+                notes=(
+                    f"entropy R² = {number(c.entropy_r2, 3)} (1: every row is certain)",
+                    f"expected classification error = {share(c.error)}",
+                ),
+            )
+
+    def _goodness_grid(self, fit: GoodnessOfFit | None) -> Grid:
+        title = "Observed against expected rows"
+        if not self.model.network.layout.tabular:
+            note = "G² and X² are left out: columns of numbers have no table to count in."
+            return Grid(title, notes=(note,))
+        if fit is None:
+            note = f"G² and X² are left out: the table has more than {LARGEST_TABLE:,} cells."
+            return Grid(title, notes=(note,))
+        statistics = (("G²", fit.g2, fit.p_g2), ("X²", fit.x2, fit.p_x2))
+        rows = tuple((name, number(x, 4), str(fit.df), share(p)) for name, x, p in statistics)
+        notes = []
+        if fit.df <= 0:
+            notes.append("no degrees of freedom: d is as large as the table, or larger.")
+        elif fit.sparse:
+            notes.append(
+                f"no p-values: {fit.cells:,} cells for {self.cases:g} cases are too sparse for the "
+                "χ² distribution. Whether more classes are needed, lacunet lrt can tell without it."
+            )
+        if fit.contexts > 1:
+            notes.append(
+                f"rows with the same covariates are a table of their own ({fit.contexts:,} "
+                "patterns): numbers as covariates make many, and no test of them means anything."
+            )
+        if fit.patterns > 1:
+            notes.append(
+                f"rows with the same holes are a table of their own ({fit.patterns:,} patterns): "
+                "a large value may also say that cells are not missing completely at random."
+            )
+        return Grid(title, ("statistic", "value", "df", "p(χ²)"), rows, notes=tuple(notes))
+
+    def _residual_grid(self, pairs: Sequence[PairResidual] | None) -> Grid:
+        if pairs is None:
+            note = "left out: there are too many pairs of columns."
+            return Grid("Bivariate residuals", notes=(note,))
+        rows = tuple(
+            (r.first, r.second, number(r.value), number(r.x2), str(r.df)) for r in pairs[:PAIRS]
+        )
+        notes = ["X²/df is about 1 where the classes explain how two columns go together."]
+        if has_classes(self.model.network) and pairs[0].value > UNEXPLAINED:
+            notes.append(self._about(pairs[0].first, pairs[0].second))
+        if left := len(pairs) - len(rows):
+            notes.append(f"{left:,} more pairs are smaller: --json gives all.")
+        header = ("column", "with", "X²/df", "X²", "df")
+        title = "Bivariate residuals (worst first)"
+        return Grid(title, header, rows, frozenset({0, 1}), tuple(notes))
+
+    def _about(self, first: str, second: str) -> str:
+        """Say what to do about two columns that go together beyond their classes."""
+        told, known = (
+            f"{first} and {second} go together beyond their classes",
+            self.model.predictors,
+        )
+        if known is None:
+            return (
+                f"{told}: try a direct effect between them, {edge_words(first, second)}; "
+                f"{residual_words()} tries all such pairs."
+            )
+        if second in known.names:
+            return (
+                f"{told}: {first} is answered otherwise by members of a class that differ in "
+                f"{second}. Compared as groups (compare_groups, fit --group), they tell more."
+            )
+        return f"{told}. Without covariates, {edge_words(first, second)} adds a direct effect."
+
+
+def fit_statistics(
+    problem: Problem, model: Model, estimate: Estimate | None = None
+) -> FitStatistics:
+    """Work out all fit statistics of a model at its parameters."""
+    network, codes, counts = problem.network, problem.codes, problem.counts
+    log_lik = float(counts[counts > 0] @ row_log_lik(model, codes[counts > 0]))
+    return FitStatistics(
+        model=model,
+        estimate=estimate,
+        log_lik=log_lik,
+        cases=problem.cases,
+        dimension=network.dimension,
+        criteria=criteria(log_lik, network.dimension, problem.cases),
+        classification=classify(problem, model.theta),
+        goodness=goodness_of_fit(model, codes, counts),
+        residuals=tuple(bivariate_residuals(model, codes, counts)) if few_pairs(problem) else None,
+    )
+
+
+def few_pairs(problem: Problem, *, latent_class: bool | None = None) -> bool:
+    """Whether all pairs of columns can be looked at in some seconds; of classes alone, or not."""
+    network = problem.network
+    alone = is_latent_class(network) if latent_class is None else latent_class
+    columns = sum(network.variables[i].family.tabular for i in network.observed)
+    each = len(problem.codes) + (0 if alone else INFERENCE)
+    return columns * (columns - 1) // 2 * each <= MOST_WORK

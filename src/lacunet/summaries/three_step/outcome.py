@@ -1,0 +1,144 @@
+"""An outcome by class: means or shares, their errors, and tests of whether classes differ."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import t as student
+
+from lacunet.flags import Flag
+from lacunet.runtime.arrays import FloatArray
+from lacunet.summaries.identification import Identified, Why
+from lacunet.summaries.regression.coefficients import WaldTest, tests_grid
+from lacunet.summaries.three_step.assigned import Correction
+from lacunet.tabular import (
+    Columns,
+    Grid,
+    Printable,
+    Shown,
+    measured,
+    number,
+    probability,
+    transposed,
+)
+
+EVERY = "all classes"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome(Printable):
+    """An outcome in each class."""
+
+    name: str
+    variable: str  # name of the classes
+    classes: tuple[str, ...]  # K labels
+    titles: tuple[str, ...]  # "mean", or the states of a category
+    correction: Correction
+    identified: Identified  # (K, c) means, or shares of the states, that exist
+    equality: WaldTest  # whether all classes are alike
+    pairs: tuple[WaldTest, ...]  # whether two classes are alike, for each two
+    level: float  # of confidence
+    cases: float  # that show the outcome
+    missing: float  # cases that do not, and are left out
+    degrees: float = math.inf  # of freedom of errors: units less strata of a survey
+    method: str = ""  # how errors of a survey were found, in words
+    number: bool = True  # whether means are told, not shares
+
+    @property
+    def categorical(self) -> bool:
+        """Whether shares are told, not means."""
+        return not self.number
+
+    @property
+    def estimate(self) -> FloatArray:
+        """(K, c) means or shares; NaN where there is none."""
+        return self.identified.estimate
+
+    @property
+    def covariance(self) -> FloatArray:
+        """(K, c, K, c) of these."""
+        return self.identified.covariance
+
+    @property
+    def stderr(self) -> FloatArray:
+        """(K, c) standard errors, robust."""
+        return self.identified.stderr
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What is not given, and why."""
+        of_class = [[f"{self.variable} {c}"] * len(self.titles) for c in self.classes]
+        of_share = [
+            [f"{title} in {self.variable} {c}" for title in self.titles] for c in self.classes
+        ]
+        shares = dict.fromkeys([Why.BOUNDARY, Why.NOT_IDENTIFIED], of_share)
+        names = {why: shares.get(why, of_class) for why in Why}
+        return tuple(self.identified.flags(names))
+
+    @property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends, (K, c) each; of shares on the scale of logits."""
+        reach = float(student.ppf((1.0 + self.level) / 2.0, self.degrees)) * self.stderr
+        if not self.categorical:
+            return self.estimate - reach, self.estimate + reach
+        p = self.estimate
+        inside = (p > 0) & (p < 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = reach / (p * (1 - p))
+            low, high = expit(logit(p) - far), expit(logit(p) + far)
+        return np.where(inside, low, np.nan), np.where(inside, high, np.nan)
+
+    def _rows(self) -> Iterator[tuple[str, str, float, float, float, float]]:
+        low, high = self.interval
+        for t, k in itertools.product(range(len(self.classes)), range(len(self.titles))):
+            numbers = (x[t, k] for x in (self.estimate, self.stderr, low, high))
+            yield (self.classes[t], self.titles[k], *map(float, numbers))  # type: ignore[misc]
+
+    def tidy(self) -> Columns:
+        """Give a row for each class, and state of a category."""
+        names = (self.variable, "of", "estimate", "stderr", "low", "high")
+        return {
+            "outcome": [self.name] * self.estimate.size,
+            **transposed(names, self._rows()),
+            "why": [w or "" for row in self.identified.words for w in row],
+        }
+
+    def grids(self) -> Sequence[Grid]:
+        """Give what `print` and notebooks show."""
+        shown = _share if self.categorical else measured
+        rows = tuple(
+            (
+                c,
+                title,
+                shown(x),
+                number(se, 4) if self.categorical else measured(se),
+                *map(_share if self.categorical else measured, ends),
+            )
+            for c, title, x, se, *ends in self._rows()
+        )
+        how = self.correction.words
+        title = f"{self.name} by {self.variable} ({how}), with {100 * self.level:g} % intervals"
+        left_out = f"; {self.missing:,g} without the outcome are left out" if self.missing else ""
+        notes = [f"{self.cases:,g} cases{left_out}.{self.method}"]
+        notes += [f"- {flag}" for flag in self.flags]
+        if self.categorical and (self.estimate < 0).any():
+            notes.append("- negative: BCH weights can give a share below 0; ML cannot.")
+        header = (self.variable, "", "estimate", "s.e.", "low", "high")
+        table = Grid(title, header, rows, frozenset({0, 1}), tuple(notes))
+        if len(self.classes) < 2:
+            return [table]
+        tests = (self.equality, *(self.pairs if len(self.classes) > 2 else ()))
+        return [
+            table,
+            tests_grid(f"Is {self.name} the same in …? Wald tests", tests),
+        ]
+
+
+def _share(x: float) -> Shown:
+    """Write a share; BCH weights can give one that is none."""
+    return probability(x) if np.isnan(x) or 0.0 <= x <= 1.0 else number(x, 3)

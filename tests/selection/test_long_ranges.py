@@ -1,0 +1,93 @@
+"""Long ranges of numbers of classes: how far they are followed, and that the answer is right."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lacunet
+from lacunet.report.documents import selection_document
+from lacunet.selection import long_ranges
+from lacunet.selection.long_ranges import further_and_further
+
+QUICK = {"quick": True, "starts": 1, "threads": 1, "scores": "csl-occupied"}
+
+
+def drawn(seed: int, rows: int, columns: int, classes: int) -> pl.DataFrame:
+    """Rows of so many classes, each with its own answers; one in ten says something else."""
+    rng = np.random.default_rng(seed)
+    profiles = rng.integers(0, 3, (classes, columns))
+    members = rng.integers(0, classes, rows)
+    noise = rng.random((rows, columns)) < 0.1
+    cells = np.where(noise, rng.integers(0, 3, (rows, columns)), profiles[members])
+    return pl.DataFrame({f"x{j}": cells[:, j] for j in range(columns)})
+
+
+@pytest.fixture
+def two_classes(monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
+    """Few rows, for which eight classes are a long range, and ten nats are far."""
+    monkeypatch.setattr(long_ranges, "SHORT", 6)
+    monkeypatch.setattr(long_ranges, "FAR", 8.0)
+    return drawn(0, 200, 4, 2)
+
+
+def test_a_long_range_ends_where_the_evidence_has_fallen_far(two_classes: pl.DataFrame) -> None:
+    numbers = range(1, 15)
+    found = lacunet.select(two_classes, numbers, **QUICK)
+    assert found.reach is not None
+    assert found.reach.asked == 14
+    assert [c.label for c in found.candidates] == list(range(1, found.reach.last + 1))
+    whole = lacunet.select(two_classes, numbers, whole_range=True, **QUICK)
+    assert whole.reach is None
+    assert [c.label for c in whole.candidates] == list(numbers)
+    assert whole.label == found.label
+    values = whole.values("csl-occupied")
+    assert found.reach.best == whole.label
+    assert all(values[k] < values[whole.label] - 8.0 for k in range(found.reach.last, 15))
+    assert found.reach.fall == pytest.approx(values[whole.label] - values[found.reach.last], abs=2)
+    assert f"{found.reach.last + 1} to 14 were left out" in str(found)
+    assert "whole_range=True" in str(found)
+    assert selection_document(found)["reach"] == vars(found.reach)
+
+
+def test_short_ranges_and_those_with_a_prior_are_tried_whole(two_classes: pl.DataFrame) -> None:
+    short = lacunet.select(two_classes, range(1, 7), **QUICK)
+    assert short.reach is None
+    assert [c.label for c in short.candidates] == list(range(1, 7))
+    numbers = range(1, 11)
+    told = lacunet.select(two_classes, numbers, prior=dict.fromkeys(numbers, 1.0), **QUICK)
+    assert [c.label for c in told.candidates] == list(numbers)
+
+
+@pytest.mark.usefixtures("two_classes")
+def test_many_classes_are_found_before_a_range_ends() -> None:
+    found = lacunet.select(drawn(1, 300, 10, 9), range(1, 25), **QUICK)
+    assert found.reach is not None
+    assert 9 <= found.label <= 10
+    assert found.reach.last > found.label
+
+
+def test_places_get_further_apart() -> None:
+    for number in (1, 2, 25, 40, 200):
+        places = further_and_further(number)
+        assert places[0] == 0
+        assert places[-1] == number - 1
+        assert np.all(np.diff(places) > 0)
+
+
+def test_more_classes_than_rows_can_tell_of() -> None:
+    """Scores of many classes are far too high where rows are few; what is measured is not."""
+    rng = np.random.default_rng(1)
+    data = pl.DataFrame({f"x{j}": rng.integers(0, 2, 20) for j in range(6)})
+    found = lacunet.select(data, range(1, 21), threads=1)
+    assert found.certainty.covariance is not None
+    errors, values = np.sqrt(np.diag(found.certainty.covariance)), found.certainty.values
+    alike = {"alpha": 1.01, "threads": 1, "target": 0.05}
+    few = lacunet.log_evidence(data, 2, **alike)
+    assert found.certainty.by == "evidence"
+    assert {2, 8, 20} <= found.certainty.measured
+    for k in (8, 20):
+        many = lacunet.log_evidence(data, k, method="smc", **alike)
+        apart = (values[k] - values[2]) - (many.value - few.value)
+        error = np.linalg.norm([errors[k - 1], errors[1], many.stderr, few.stderr])
+        assert abs(apart) < 4.0 * error, k
+        assert error < 0.4

@@ -1,0 +1,94 @@
+"""How many classes have a case: the posterior of that, beside the classes that are offered."""
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+import lacunet
+from lacunet.report.documents import selection_document
+from lacunet.selection.average import named_prior
+from lacunet.selection.grids import limits
+
+ALPHA = 1.0
+HOW = {"starts": 2, "threads": 1, "scores": "csl-occupied,vb"}
+
+
+@pytest.fixture(scope="module")
+def few() -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    sort = np.array([0] * 4 + [1] * 4)
+    cells = np.where(rng.random((8, 4)) < 0.1, 1 - sort[:, None], sort[:, None])
+    return pl.DataFrame({f"x{j}": cells[:, j] for j in range(4)})
+
+
+def urn(counts) -> float:
+    """Log probability of an order of draws from a Dirichlet with all exponents ALPHA."""
+    a = ALPHA * len(counts)
+    rise = sum(math.lgamma(ALPHA + n) - math.lgamma(ALPHA) for n in counts)
+    return rise - math.lgamma(a + sum(counts)) + math.lgamma(a)
+
+
+def listed(data: pl.DataFrame, classes: int) -> dict[int, float]:
+    """p(D, number of classes with a case | k), by listing who is in which class."""
+    x, found = data.to_numpy(), {}
+    for members in itertools.product(range(classes), repeat=len(x)):
+        z = np.array(members)
+        log = urn(np.bincount(z, minlength=classes))
+        for c in set(members):
+            log += sum(urn(np.bincount(x[z == c, j], minlength=2)) for j in range(x.shape[1]))
+        used = len(set(members))
+        found[used] = found.get(used, 0.0) + math.exp(log)
+    return found
+
+
+@pytest.mark.parametrize("prior", ["uniform", "geometric:0.7"])
+def test_it_is_that_of_listing_all_assignments(few, prior):
+    numbers = (1, 2, 3)
+    weights = np.exp(named_prior(prior).log_weight(numbers))
+    joint: dict[int, float] = {}
+    for k, weight in zip(numbers, weights, strict=True):
+        for m, mass in listed(few, k).items():
+            joint[m] = joint.get(m, 0.0) + weight * mass
+    exact = {m: mass / sum(joint.values()) for m, mass in joint.items()}
+    found = lacunet.select(few, numbers, prior=prior, alpha=ALPHA, **HOW)
+    assert found.certainty.reliable
+    assert sum(found.used.values()) == pytest.approx(1.0)
+    for m in numbers:
+        assert found.used[m] == pytest.approx(exact[m], abs=0.04)
+    p = found.certainty.probabilities
+    assert found.used[3] < 0.8 * p[3]  # some of three classes stay empty
+    first = next(text for text in limits(found) if text.startswith("Classes with"))
+    assert first.startswith(f"Classes with at least one case: {max(exact, key=exact.get)} (0.")
+    assert "used: posterior of the number of classes that have a case." in str(found)
+    assert selection_document(found)["used_classes"] == found.used
+
+
+def test_where_nothing_was_measured_it_is_not_known(few):
+    found = lacunet.select(few, (1, 2, 3), quick=True, **HOW)
+    assert found.used is None
+    assert "is not known, because that was not measured" in str(found)
+    assert selection_document(found)["used_classes"] is None
+    networks = lacunet.compare(few, ["x0 -> x1; x2", "x0 -> x1 -> x2"], starts=2, threads=1)
+    assert networks.used is None
+    assert "used_classes" not in selection_document(networks)
+
+
+def test_each_measured_by_itself_says_it_too(few):
+    every = lacunet.select(few, (1, 2, 3), alpha=ALPHA, evidence=True, target=0.2, **HOW)
+    walked = lacunet.select(few, (1, 2, 3), alpha=ALPHA, **HOW)
+    if every.used is not None:  # exact sums do not tell how many are used
+        assert every.used[2] == pytest.approx(walked.used[2], abs=0.1)
+    assert walked.used is not None
+    assert all(c.used is not None for c in walked.candidates)
+
+
+def test_weights_that_are_no_whole_numbers_tell_it_too():
+    rows = pl.read_csv(lacunet.dataset_path("values"))
+    half = rows.with_columns(pl.col("count") * 0.5 + 0.25)
+    found = lacunet.select(half, (1, 2, 3), weights="count", weights_as="frequency", **HOW)
+    assert sum(found.used.values()) == pytest.approx(1.0)
+    assert found.used[2] + found.used[3] > 0.99
+    assert found.used[3] < found.certainty.probabilities[3]

@@ -1,0 +1,175 @@
+"""Latent trees: found where they are, kept to their shape, and bounds that are bounds."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lacunet import learn_latent_tree
+from lacunet.data.table import Column, Table
+from lacunet.errors import DataError, OptionError
+from lacunet.evidence.exact import exact_evidence
+from lacunet.structure.hidden.fitting import Filled, complete, fit
+from lacunet.structure.hidden.labellings import log_numberings, more_than_chance
+from lacunet.structure.hidden.sketch import empty_sketch, hidden_names
+from lacunet.structure.hidden.spanning import reached, strongest_tree
+from lacunet.structure.hidden.tree_moves import MOVES, Situation, cleared
+from lacunet.structure.hidden.trees import homes_of, links_of, tree_graph
+
+GROUPS = ((0, 1, 2), (3, 4, 5), (6, 7, 8))  # leaves of each hidden variable of a chain
+
+
+def chain(rows, missing, seed, copies=0.85):
+    """Three hidden bits in a chain, three leaves on each; `copies`: how often a leaf agrees."""
+    rng = np.random.default_rng(seed)
+    hidden = [rng.integers(0, 2, rows)]
+    for _ in range(2):
+        hidden.append(np.where(rng.random(rows) < 0.8, hidden[-1], 1 - hidden[-1]))
+    leaves = [hidden[g] for g, group in enumerate(GROUPS) for _ in group]
+    codes = np.column_stack([np.where(rng.random(rows) < copies, x, 1 - x) for x in leaves])
+    codes[rng.random(codes.shape) < missing] = -1
+    return Table.from_codes(codes)
+
+
+def groups_of(found):
+    """Columns with the same parent, as a set of sets."""
+    network = found.network
+    homes = {}
+    for v in network.observed:
+        homes.setdefault(network.parents[v], set()).add(v)
+    return {frozenset(group) for group in homes.values()}
+
+
+def keeps_to_a_tree(network):
+    """Every column hangs on one hidden variable, and edges join all hidden ones without a cycle."""
+    assert all(len(network.parents[v]) == 1 for v in network.observed)
+    assert all(set(network.parents[v]) <= {*network.hidden} for v in range(len(network.parents)))
+    links = [(h, p) for h in network.hidden for p in network.parents[h]]
+    first = network.hidden[0]
+    return len(links) == len(network.hidden) - 1 and reached(first, links) == {*network.hidden}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+def test_a_chain_of_hidden_variables_is_found(missing):
+    found = learn_latent_tree(chain(1500, missing, 1), threads=1)
+    assert groups_of(found) == {frozenset(g) for g in GROUPS}
+    assert set(found.hidden.values()) == {2}
+    assert keeps_to_a_tree(found.network)
+    assert list(found.bounds) == sorted(found.bounds)
+    assert found.log_evidence == found.bounds[-1]
+
+
+@pytest.mark.slow
+def test_a_forest_falls_apart_where_nothing_joins_its_parts():
+    rng = np.random.default_rng(6)
+    both = [rng.integers(0, 2, 800) for _ in range(2)]
+    codes = np.column_stack([np.where(rng.random(800) < 0.9, x, 1 - x) for x in both * 3])
+    alone = rng.integers(0, 2, 800)
+    table = Table.from_codes(np.column_stack([codes, alone]))
+    forest = learn_latent_tree(table, "forest", threads=1)
+    evens, odds = frozenset({0, 2, 4}), frozenset({1, 3, 5})
+    assert groups_of(forest) == {evens, odds, frozenset({6})}
+    assert forest.network.parents[6] == ()
+    assert not any(forest.network.parents[h] for h in forest.network.hidden)
+    tree = learn_latent_tree(table, "tree", threads=1)
+    assert keeps_to_a_tree(tree.network)
+    assert forest.log_evidence > tree.log_evidence
+
+
+@pytest.mark.slow
+def test_naive_has_one_hidden_variable_behind_all():
+    table = Table.from_codes(chain(300, 0.1, 3, copies=0.95).codes[:, :3])
+    found = learn_latent_tree(table, "naive", threads=1, starts=4)
+    assert all(found.network.parents[v] == found.network.hidden for v in found.network.observed)
+    assert found.hidden["class"] == 2
+    assert "evidence" in found.by
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.3]))
+def test_whatever_is_proposed_is_a_tree_and_has_a_start(seed, missing):
+    """Every kind of change of a tree gives trees, and completed rows that fit them."""
+    table, rng = chain(40, missing, seed), np.random.default_rng(seed)
+    rows = Filled(table.codes, table.counts)
+    for _ in range(3):
+        rows = rows.with_column(rng.integers(0, 2, len(table.codes)).astype(np.int32))
+    homes = rng.integers(9, 12, 9).tolist()
+    sketch = empty_sketch(table, [2, 2, 2])
+    sketch = sketch.with_graph(tree_graph(9, 3, homes, [(9, 10), (10, 11)]))
+    now = fit(table, 1.0, sketch, rows)
+    situation = Situation(sketch, complete(table, now, rng), 1.0, False, rng)
+    for moves in MOVES:
+        for proposal in map(cleared, moves(situation)):
+            assert keeps_to_a_tree(proposal.sketch.network)
+            assert proposal.start.codes.shape[1] == 9 + len(proposal.sketch.sizes)
+            states = proposal.start.codes[:, 9:]
+            assert (states >= 0).all()
+            assert (states < proposal.sketch.sizes).all()
+
+
+def test_the_bound_is_below_the_exact_evidence():
+    table = Table.from_codes([[0, 0, 1], [1, 1, -1], [1, 1, 1], [0, 0, 0], [0, -1, 0]])
+    rng = np.random.default_rng(0)
+    start = Filled(table.codes, table.counts).with_column(rng.integers(0, 2, 5).astype(np.int32))
+    sketch = empty_sketch(table, [2])
+    sketch = sketch.with_graph(tree_graph(3, 1, [3, 3, 3], []))
+    found = fit(table, 1.0, sketch, start).brought_close()
+    assert found.posterior.bound <= exact_evidence(found.posterior.problem).value
+
+
+def test_only_numberings_that_make_a_difference_count():
+    told = np.array([[50.0, 5.0], [5.0, 50.0], [20.0, 20.0]])
+    assert log_numberings(more_than_chance(told)) == pytest.approx(np.log(6))
+    nobody = np.array([[50.0, 5.0], [5.0, 50.0], [0.1, 0.0], [0.0, 0.2]])
+    assert log_numberings(more_than_chance(nobody)) == pytest.approx(np.log(24 / 2))
+    assert log_numberings(more_than_chance(np.full((5, 3), 7.0))) == pytest.approx(0.0)
+
+
+@given(st.integers(0, 1000), st.integers(2, 7))
+def test_the_strongest_tree_is_the_best_of_all_by_exchange(seed, n):
+    """No link outside is stronger than one on the path that it would close."""
+    strength = np.random.default_rng(seed).normal(size=(n, n))
+    strength = strength + strength.T
+    links = strongest_tree(strength)
+    assert len(links) == n - 1
+    assert reached(0, links) == set(range(n))
+    for cut in links:
+        rest = [link for link in links if link != cut]
+        side = reached(cut[0], rest)
+        across = [strength[a, b] for a in side for b in set(range(n)) - side]
+        assert strength[cut] == max(across)
+
+
+def test_homes_and_links_give_the_graph_back():
+    homes, links = [5, 5, 6, -1, 7], [(5, 6), (6, 7)]
+    sketch = empty_sketch(Table.from_codes([[0, 1, 0, 1, 0], [1, 0, 1, 0, 1]]), [2, 2, 2])
+    sketch = sketch.with_graph(tree_graph(5, 3, homes, links))
+    assert homes_of(sketch) == homes
+    assert sorted(links_of(sketch)) == links
+
+
+def test_hidden_variables_never_get_the_name_of_a_column():
+    assert hidden_names(["H1", "x", "H3"], 3) == ["H2", "H4", "H5"]
+    table = Table.from_codes(
+        chain(200, 0, 1).codes[:, :3], [Column(f"H{i}", (0, 1)) for i in (1, 2, 3)]
+    )
+    assert set(learn_latent_tree(table, threads=1).hidden) == {"H4"}
+
+
+def test_bad_input_says_what_to_do():
+    table = chain(50, 0, 1)
+    with pytest.raises(OptionError, match=r"shape 'tre' is not known\. Did you mean 'tree'"):
+        learn_latent_tree(table, "tre")
+    two = Table.from_codes(table.codes[:, :2])
+    assert list(learn_latent_tree(two, "tree").hidden) == [
+        "H1"
+    ]  # all hang together, by what is asked
+    for shape in ("forest", "naive"):
+        with pytest.raises(DataError, match=r"2 columns: .* only from 3 or more"):
+            learn_latent_tree(two, shape)
+    codes = table.codes.copy()
+    codes[:, 4] = -1
+    with pytest.raises(DataError, match="column 'x5' is all missing"):
+        learn_latent_tree(Table.from_codes(codes))
